@@ -1,0 +1,104 @@
+//! Alternating measurement: one round of ours, one of each peer, in turn, so that the machine's drift hits all alike.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+/// How much time a suite may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Sizes that a test can afford; only checks that the bench works.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests run every suite at this size"))]
+    Tiny,
+    /// Under 20 seconds.
+    Quick,
+    /// The figures to quote.
+    Full,
+}
+
+impl Effort {
+    /// One of three values.
+    pub(crate) fn pick<T>(self, tiny: T, quick: T, full: T) -> T {
+        match self {
+            Effort::Tiny => tiny,
+            Effort::Quick => quick,
+            Effort::Full => full,
+        }
+    }
+}
+
+/// One contestant: a name and a body that returns its answer, which must equal everyone else's.
+pub(crate) struct Contestant<'a, A> {
+    name: &'static str,
+    body: Box<dyn FnMut() -> A + 'a>,
+}
+
+impl<'a, A> Contestant<'a, A> {
+    pub(crate) fn new(name: &'static str, body: impl FnMut() -> A + 'a) -> Self {
+        Self { name, body: Box::new(body) }
+    }
+}
+
+/// The times of one contestant, in nanoseconds per call.
+#[derive(Debug, Clone)]
+pub(crate) struct Times {
+    pub(crate) name: &'static str,
+    sorted: Vec<f64>,
+}
+
+impl Times {
+    /// Times measured elsewhere, in nanoseconds.
+    pub(crate) fn from_nanos(name: &'static str, mut nanos: Vec<f64>) -> Self {
+        nanos.sort_by(f64::total_cmp);
+        Self { name, sorted: nanos }
+    }
+
+    pub(crate) fn median(&self) -> f64 {
+        self.sorted[self.sorted.len() / 2]
+    }
+
+    /// Half the distance between the quartiles, as a share of the median.
+    pub(crate) fn spread(&self) -> f64 {
+        let quartile = |share: usize| self.sorted[(self.sorted.len() - 1) * share / 4];
+        (quartile(3) - quartile(1)) / 2.0 / self.median()
+    }
+}
+
+/// Runs each contestant `rounds` times, `calls` calls a round, alternating, and checks that all answers agree.
+///
+/// The order rotates from round to round: whoever runs after a heavy peer does not always run after it.
+pub(crate) fn alternate<A: PartialEq + std::fmt::Debug>(
+    rounds: usize,
+    calls: usize,
+    mut contestants: Vec<Contestant<'_, A>>,
+) -> Vec<Times> {
+    let count = contestants.len();
+    let mut nanos = vec![Vec::with_capacity(rounds); count];
+    let mut answer: Option<A> = None;
+    for round in 0..=rounds {
+        for turn in 0..count {
+            let index = (round + turn) % count;
+            let contestant = &mut contestants[index];
+            let start = Instant::now();
+            let mut last = None;
+            for _ in 0..calls {
+                last = Some(black_box((contestant.body)()));
+            }
+            let took = start.elapsed().as_nanos() as f64 / calls as f64;
+            if round > 0 {
+                // Round 0 warms up.
+                nanos[index].push(took);
+            }
+            if let Some(given) = last {
+                match &answer {
+                    None => answer = Some(given),
+                    Some(expected) => assert_eq!(*expected, given, "{} answers differently", contestant.name),
+                }
+            }
+        }
+    }
+    contestants
+        .iter()
+        .zip(nanos)
+        .map(|(contestant, nanos)| Times::from_nanos(contestant.name, nanos))
+        .collect()
+}

@@ -1,0 +1,49 @@
+//! Comparisons of Filbert with its peers: ours and theirs alternate in one process, and both must give the same answer.
+//!
+//! `cargo run --release -p filbert-bench --features peers -- <suite> [--quick] [--json]`
+
+mod harness;
+mod report;
+mod suites;
+
+use clap::{Parser, Subcommand};
+use report::Report;
+
+/// Compares Filbert with its peers. A ratio above 1 means that Filbert is better.
+#[derive(Debug, Parser)]
+#[command(name = "filbert-bench")]
+struct Arguments {
+    #[command(subcommand)]
+    suite: Suite,
+    /// Fewer rounds and smaller sizes: under 20 seconds a suite.
+    #[arg(long, global = true)]
+    quick: bool,
+    /// One JSON object per row instead of a table.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+enum Suite {
+    /// The fork-join kernel of the stages against rayon, chili and a plain loop.
+    Forkjoin,
+    /// The conveyor against rtrb.
+    Spsc,
+    /// Strands against threads with one channel each.
+    Striped,
+    /// `ChunkedList` against `Vec`.
+    Chunked,
+}
+
+fn main() {
+    let arguments = Arguments::parse();
+    let mut report = Report::new(arguments.json);
+    let effort = if arguments.quick { harness::Effort::Quick } else { harness::Effort::Full };
+    match arguments.suite {
+        Suite::Forkjoin => suites::forkjoin::run(effort, &mut report),
+        Suite::Spsc => suites::spsc::run(effort, &mut report),
+        Suite::Striped => suites::striped::run(effort, &mut report),
+        Suite::Chunked => suites::chunked::run(effort, &mut report),
+    }
+    report.finish();
+}

@@ -1,0 +1,6 @@
+//! One file per question.
+
+pub(crate) mod chunked;
+pub(crate) mod forkjoin;
+pub(crate) mod spsc;
+pub(crate) mod striped;

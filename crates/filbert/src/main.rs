@@ -1,0 +1,2 @@
+//! The `filbert` binary.
+fn main() {}

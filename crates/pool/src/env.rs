@@ -1,0 +1,120 @@
+//! The surroundings of a set of stages: clock, timers, randomness and waiting, real or simulated.
+//!
+//! No stage reads a clock, rolls a die or blocks a thread but through its `Env`. That is the whole difference between a
+//! real and a simulated set of stages; the strands, tasks and queues above are the same code.
+
+use crate::future::Callbacks;
+use crate::sim::Simulator;
+use crate::thread::Threads;
+use crate::timers::Timers;
+use filbert_sync::Ticks;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
+
+/// Clock, timers, randomness and waiting for one set of stages.
+pub(crate) struct Env {
+    clock: Clock,
+    timers: Timers,
+    threads: Threads,
+    random: AtomicU64,
+    callbacks: OnceLock<Weak<dyn Callbacks>>,
+}
+
+enum Clock {
+    Real(&'static Ticks),
+    Simulated(Simulator),
+}
+
+impl Env {
+    /// Real time and real threads.
+    pub(crate) fn real() -> Arc<Self> {
+        let ticks = Ticks::get();
+        Arc::new(Self::new(Clock::Real(ticks), ticks.origin().elapsed().as_nanos() as u64 | 1))
+    }
+
+    /// One thread, virtual time, every choice from `seed`.
+    pub(crate) fn simulated(seed: u64) -> Arc<Self> {
+        Arc::new(Self::new(Clock::Simulated(Simulator::new(seed)), seed))
+    }
+
+    fn new(clock: Clock, seed: u64) -> Self {
+        Self {
+            clock,
+            timers: Timers::new(),
+            threads: Threads::new(),
+            random: AtomicU64::new(seed),
+            callbacks: OnceLock::new(),
+        }
+    }
+
+    /// Nanoseconds since some fixed moment; virtual under simulation.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        match &self.clock {
+            Clock::Real(ticks) => ticks.now(),
+            Clock::Simulated(simulator) => simulator.now(),
+        }
+    }
+
+    /// The simulator, when time is virtual.
+    #[inline]
+    pub(crate) fn simulator(&self) -> Option<&Simulator> {
+        match &self.clock {
+            Clock::Real(_) => None,
+            Clock::Simulated(simulator) => Some(simulator),
+        }
+    }
+
+    /// A number below `bound`, from the seed.
+    pub(crate) fn random_below(&self, bound: usize) -> usize {
+        let state = self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
+        (((split_mix(state) >> 32) * bound as u64) >> 32) as usize
+    }
+
+    /// The timers of this set of stages.
+    pub(crate) fn timers(&self) -> &Timers {
+        &self.timers
+    }
+
+    /// The threads of this set of stages.
+    pub(crate) fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    /// Runs `action` once, `delay` from now: on the timer thread, or when virtual time gets there. It must be short.
+    pub(crate) fn after(self: &Arc<Self>, delay: Duration, action: impl FnOnce() + Send + 'static) {
+        let due = self.now().saturating_add(delay.as_nanos() as u64);
+        let earliest = self.timers.add(due, Box::new(action));
+        if earliest && self.simulator().is_none() {
+            self.timers.wake(self);
+        }
+    }
+
+    /// Where user callbacks run, once the `generic` stage exists.
+    pub(crate) fn set_callbacks(&self, callbacks: Weak<dyn Callbacks>) {
+        let _ = self.callbacks.set(callbacks);
+    }
+
+    /// Runs `callback` on the `generic` stage; right here when that stage is not there or takes no more work.
+    pub(crate) fn run_callback(&self, callback: Box<dyn FnOnce() + Send>) {
+        match self.callbacks.get().and_then(Weak::upgrade) {
+            Some(callbacks) => callbacks.run(callback),
+            None => callback(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Env {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Env").field("simulated", &self.simulator().is_some()).finish_non_exhaustive()
+    }
+}
+
+/// One round of SplitMix64: a good scramble of a counter.
+pub(crate) const fn split_mix(state: u64) -> u64 {
+    let mut z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,308 @@
+//! The result of a task that some stage runs: awaited, waited for, or given to a callback.
+//!
+//! One lock per task, held for a few instructions; a hop to another thread costs a hundred times more. What must be faster
+//! than that (caller-runs) returns its value directly and makes no future.
+
+use crate::context::{self, StageId};
+use crate::env::Env;
+use crate::error::{TaskError, panic_message};
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+/// What a task ends with.
+pub type TaskResult<T> = Result<T, TaskError>;
+
+/// Runs user callbacks; the `generic` stage does.
+pub(crate) trait Callbacks: Send + Sync {
+    /// Runs it soon, and always.
+    fn run(&self, callback: Box<dyn FnOnce() + Send>);
+}
+
+/// The result of a task, some time.
+///
+/// Await it, [`wait`](TaskFuture::wait) for it where the rules allow, or leave a
+/// [callback](TaskFuture::on_complete). Dropping it lets the task go on unobserved.
+#[must_use = "a task's failure is seen only through its future; call `detach` to let it go on unobserved"]
+pub struct TaskFuture<T> {
+    shared: Arc<Shared<T>>,
+}
+
+/// The other end: whoever runs the task puts the result in. Dropped without one, the task counts as cancelled.
+pub(crate) struct Resolver<T> {
+    shared: Option<Arc<Shared<T>>>,
+}
+
+struct Shared<T> {
+    env: Arc<Env>,
+    stage: StageId,
+    task: &'static str,
+    state: Mutex<State<T>>,
+    done: Condvar,
+}
+
+type Callback<T> = Box<dyn FnOnce(TaskResult<T>) + Send>;
+
+struct State<T> {
+    phase: Phase,
+    result: Option<TaskResult<T>>,
+    waker: Option<Waker>,
+    callback: Option<Callback<T>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Queued,
+    Running,
+    Done,
+}
+
+/// A task's two ends.
+pub(crate) fn task_future<T>(
+    env: &Arc<Env>,
+    stage: StageId,
+    task: &'static str,
+) -> (Resolver<T>, TaskFuture<T>) {
+    let state = State { phase: Phase::Queued, result: None, waker: None, callback: None };
+    let shared = Arc::new(Shared {
+        env: Arc::clone(env),
+        stage,
+        task,
+        state: Mutex::new(state),
+        done: Condvar::new(),
+    });
+    (Resolver { shared: Some(Arc::clone(&shared)) }, TaskFuture { shared })
+}
+
+impl<T> Shared<T> {
+    fn lock(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    fn cancelled(&self) -> TaskError {
+        TaskError::Cancelled { stage: self.stage, task: self.task }
+    }
+}
+
+impl<T: Send + 'static> Shared<T> {
+    fn finish(&self, result: TaskResult<T>) {
+        let mut state = self.lock();
+        if state.phase == Phase::Done {
+            return;
+        }
+        state.phase = Phase::Done;
+        if let Some(callback) = state.callback.take() {
+            drop(state);
+            self.env.run_callback(Box::new(move || callback(result)));
+            return;
+        }
+        state.result = Some(result);
+        let waker = state.waker.take();
+        drop(state);
+        self.done.notify_all();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl<T> Resolver<T> {
+    /// The task begins now; false when it was cancelled while it was queued.
+    pub(crate) fn begin(&self) -> bool {
+        let Some(shared) = &self.shared else { return false };
+        let mut state = shared.lock();
+        let begins = state.phase == Phase::Queued;
+        if begins {
+            state.phase = Phase::Running;
+        }
+        begins
+    }
+}
+
+impl<T: Send + 'static> Resolver<T> {
+    /// Hands the result over.
+    pub(crate) fn resolve(mut self, result: TaskResult<T>) {
+        if let Some(shared) = self.shared.take() {
+            shared.finish(result);
+        }
+    }
+
+    /// Runs `body`, unless the task was cancelled, and hands its value or its panic over. False when it panicked.
+    pub(crate) fn run(self, body: impl FnOnce() -> T) -> bool {
+        if !self.begin() {
+            return true;
+        }
+        match catch_unwind(AssertUnwindSafe(body)) {
+            Ok(value) => {
+                self.resolve(Ok(value));
+                true
+            }
+            Err(payload) => {
+                self.panicked(panic_message(&*payload));
+                false
+            }
+        }
+    }
+
+    /// Hands a panic over.
+    pub(crate) fn panicked(self, message: String) {
+        if let Some(shared) = &self.shared {
+            let error = TaskError::Panicked { stage: shared.stage, task: shared.task, message };
+            self.resolve(Err(error));
+        }
+    }
+}
+
+impl<T> Drop for Resolver<T> {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.take() else { return };
+        let error = shared.cancelled();
+        let mut state = shared.lock();
+        if state.phase == Phase::Done {
+            return;
+        }
+        state.phase = Phase::Done;
+        let (waker, callback) = (state.waker.take(), state.callback.take());
+        match callback {
+            Some(callback) => {
+                drop(state);
+                callback(Err(error));
+            }
+            None => {
+                state.result = Some(Err(error));
+                drop(state);
+                shared.done.notify_all();
+                if let Some(waker) = waker {
+                    waker.wake();
+                }
+            }
+        }
+    }
+}
+
+impl<T: Send + 'static> TaskFuture<T> {
+    /// A future that has its value already.
+    pub(crate) fn ready(env: &Arc<Env>, stage: StageId, task: &'static str, result: TaskResult<T>) -> Self {
+        let (resolver, future) = task_future(env, stage, task);
+        resolver.resolve(result);
+        future
+    }
+
+    /// True when the result is there.
+    pub fn is_done(&self) -> bool {
+        self.shared.lock().phase == Phase::Done
+    }
+
+    /// The stage that runs the task.
+    pub fn stage(&self) -> StageId {
+        self.shared.stage
+    }
+
+    /// Blocks until the task is done. Refused at once on a thread that must not wait for that stage.
+    pub fn wait(self) -> TaskResult<T> {
+        self.wait_until(None)
+    }
+
+    /// Blocks until the task is done or the time is over; after [`TaskError::TimedOut`] the future can be asked again.
+    pub fn wait_timeout(&mut self, timeout: Duration) -> TaskResult<T> {
+        self.wait_until(Some(timeout))
+    }
+
+    fn wait_until(&self, timeout: Option<Duration>) -> TaskResult<T> {
+        let shared = &*self.shared;
+        let timed_out = |waited| Err(TaskError::TimedOut { stage: shared.stage, task: shared.task, waited });
+        if let Some(result) = shared.lock().result.take() {
+            return result;
+        }
+        context::check_wait(shared.stage)?;
+        if let Some(simulator) = shared.env.simulator() {
+            let deadline = timeout.map(|timeout| simulator.now().saturating_add(timeout.as_nanos() as u64));
+            simulator.drive(&shared.env, deadline, &mut || shared.lock().phase == Phase::Done);
+            return match shared.lock().result.take() {
+                Some(result) => result,
+                None => timed_out(timeout.unwrap_or_default()),
+            };
+        }
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        let mut state = shared.lock();
+        loop {
+            if let Some(result) = state.result.take() {
+                return result;
+            }
+            if state.phase == Phase::Done {
+                return Err(shared.cancelled());
+            }
+            state = match deadline {
+                None => shared.done.wait(state).unwrap_or_else(|broken| broken.into_inner()),
+                Some(deadline) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    if left.is_zero() {
+                        return timed_out(timeout.unwrap_or_default());
+                    }
+                    shared.done.wait_timeout(state, left).unwrap_or_else(|broken| broken.into_inner()).0
+                }
+            };
+        }
+    }
+
+    /// Runs `callback` with the result on the `generic` stage, when it is there.
+    pub fn on_complete(self, callback: impl FnOnce(TaskResult<T>) + Send + 'static) {
+        let mut state = self.shared.lock();
+        match state.result.take() {
+            Some(result) => {
+                drop(state);
+                self.shared.env.run_callback(Box::new(move || callback(result)));
+            }
+            None => state.callback = Some(Box::new(callback)),
+        }
+    }
+
+    /// Cancels the task. True when it had not begun, and so never will; one that runs goes on, and its result is lost.
+    pub fn cancel(self) -> bool {
+        let mut state = self.shared.lock();
+        let unbegun = state.phase == Phase::Queued;
+        if state.phase != Phase::Done {
+            state.phase = Phase::Done;
+            state.result = Some(Err(self.shared.cancelled()));
+        }
+        unbegun
+    }
+
+    /// Lets the task go on unobserved.
+    pub fn detach(self) {}
+}
+
+impl<T: Send + 'static> Future for TaskFuture<T> {
+    type Output = TaskResult<T>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let shared = &*self.shared;
+        if let Err(refused) = context::check_await(shared.stage) {
+            return Poll::Ready(Err(refused));
+        }
+        let mut state = shared.lock();
+        if let Some(result) = state.result.take() {
+            return Poll::Ready(result);
+        }
+        if state.phase == Phase::Done {
+            return Poll::Ready(Err(shared.cancelled()));
+        }
+        match &mut state.waker {
+            Some(waker) => waker.clone_from(context.waker()),
+            none => *none = Some(context.waker().clone()),
+        }
+        Poll::Pending
+    }
+}
+
+impl<T> std::fmt::Debug for TaskFuture<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TaskFuture")
+            .field("stage", &self.shared.stage.name)
+            .field("task", &self.shared.task)
+            .finish_non_exhaustive()
+    }
+}

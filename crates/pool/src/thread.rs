@@ -1,0 +1,67 @@
+//! The one door through which threads are made: each is named after its stage, counted, and joined at shutdown.
+
+use filbert_sync::Latch;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// The threads of one set of stages.
+pub(crate) struct Threads {
+    running: Mutex<Vec<Entry>>,
+}
+
+struct Entry {
+    name: String,
+    ended: Arc<Latch>,
+    handle: std::thread::JoinHandle<()>,
+}
+
+impl Threads {
+    pub(crate) fn new() -> Self {
+        Self { running: Mutex::new(Vec::new()) }
+    }
+
+    /// Starts a thread. Linux shows the first 15 bytes of its name.
+    pub(crate) fn spawn(&self, name: String, body: impl FnOnce() + Send + 'static) -> Arc<Latch> {
+        let ended = Arc::new(Latch::new());
+        let opens = OpenOnDrop(Arc::clone(&ended));
+        let handle = std::thread::Builder::new()
+            .name(name.clone())
+            .spawn(move || {
+                let _opens = opens;
+                body();
+            })
+            .unwrap_or_else(|error| panic!("the system refuses to start thread {name}: {error}"));
+        let mut running = self.running.lock().unwrap_or_else(|broken| broken.into_inner());
+        running.retain(|entry| !entry.ended.is_open());
+        running.push(Entry { name, ended: Arc::clone(&ended), handle });
+        ended
+    }
+
+    /// Waits until every thread has ended or the time is over; the names of those that go on.
+    pub(crate) fn join(&self, within: Duration) -> Vec<String> {
+        let deadline = Instant::now() + within;
+        let entries = {
+            let mut running = self.running.lock().unwrap_or_else(|broken| broken.into_inner());
+            std::mem::take(&mut *running)
+        };
+        let me = std::thread::current().id();
+        let mut left = Vec::new();
+        for entry in entries {
+            let remaining = deadline.saturating_duration_since(Instant::now());
+            if entry.handle.thread().id() == me || !entry.ended.wait_timeout(remaining) {
+                left.push(entry.name);
+            } else {
+                let _ = entry.handle.join();
+            }
+        }
+        left
+    }
+}
+
+struct OpenOnDrop(Arc<Latch>);
+
+impl Drop for OpenOnDrop {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}

@@ -1,0 +1,83 @@
+//! A timestamp cheap enough for every operation.
+//!
+//! `Instant::now` costs about 40 ns on a virtual machine, as much as a short partition operation. On x86-64 the time
+//! stamp counter costs a quarter of that; it is calibrated once against the system clock. Other machines use `Instant`.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// The process's cheap clock: nanoseconds since it was first asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Ticks {
+    origin: Instant,
+    #[cfg(target_arch = "x86_64")]
+    counter: u64,
+    #[cfg(target_arch = "x86_64")]
+    nanos_per_tick: f64,
+}
+
+static TICKS: OnceLock<Ticks> = OnceLock::new();
+
+impl Ticks {
+    /// The process's clock, calibrated on the first call (about 2 ms).
+    pub fn get() -> &'static Ticks {
+        TICKS.get_or_init(Ticks::calibrate)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn calibrate() -> Self {
+        let origin = Instant::now();
+        let counter = counter();
+        while origin.elapsed().as_micros() < 2_000 {
+            std::hint::spin_loop();
+        }
+        let ticks = self::counter().wrapping_sub(counter).max(1);
+        let nanos_per_tick = origin.elapsed().as_nanos() as f64 / ticks as f64;
+        Self { origin, counter, nanos_per_tick }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn calibrate() -> Self {
+        Self { origin: Instant::now() }
+    }
+
+    /// Nanoseconds since the clock was made.
+    #[inline]
+    pub fn now(&self) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        {
+            // A counter that a hypervisor moved back must not become an age of centuries.
+            (counter().saturating_sub(self.counter) as f64 * self.nanos_per_tick) as u64
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            self.origin.elapsed().as_nanos() as u64
+        }
+    }
+
+    /// The system clock's moment at which [`Ticks::now`] was zero.
+    pub fn origin(&self) -> Instant {
+        self.origin
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn counter() -> u64 {
+    // SAFETY: every x86-64 processor has the time stamp counter; reading it has no other effect.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(all(test, not(filbert_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keeps_pace_with_the_system_clock() {
+        let ticks = Ticks::get();
+        let (before, start) = (ticks.now(), Instant::now());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let (ours, system) = (ticks.now() - before, start.elapsed().as_nanos() as u64);
+        assert!(ours.abs_diff(system) < system / 5, "{ours} ns against {system} ns");
+    }
+}

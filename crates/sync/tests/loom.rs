@@ -1,0 +1,9 @@
+//! The loom models of every protocol in this crate, one module each, with tiny capacities.
+//!
+//! Run with `RUSTFLAGS="--cfg filbert_loom" cargo test -p filbert-sync --release --test loom`, or `cargo xtask verify`.
+#![cfg(filbert_loom)]
+
+mod models {
+    mod gate;
+    mod parker;
+}
