@@ -83,6 +83,11 @@ impl Drop for Entered {
     }
 }
 
+/// The current thread belongs to `stage` for the rest of its life: for threads that a runtime makes for us.
+pub(crate) fn adopt(stage: StageId) {
+    HERE.set(stage);
+}
+
 /// Refuses a submit that crosses in the wrong direction.
 #[inline]
 pub(crate) fn check_submit(to: StageId) -> Result<(), SubmitError> {

@@ -129,12 +129,19 @@ impl StageMetrics {
     /// Runs a task on `worker`: says what runs, counts it, times it, reports it when it was slow.
     #[inline]
     pub(crate) fn observe<R>(&self, worker: usize, task: &'static str, body: impl FnOnce() -> R) -> R {
+        let result = self.observe_turn(worker, task, body);
+        self.worker(worker).count_executed(1);
+        result
+    }
+
+    /// Like [`StageMetrics::observe`] for a part of a task: one poll of a future, one turn of a tasklet.
+    #[inline]
+    pub(crate) fn observe_turn<R>(&self, worker: usize, task: &'static str, body: impl FnOnce() -> R) -> R {
         let counters = self.worker(worker);
         let began = self.env.now();
         counters.running.begin(task, began);
         let result = body();
         counters.running.end();
-        bump(&counters.executed, 1);
         let took = self.env.now().saturating_sub(began);
         bump(&counters.busy, took);
         if self.slow_limit.is_some_and(|limit| took > limit.as_nanos() as u64) {
