@@ -51,6 +51,8 @@ struct State<T> {
     result: Option<TaskResult<T>>,
     waker: Option<Waker>,
     callback: Option<Callback<T>>,
+    /// Wakes the task itself, so that one that sleeps learns of its cancellation.
+    task: Option<Waker>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,7 +68,7 @@ pub(crate) fn task_future<T>(
     stage: StageId,
     task: &'static str,
 ) -> (Resolver<T>, TaskFuture<T>) {
-    let state = State { phase: Phase::Queued, result: None, waker: None, callback: None };
+    let state = State { phase: Phase::Queued, result: None, waker: None, callback: None, task: None };
     let shared = Arc::new(Shared {
         env: Arc::clone(env),
         stage,
@@ -119,6 +121,20 @@ impl<T> Resolver<T> {
             state.phase = Phase::Running;
         }
         begins
+    }
+
+    /// For a task that sleeps between turns: `task` is woken when the task is cancelled. False when it already is.
+    pub(crate) fn watch(&self, task: &Waker) -> bool {
+        let Some(shared) = &self.shared else { return false };
+        let mut state = shared.lock();
+        if state.phase == Phase::Done {
+            return false;
+        }
+        match &mut state.task {
+            Some(known) => known.clone_from(task),
+            none => *none = Some(task.clone()),
+        }
+        true
     }
 }
 
@@ -260,13 +276,19 @@ impl<T: Send + 'static> TaskFuture<T> {
         }
     }
 
-    /// Cancels the task. True when it had not begun, and so never will; one that runs goes on, and its result is lost.
+    /// Cancels the task. True when it had not begun, and so never will. A closure that runs goes on, and its result is
+    /// lost; a future or tasklet is dropped before its next turn.
     pub fn cancel(self) -> bool {
         let mut state = self.shared.lock();
         let unbegun = state.phase == Phase::Queued;
         if state.phase != Phase::Done {
             state.phase = Phase::Done;
             state.result = Some(Err(self.shared.cancelled()));
+        }
+        let task = state.task.take();
+        drop(state);
+        if let Some(task) = task {
+            task.wake();
         }
         unbegun
     }

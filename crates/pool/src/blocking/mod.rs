@@ -1,1 +1,27 @@
-//! (built in its own slice)
+//! The stages whose work may block, and the event loops: `mixed`, `maintenance`, `dedicated` and `io`.
+//!
+//! Futures and blocking closures run on tokio: a multi-thread runtime for `mixed`, a small one for `maintenance`, one
+//! current-thread runtime per `io` loop. A *host* is what they share: something that runs futures and closures for a
+//! stage. Under simulation the host is a set of polled tasks on the simulator's thread instead, and nothing above
+//! knows the difference.
+
+mod dedicated;
+mod host;
+mod io;
+mod maintenance;
+mod mixed;
+mod periodic;
+mod refreshed;
+mod slots;
+mod tokio_host;
+
+#[cfg(test)]
+mod tests;
+
+pub use dedicated::{Dedicated, StopSignal};
+pub(crate) use host::Host;
+pub use io::Io;
+pub use maintenance::Maintenance;
+pub use mixed::Mixed;
+pub use periodic::Periodic;
+pub use refreshed::Refreshed;

@@ -1,0 +1,68 @@
+//! The `mixed` stage: anything that may block. Databases, files, Arrow batches, HTTP.
+//!
+//! Tasks are unbounded by design, as virtual threads are: a future that waits costs its own memory and no thread. The
+//! threads for blocking closures are capped and settable.
+
+use super::host::{Host, SharedHost};
+use super::tokio_host::{TokioHost, TokioSettings};
+use crate::context::StageId;
+use crate::env::Env;
+use crate::error::SubmitError;
+use crate::future::TaskFuture;
+use crate::rules::StageKind;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The right to start work that may block.
+///
+/// It can neither be sent to another thread nor shared with one, so a closure for the `cpu` stage cannot capture it:
+/// pure computation that starts blocking work does not compile.
+///
+/// ```compile_fail,E0277
+/// let stages = filbert_pool::Stages::start()?;
+/// let mixed = stages.mixed();
+/// // error: `*const ()` cannot be shared between threads safely
+/// stages.cpu().join(|| mixed.run("read a file", || ()), || ());
+/// # Ok::<(), filbert_pool::SettingsError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Mixed<'a> {
+    host: &'a SharedHost,
+    _this_thread: PhantomData<*const ()>,
+}
+
+pub(crate) fn start(env: &Arc<Env>, threads: usize, blocking_threads: usize) -> Arc<dyn Host> {
+    let settings = TokioSettings { threads, blocking_threads, capacity: None, slow_limit: None };
+    TokioHost::multi_thread(env, StageId::of(StageKind::Mixed), &settings)
+}
+
+impl<'a> Mixed<'a> {
+    pub(crate) fn new(host: &'a SharedHost) -> Self {
+        Self { host, _this_thread: PhantomData }
+    }
+
+    /// Polls `future` until it is done; it may wait for as long as it likes.
+    pub fn spawn<F>(&self, task: &'static str, future: F) -> Result<TaskFuture<F::Output>, SubmitError>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.host.spawn(0, task, future)
+    }
+
+    /// Runs a closure that may block its thread.
+    pub fn run<T: Send + 'static>(
+        &self,
+        task: &'static str,
+        body: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<TaskFuture<T>, SubmitError> {
+        self.host.spawn_blocking(task, body)
+    }
+}
+
+impl std::fmt::Debug for Mixed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Mixed")
+    }
+}
