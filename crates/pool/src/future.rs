@@ -212,6 +212,11 @@ impl<T: Send + 'static> TaskFuture<T> {
         self.shared.lock().phase == Phase::Done
     }
 
+    /// The result, if it is there; it can be taken once. Allowed everywhere: nobody waits.
+    pub fn try_take(&mut self) -> Option<TaskResult<T>> {
+        self.shared.lock().result.take()
+    }
+
     /// The stage that runs the task.
     pub fn stage(&self) -> StageId {
         self.shared.stage
@@ -230,9 +235,7 @@ impl<T: Send + 'static> TaskFuture<T> {
     fn wait_until(&self, timeout: Option<Duration>) -> TaskResult<T> {
         let shared = &*self.shared;
         let timed_out = |waited| Err(TaskError::TimedOut { stage: shared.stage, task: shared.task, waited });
-        if let Some(result) = shared.lock().result.take() {
-            return result;
-        }
+        // Checked even when the result is there: whether a wait is allowed must not depend on timing.
         context::check_wait(shared.stage)?;
         if let Some(simulator) = shared.env.simulator() {
             let deadline = timeout.map(|timeout| simulator.now().saturating_add(timeout.as_nanos() as u64));

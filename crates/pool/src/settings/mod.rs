@@ -34,6 +34,7 @@ pub struct Settings {
     words: BTreeMap<String, String>,
     executors: BTreeSet<String>,
     problems: Vec<String>,
+    cores: Option<u64>,
 }
 
 impl Settings {
@@ -174,7 +175,7 @@ impl Settings {
         let Some(setting) = table::find(key) else { panic!("the table has no setting {key}") };
         self.numbers.get(key).copied().unwrap_or_else(|| match setting.standard {
             Standard::Number(number) => number,
-            Standard::PerCore(factor) => factor * cores(),
+            Standard::PerCore(factor) => factor * self.cores.unwrap_or_else(cores),
             Standard::Word(_) => panic!("setting {key} is a word"),
         })
     }
@@ -189,6 +190,12 @@ impl Settings {
             (None, Some(Standard::Word(word))) => word,
             _ => panic!("the table has no word {key}"),
         }
+    }
+
+    /// The same settings, with defaults as on a machine of that many cores.
+    pub(crate) fn for_cores(mut self, cores: u64) -> Self {
+        self.cores = Some(cores);
+        self
     }
 
     /// A number as a size.

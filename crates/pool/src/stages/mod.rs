@@ -1,0 +1,219 @@
+//! All stages of a member: declared once, started together, looked at together, ended together.
+
+mod builder;
+mod shutdown;
+mod simulation;
+mod start;
+
+pub use builder::{ExecutorSettings, StagesBuilder};
+pub use shutdown::{Shutdown, ShutdownReport};
+pub use simulation::Simulation;
+
+use crate::blocking::{Dedicated, Host, Io, Maintenance, Mixed};
+use crate::context::StageId;
+use crate::engine::Engine;
+use crate::env::Env;
+use crate::event::EventStage;
+use crate::metrics::StageSnapshot;
+use crate::rules::StageKind;
+use crate::settings::{Settings, SettingsError};
+use crate::shared::Shared;
+use crate::steal::WorkStealing;
+use crate::striped::Striped;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, RwLock};
+
+/// All stages of a member; a handle that is cheap to clone. The stages end when the last handle is dropped.
+///
+/// ```
+/// use filbert_pool::{Shutdown, Stages};
+///
+/// let stages = Stages::builder().executor("reports").set("executor.reports.threads", 2).start()?;
+/// let sum: u64 = stages.cpu().range(0..1_000_000).map(|i| i as u64).sum();
+/// let report = stages.executor("reports").unwrap().submit("write", move || format!("sum {sum}")).unwrap();
+/// assert_eq!(report.wait().unwrap(), "sum 499999500000");
+/// stages.shutdown(Shutdown::Drain).unwrap();
+/// # Ok::<(), filbert_pool::SettingsError>(())
+/// ```
+#[derive(Clone)]
+pub struct Stages {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    env: Arc<Env>,
+    settings: Settings,
+    io: Io,
+    partition: Striped,
+    query: Striped,
+    event: EventStage,
+    generic: Shared,
+    fragment: WorkStealing,
+    flow: WorkStealing,
+    cpu: WorkStealing,
+    mixed: Arc<dyn Host>,
+    maintenance: Maintenance,
+    dedicated: Dedicated,
+    executors: RwLock<BTreeMap<String, Shared>>,
+    engines: Mutex<Vec<Arc<dyn Engine>>>,
+    ending: Mutex<Option<ShutdownReport>>,
+}
+
+/// There is no executor of that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no executor {name:?}; declared are: {}", if .declared.is_empty() { "none".to_owned() } else { .declared.join(", ") })]
+pub struct UnknownExecutor {
+    /// The name that was asked for.
+    pub name: String,
+    /// The names that exist.
+    pub declared: Vec<String>,
+}
+
+impl Stages {
+    /// Settings first, then [`StagesBuilder::start`].
+    pub fn builder() -> StagesBuilder {
+        StagesBuilder::default()
+    }
+
+    /// All stages with their defaults.
+    pub fn start() -> Result<Self, SettingsError> {
+        Self::builder().start()
+    }
+
+    /// All stages on the calling thread, with virtual time, every choice from `seed`.
+    ///
+    /// # Panics
+    /// Never: the defaults are sound.
+    pub fn simulated(seed: u64) -> Self {
+        Self::builder().simulated(seed).expect("the default settings are sound")
+    }
+
+    /// Operations on partitions.
+    pub fn partition(&self) -> &Striped {
+        &self.inner.partition
+    }
+
+    /// Control messages of queries.
+    pub fn query(&self) -> &Striped {
+        &self.inner.query
+    }
+
+    /// Listeners and topics.
+    pub fn event(&self) -> &EventStage {
+        &self.inner.event
+    }
+
+    /// Operations without a partition; user callbacks run here too.
+    pub fn generic(&self) -> &Shared {
+        &self.inner.generic
+    }
+
+    /// Query fragments.
+    pub fn fragment(&self) -> &WorkStealing {
+        &self.inner.fragment
+    }
+
+    /// Tasklets of dataflow jobs.
+    pub fn flow(&self) -> &WorkStealing {
+        &self.inner.flow
+    }
+
+    /// Pure computation.
+    pub fn cpu(&self) -> &WorkStealing {
+        &self.inner.cpu
+    }
+
+    /// Anything that may block. The returned right stays on this thread.
+    pub fn mixed(&self) -> Mixed<'_> {
+        Mixed::new(&self.inner.mixed)
+    }
+
+    /// Refreshes and housekeeping.
+    pub fn maintenance(&self) -> &Maintenance {
+        &self.inner.maintenance
+    }
+
+    /// Threads of their own for long-running blocking work.
+    pub fn dedicated(&self) -> &Dedicated {
+        &self.inner.dedicated
+    }
+
+    /// Event loops.
+    pub fn io(&self) -> &Io {
+        &self.inner.io
+    }
+
+    /// A named executor.
+    pub fn executor(&self, name: &str) -> Result<Shared, UnknownExecutor> {
+        let executors = self.inner.executors.read().unwrap_or_else(|broken| broken.into_inner());
+        executors.get(name).cloned().ok_or_else(|| UnknownExecutor {
+            name: name.to_owned(),
+            declared: executors.keys().cloned().collect(),
+        })
+    }
+
+    /// Adds an executor to stages that run already.
+    pub fn add_executor(&self, name: &str, settings: &ExecutorSettings) -> Result<Shared, SettingsError> {
+        let inner = &self.inner;
+        settings.check(name)?;
+        let mut executors = inner.executors.write().unwrap_or_else(|broken| broken.into_inner());
+        if executors.contains_key(name) {
+            let problem = format!("executor.{name}: there are two executors of that name; each needs its own");
+            return Err(SettingsError { problems: vec![problem] });
+        }
+        let id = StageId::named(StageKind::Executor, name);
+        let executor = Shared::start(&inner.env, id, &settings.shared());
+        inner.add_engine(executor.engine());
+        executors.insert(name.to_owned(), executor.clone());
+        Ok(executor)
+    }
+
+    /// The settings that the stages were started with.
+    pub fn settings(&self) -> &Settings {
+        &self.inner.settings
+    }
+
+    /// What every stage says of itself right now, in the order of the stage table.
+    pub fn snapshot(&self) -> Vec<StageSnapshot> {
+        let mut engines = self.inner.engines();
+        engines.sort_by_key(|engine| (engine.metrics().id.kind, engine.metrics().id.name));
+        engines.iter().map(|engine| engine.snapshot()).collect()
+    }
+
+    /// Ends all stages; does nothing the second time but give the same report.
+    ///
+    /// Refused with [`crate::TaskError::WaitRefused`] on a thread of a stage: it would wait for itself.
+    pub fn shutdown(&self, how: Shutdown) -> Result<ShutdownReport, crate::TaskError> {
+        shutdown::run(&self.inner, how)
+    }
+
+    /// The controls of a simulated set of stages; `None` for a real one.
+    pub fn simulation(&self) -> Option<Simulation<'_>> {
+        Simulation::of(&self.inner.env)
+    }
+}
+
+impl Inner {
+    fn engines(&self) -> Vec<Arc<dyn Engine>> {
+        self.engines.lock().unwrap_or_else(|broken| broken.into_inner()).clone()
+    }
+
+    fn add_engine(&self, engine: Arc<dyn Engine>) {
+        if let Some(simulator) = self.env.simulator() {
+            simulator.add(Arc::downgrade(&engine));
+        }
+        self.engines.lock().unwrap_or_else(|broken| broken.into_inner()).push(engine);
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        shutdown::abandon(self);
+    }
+}
+
+impl std::fmt::Debug for Stages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stages").field("env", &self.inner.env).finish_non_exhaustive()
+    }
+}
