@@ -3,7 +3,7 @@
 //! Reads the Cargo.toml files itself: `cargo metadata` would need a JSON parser and a lock file that resolves. Dependencies for
 //! tests and builds count as well.
 
-use super::{Rule, source::SourceFile};
+use super::{Report, Rule, source::SourceFile};
 
 /// The crates from the lowest to the highest, by the folder below `crates/`. A crate may use those before it.
 const ORDER: &[&str] =
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(files: &[SourceFile], report: &mut dyn FnMut(&SourceFile, usize, String)) {
+fn find(files: &[SourceFile], report: &mut Report<'_>) {
     let manifests = files.iter().filter(|file| file.name() == "Cargo.toml" && file.path() != "Cargo.toml");
     for file in manifests {
         let Some((name, line)) = package_name(file.text()) else { continue };

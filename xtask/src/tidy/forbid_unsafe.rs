@@ -1,6 +1,6 @@
 //! The compiler keeps the promise that a crate holds no unsafe code, once the crate's root says so.
 
-use super::{Rule, source::SourceFile};
+use super::{Report, Rule, source::SourceFile};
 
 /// The packages that hold unsafe code; the rule `unsafe` says where in them.
 const EXCEPT: &[&str] = &["crates/sync/", "crates/pool/"];
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(files: &[SourceFile], report: &mut dyn FnMut(&SourceFile, usize, String)) {
+fn find(files: &[SourceFile], report: &mut Report<'_>) {
     for file in files.iter().filter(|file| is_root(file.path())) {
         let said = file.code_lines().any(|(_, code)| code.trim() == "#![forbid(unsafe_code)]");
         if !said && !EXCEPT.iter().any(|place| file.path().starts_with(place)) {

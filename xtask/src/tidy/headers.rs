@@ -1,6 +1,6 @@
 //! Whoever opens a file reads first what it is and why it is so.
 
-use super::{Rule, source::SourceFile};
+use super::{Report, Rule, source::SourceFile};
 
 pub(super) const RULE: Rule = Rule {
     name: "headers",
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(files: &[SourceFile], report: &mut dyn FnMut(&SourceFile, usize, String)) {
+fn find(files: &[SourceFile], report: &mut Report<'_>) {
     for file in files.iter().filter(|file| file.is_rust()) {
         let first = file.text().lines().next().unwrap_or_default();
         let said = first.strip_prefix("//!").is_some_and(|words| !words.trim().is_empty());

@@ -1,6 +1,6 @@
 //! Work that is not done is not merged, or has an issue; a mark in the code is seen by nobody.
 
-use super::{Rule, source::SourceFile, source::has_word};
+use super::{Report, Rule, source::SourceFile, source::has_word};
 
 /// Words that mark unfinished work, in comments and in files that are not Rust.
 const MARKS: &[&str] = &["TODO", "FIXME"];
@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(files: &[SourceFile], report: &mut dyn FnMut(&SourceFile, usize, String)) {
+fn find(files: &[SourceFile], report: &mut Report<'_>) {
     for file in files {
         for (line, code) in file.code_lines() {
             if let Some(found) = MACROS.iter().find(|name| has_word(code, name)) {

@@ -1,6 +1,6 @@
 //! A file that only grows is never read whole again. Tests do not count: they may be as many as they need to be.
 
-use super::{Rule, source::SourceFile};
+use super::{Report, Rule, source::SourceFile};
 
 /// More lines of production code than this are too many.
 const LIMIT: usize = 800;
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(files: &[SourceFile], report: &mut dyn FnMut(&SourceFile, usize, String)) {
+fn find(files: &[SourceFile], report: &mut Report<'_>) {
     for file in files.iter().filter(|file| file.is_rust() && !file.is_test_file()) {
         let production = file.lines().filter(|(line, _)| !file.is_test_line(*line)).count();
         if production > LIMIT {

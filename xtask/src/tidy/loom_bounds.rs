@@ -1,6 +1,6 @@
 //! A loom model that fixes its own bound looks no deeper in `cargo xtask long` than in `verify`.
 
-use super::{Rule, source::SourceFile};
+use super::{Report, Rule, source::SourceFile};
 
 pub(super) const RULE: Rule = Rule {
     name: "loom-bounds",
@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(files: &[SourceFile], report: &mut dyn FnMut(&SourceFile, usize, String)) {
+fn find(files: &[SourceFile], report: &mut Report<'_>) {
     for file in files {
         for (line, code) in file.code_lines() {
             let spaceless: String = code.split_whitespace().collect();

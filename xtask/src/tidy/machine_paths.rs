@@ -1,6 +1,6 @@
 //! A path that exists on one machine only makes the project fail on every other.
 
-use super::{Rule, source::SourceFile};
+use super::{Report, Rule, source::SourceFile};
 
 /// The first folder of paths that belong to one machine. Written without the slash, so that this file passes.
 const FOLDERS: &[&str] = &["work", "root", "home", "Users"];
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(files: &[SourceFile], report: &mut dyn FnMut(&SourceFile, usize, String)) {
+fn find(files: &[SourceFile], report: &mut Report<'_>) {
     for file in files {
         for (line, text) in file.lines() {
             if let Some(folder) = FOLDERS.iter().find(|folder| names_folder(text, folder)) {

@@ -39,12 +39,15 @@ impl fmt::Display for Finding {
     }
 }
 
+/// Takes what a rule finds: the file, the line (from 1), and what is wrong there.
+type Report<'a> = dyn FnMut(&SourceFile, usize, String) + 'a;
+
 /// A rule looks at all files and reports what breaks it.
 pub(crate) struct Rule {
     name: &'static str,
     about: &'static str,
     remedy: &'static str,
-    find: fn(&[SourceFile], &mut dyn FnMut(&SourceFile, usize, String)),
+    find: fn(&[SourceFile], &mut Report<'_>),
 }
 
 const RULES: [&Rule; 11] = [

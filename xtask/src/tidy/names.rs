@@ -1,6 +1,6 @@
 //! A name that fits everything explains nothing, and the file collects everything.
 
-use super::{Rule, source::SourceFile};
+use super::{Report, Rule, source::SourceFile};
 
 /// File and folder names, without the ending, that say nothing.
 const EMPTY_NAMES: &[&str] = &["utils", "util", "common", "helpers", "helper", "manager", "misc"];
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(files: &[SourceFile], report: &mut dyn FnMut(&SourceFile, usize, String)) {
+fn find(files: &[SourceFile], report: &mut Report<'_>) {
     for file in files.iter().filter(|file| file.is_rust()) {
         let path = file.path().trim_end_matches(".rs");
         if let Some(empty) = path.split('/').find(|part| EMPTY_NAMES.contains(part)) {

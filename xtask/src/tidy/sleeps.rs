@@ -2,7 +2,7 @@
 //!
 //! clippy.toml forbids the call in production code; tests may make it where time itself is the subject, and say so.
 
-use super::{Rule, source::SourceFile};
+use super::{Report, Rule, source::SourceFile};
 
 /// The words of a comment, on the line or just above it, that make a sleep in a test legitimate.
 const EXCUSE: &str = "sleeps because";
@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(files: &[SourceFile], report: &mut dyn FnMut(&SourceFile, usize, String)) {
+fn find(files: &[SourceFile], report: &mut Report<'_>) {
     for file in files {
         let excused: Vec<usize> =
             file.comment_lines().filter(|(_, text)| text.contains(EXCUSE)).map(|(line, _)| line).collect();

@@ -2,7 +2,7 @@
 //!
 //! clippy.toml forbids the same calls by their resolved names; this rule also sees runtimes that make threads of their own.
 
-use super::{Rule, source::SourceFile};
+use super::{Report, Rule, source::SourceFile};
 
 /// What makes a thread, and where that may stand outside tests: files, or folders with `/` at their end.
 const MAKERS: &[(&str, &[&str])] = &[
@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(files: &[SourceFile], report: &mut dyn FnMut(&SourceFile, usize, String)) {
+fn find(files: &[SourceFile], report: &mut Report<'_>) {
     for file in files.iter().filter(|file| !file.is_test_file()) {
         for (line, code) in file.code_lines().filter(|(line, _)| !file.is_test_line(*line)) {
             for (maker, places) in MAKERS {

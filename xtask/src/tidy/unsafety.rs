@@ -1,6 +1,6 @@
 //! Code that the compiler does not check lives where it is argued line by line: in `sync`, and in named modules of `pool`.
 
-use super::{Rule, source::SourceFile, source::has_word};
+use super::{Report, Rule, source::SourceFile, source::has_word};
 
 /// Where unsafe code may stand: a file, or a folder with `/` at its end.
 const ALLOWED: &[&str] = &["crates/sync/", "crates/pool/src/steal/"];
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     find,
 };
 
-fn find(files: &[SourceFile], report: &mut dyn FnMut(&SourceFile, usize, String)) {
+fn find(files: &[SourceFile], report: &mut Report<'_>) {
     for file in files.iter().filter(|file| !allowed(file.path())) {
         for (line, code) in file.code_lines() {
             if has_word(code, "unsafe") {
