@@ -12,6 +12,7 @@ mod length;
 mod loom_bounds;
 mod machine_paths;
 mod names;
+mod primitives;
 mod scan;
 mod sleeps;
 mod source;
@@ -50,7 +51,7 @@ pub(crate) struct Rule {
     find: fn(&[SourceFile], &mut Report<'_>),
 }
 
-const RULES: [&Rule; 11] = [
+const RULES: [&Rule; 12] = [
     &arrows::RULE,
     &forbid_unsafe::RULE,
     &headers::RULE,
@@ -59,6 +60,7 @@ const RULES: [&Rule; 11] = [
     &loom_bounds::RULE,
     &machine_paths::RULE,
     &names::RULE,
+    &primitives::RULE,
     &sleeps::RULE,
     &threads::RULE,
     &unsafety::RULE,
