@@ -58,10 +58,16 @@ impl Workspace {
             }
             _ => self.walk()?,
         };
-        files.retain(|file| self.root.join(file).is_file());
+        files.retain(|file| self.root.join(file).is_file() && !self.is_build_output(file));
         files.sort();
         files.dedup();
         Ok(files)
+    }
+
+    /// True below a build folder, whatever its name: cargo leaves a tag in each.
+    fn is_build_output(&self, file: &str) -> bool {
+        let folders = Path::new(file).ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
+        folders.into_iter().any(|folder| self.root.join(folder).join("CACHEDIR.TAG").is_file())
     }
 
     fn walk(&self) -> Result<Vec<String>, String> {
@@ -72,7 +78,7 @@ impl Workspace {
             for entry in std::fs::read_dir(&folder).map_err(unreadable)? {
                 let path = entry.map_err(unreadable)?.path();
                 if path.is_dir() {
-                    if !path.ends_with("target") && !path.ends_with(".git") && path != self.target {
+                    if !path.ends_with(".git") && !path.join("CACHEDIR.TAG").is_file() {
                         folders.push(path);
                     }
                 } else if let Ok(inside) = path.strip_prefix(&self.root) {

@@ -9,6 +9,7 @@ mod forbid_unsafe;
 mod headers;
 mod leftovers;
 mod length;
+mod links;
 mod loom_bounds;
 mod machine_paths;
 mod names;
@@ -23,6 +24,9 @@ use crate::options::Options;
 use crate::workspace::Workspace;
 use source::SourceFile;
 use std::fmt;
+
+/// More findings than this are counted, not listed.
+const SHOWN: usize = 100;
 
 /// A place that breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,12 +55,13 @@ pub(crate) struct Rule {
     find: fn(&[SourceFile], &mut Report<'_>),
 }
 
-const RULES: [&Rule; 12] = [
+const RULES: [&Rule; 13] = [
     &arrows::RULE,
     &forbid_unsafe::RULE,
     &headers::RULE,
     &leftovers::RULE,
     &length::RULE,
+    &links::RULE,
     &loom_bounds::RULE,
     &machine_paths::RULE,
     &names::RULE,
@@ -99,8 +104,11 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     }
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule.findings(&files)).collect();
     findings.sort();
-    for finding in &findings {
+    for finding in findings.iter().take(SHOWN) {
         println!("{finding}");
+    }
+    if findings.len() > SHOWN {
+        println!("... and {} more", findings.len() - SHOWN);
     }
     match findings.len() {
         0 => {
