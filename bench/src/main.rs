@@ -2,6 +2,12 @@
 //!
 //! `cargo run --release -p filbert-bench --features peers -- <suite> [--quick] [--json]`
 
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "a bench measures real time, and its peers make threads of their own"
+)]
+
 mod harness;
 mod report;
 mod suites;

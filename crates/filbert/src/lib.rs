@@ -1,1 +1,3 @@
 //! Filbert.
+
+#![forbid(unsafe_code)]

@@ -1,2 +1,5 @@
 //! The `filbert` binary.
+
+#![forbid(unsafe_code)]
+
 fn main() {}

@@ -4,6 +4,11 @@
 //! A *mechanism* is the code that makes a stage. There are few mechanisms and many stages; this crate holds all
 //! of the former and declares all of the latter, and it alone creates threads.
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")
+)]
+
 mod context;
 mod engine;
 mod env;

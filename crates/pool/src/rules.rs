@@ -141,7 +141,7 @@ impl StageKind {
     pub const fn permission(self, to: StageKind) -> Permission {
         let cpu = matches!(self, StageKind::Cpu);
         Permission {
-            submit: !(cpu && to.rank() >= StageKind::Mixed.rank()) && !matches!(to, StageKind::Application),
+            submit: (!cpu || to.rank() < StageKind::Mixed.rank()) && !matches!(to, StageKind::Application),
             wait: self.rank() > to.rank(),
             r#await: !cpu,
         }

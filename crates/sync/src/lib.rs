@@ -17,6 +17,11 @@
 //! | [`join_slot`] | the hand-over of one half of a fork to a thief, and of its result back |
 //! | [`pending`] | the count of a completer: the last child to finish continues the parent |
 
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")
+)]
+
 mod primitives;
 
 pub mod conveyor;

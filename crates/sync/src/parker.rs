@@ -55,6 +55,7 @@ impl Parker {
 
     /// Like [`Parker::park`] with a time-out; true when it was woken.
     #[cfg(not(filbert_loom))]
+    #[expect(clippy::disallowed_methods, reason = "only real threads sleep, so the deadline is real")]
     pub fn park_timeout(&self, timeout: Duration) -> bool {
         if self.prepare() {
             return true;

@@ -84,7 +84,7 @@ impl Running {
             let since = self.since.load(Ordering::Relaxed);
             fence(Ordering::Acquire);
             let after = self.sequence.load(Ordering::Relaxed);
-            if before != after || before % 2 != 0 {
+            if before != after || !before.is_multiple_of(2) {
                 continue;
             }
             if name.is_null() {

@@ -1,0 +1,90 @@
+//! `cargo xtask long`: the runs that find rare bugs and the figures to quote. Each is bounded by a number, not by patience.
+
+use crate::invocation::Invocation;
+use crate::options::Options;
+use crate::step::{self, Step};
+use crate::verify;
+use crate::workspace::Workspace;
+
+/// How many seeds the simulation tests try.
+const SEEDS: u64 = 1_000_000;
+
+/// How many times loom may interrupt a thread at will in one run of a model.
+const PREEMPTIONS: u64 = 4;
+
+/// How long loom may look at one model, in seconds.
+const MODEL_SECONDS: u64 = 600;
+
+/// Runs the chore.
+pub(crate) fn run(words: &[String]) -> Result<(), String> {
+    let workspace = Workspace::find()?;
+    let standard = steps(&workspace, &Options::default());
+    let names: Vec<&str> = standard.iter().map(Step::name).collect();
+    let options = Options::parse("long", words, &names, &["--seeds", "--preemptions", "--model-seconds"])?;
+    if options.help {
+        print!("{}", help(&standard));
+        return Ok(());
+    }
+    step::run_all("long", &workspace, &steps(&workspace, &options), &options, true)
+}
+
+fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
+    let bench = |suite: &str| {
+        [Invocation::cargo(&format!("run --release -p filbert-bench --features peers -- {suite}"))]
+    };
+    let simulation = Invocation::cargo("test -p filbert-pool --release -- --nocapture")
+        .env("FILBERT_SEEDS", options.number("--seeds", SEEDS).to_string());
+    let loom = verify::loom(workspace)
+        .env("LOOM_MAX_PREEMPTIONS", options.number("--preemptions", PREEMPTIONS).to_string())
+        .env("LOOM_MAX_DURATION", options.number("--model-seconds", MODEL_SECONDS).to_string());
+    vec![
+        Step::run("simulation", "the simulated stages under a million seeds", [simulation]),
+        Step::run("loom", "the loom models with more interruptions than verify allows", [loom]),
+        Step::run("forkjoin", "the full bench: fork-join against rayon, chili and a loop", bench("forkjoin")),
+        Step::run("spsc", "the full bench: the conveyor against rtrb", bench("spsc")),
+        Step::run("striped", "the full bench: strands against threads with channels", bench("striped")),
+        Step::run("chunked", "the full bench: ChunkedList against Vec", bench("chunked")),
+    ]
+}
+
+fn help(steps: &[Step]) -> String {
+    format!(
+        "\
+The runs that take too long for every change: run them before a release, or after a change to a protocol.
+Says every minute that a step goes on. Run nothing else beside the benches.
+
+Usage: cargo xtask long [--only <step>]... [--skip <step>]... [--seeds <n>] [--preemptions <n>] [--model-seconds <n>]
+
+Steps, in this order; the first failure stops:
+{}
+Bounds:
+  --seeds           seeds per simulated test (default {SEEDS}; FILBERT_SEEDS for the tests of filbert-pool)
+  --preemptions     interruptions per run of a model (default {PREEMPTIONS}; LOOM_MAX_PREEMPTIONS)
+  --model-seconds   time per model, after which loom stops looking (default {MODEL_SECONDS}; LOOM_MAX_DURATION)
+
+A simulated test that fails prints its seed and the command that replays it.
+
+Examples:
+  cargo xtask long
+  cargo xtask long --only simulation --seeds 50000
+  cargo xtask long --only loom --preemptions 5
+",
+        step::list(steps)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_states_every_bound_and_step() {
+        let workspace = Workspace::find().unwrap();
+        let steps = steps(&workspace, &Options::default());
+        let help = help(&steps);
+        for word in ["FILBERT_SEEDS", "1000000", "LOOM_MAX_PREEMPTIONS", "simulation", "forkjoin", "chunked"]
+        {
+            assert!(help.contains(word), "{word}");
+        }
+    }
+}

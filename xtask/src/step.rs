@@ -1,0 +1,163 @@
+//! A chore as a list of named steps: a headline and the seconds of each, a stop at the first failure, and a last line that
+//! says which step failed and how to repeat it alone.
+
+use crate::invocation::Invocation;
+use crate::options::Options;
+use crate::workspace::Workspace;
+use std::time::{Duration, Instant};
+
+/// How often a step that reports progress says that it still runs.
+const PROGRESS_EVERY: Duration = Duration::from_secs(60);
+
+/// How often the end of such a step is looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// One thing a step does.
+pub(crate) enum Action {
+    /// Calls cargo.
+    Run(Invocation),
+    /// Looks at the files itself; an error is the message for the user.
+    Check(fn(&Workspace) -> Result<(), String>),
+}
+
+/// A named part of a chore.
+pub(crate) struct Step {
+    name: &'static str,
+    about: &'static str,
+    actions: Vec<Action>,
+}
+
+impl Step {
+    /// A step that calls cargo, once or several times.
+    pub(crate) fn run(
+        name: &'static str,
+        about: &'static str,
+        calls: impl IntoIterator<Item = Invocation>,
+    ) -> Self {
+        Self { name, about, actions: calls.into_iter().map(Action::Run).collect() }
+    }
+
+    /// A step that this program does itself.
+    pub(crate) fn check(
+        name: &'static str,
+        about: &'static str,
+        check: fn(&Workspace) -> Result<(), String>,
+    ) -> Self {
+        Self { name, about, actions: vec![Action::Check(check)] }
+    }
+
+    /// The word for `--only` and `--skip`.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+/// The names of the steps and what each does, for the help.
+pub(crate) fn list(steps: &[Step]) -> String {
+    steps.iter().map(|step| format!("  {:<13} {}\n", step.name, step.about)).collect()
+}
+
+/// Runs the steps that the options want, in order. With `progress`, a step that takes minutes says so every minute.
+pub(crate) fn run_all(
+    chore: &str,
+    workspace: &Workspace,
+    steps: &[Step],
+    options: &Options,
+    progress: bool,
+) -> Result<(), String> {
+    let wanted: Vec<&Step> = steps.iter().filter(|step| options.wants(step.name)).collect();
+    if wanted.is_empty() {
+        return Err(format!("{chore}: no step is left to run"));
+    }
+    let begin = Instant::now();
+    let mut times = Vec::new();
+    for (index, step) in wanted.iter().enumerate() {
+        println!("\n== {chore} {}/{}: {} - {}", index + 1, wanted.len(), step.name, step.about);
+        let start = Instant::now();
+        for action in &step.actions {
+            let outcome = match action {
+                Action::Check(check) => check(workspace),
+                Action::Run(invocation) => {
+                    println!("   {invocation}");
+                    if progress {
+                        run_with_progress(step.name, invocation, workspace)
+                    } else {
+                        invocation.run(workspace)
+                    }
+                }
+            };
+            if let Err(error) = outcome {
+                let seconds = start.elapsed().as_secs_f64();
+                return Err(failure(chore, step.name, seconds, &error));
+            }
+        }
+        println!("== {} passed in {:.1} s", step.name, start.elapsed().as_secs_f64());
+        times.push(format!("{} {:.1}", step.name, start.elapsed().as_secs_f64()));
+    }
+    println!("\n{chore}: {} step(s) passed in {:.1} s", wanted.len(), begin.elapsed().as_secs_f64());
+    println!("seconds: {}", times.join(", "));
+    Ok(())
+}
+
+/// The last words of a chore that failed.
+fn failure(chore: &str, step: &str, seconds: f64, error: &str) -> String {
+    format!(
+        "\n{error}\n{chore}: step {step} failed after {seconds:.1} s; repeat it with: cargo xtask {chore} --only {step}"
+    )
+}
+
+fn run_with_progress(step: &str, invocation: &Invocation, workspace: &Workspace) -> Result<(), String> {
+    let start = Instant::now();
+    let mut next = PROGRESS_EVERY;
+    let mut child = invocation.start(workspace)?;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ok(()),
+            Ok(Some(status)) => return Err(format!("{invocation} ended with {status}")),
+            Ok(None) => std::thread::park_timeout(LOOK_EVERY),
+            Err(error) => return Err(format!("{invocation} was lost: {error}")),
+        }
+        if start.elapsed() >= next {
+            println!("   ... {step} has run for {} s", start.elapsed().as_secs());
+            next += PROGRESS_EVERY;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    static RAN: AtomicUsize = AtomicUsize::new(0);
+
+    #[test]
+    fn stops_at_the_first_failure_and_says_how_to_repeat_it() {
+        let workspace = Workspace::find().unwrap();
+        let steps = [
+            Step::check("good", "passes", |_| {
+                RAN.fetch_add(1, Ordering::Relaxed);
+                Ok(())
+            }),
+            Step::check("bad", "fails", |_| Err("a reason".to_owned())),
+            Step::check("late", "never runs", |_| {
+                RAN.fetch_add(100, Ordering::Relaxed);
+                Ok(())
+            }),
+        ];
+        let error = run_all("verify", &workspace, &steps, &Options::default(), false).unwrap_err();
+        assert_eq!(RAN.load(Ordering::Relaxed), 1);
+        assert!(error.contains("a reason"));
+        let last = error.lines().last().unwrap();
+        assert!(last.starts_with("verify: step bad failed after"), "{last}");
+        assert!(last.ends_with("cargo xtask verify --only bad"), "{last}");
+    }
+
+    #[test]
+    fn nothing_to_run_is_an_error() {
+        let workspace = Workspace::find().unwrap();
+        let steps = [Step::check("good", "passes", |_| Ok(()))];
+        let options = Options { skip: vec!["good".to_owned()], ..Options::default() };
+        assert!(run_all("verify", &workspace, &steps, &options, false).is_err());
+    }
+}

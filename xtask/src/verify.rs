@@ -1,0 +1,99 @@
+//! `cargo xtask verify`: everything a change must pass, cheapest first. It never writes a source file.
+
+use crate::invocation::Invocation;
+use crate::options::Options;
+use crate::step::{self, Step};
+use crate::workspace::Workspace;
+use crate::{readme, tidy};
+
+/// Runs the chore.
+pub(crate) fn run(words: &[String]) -> Result<(), String> {
+    let workspace = Workspace::find()?;
+    let steps = steps(&workspace);
+    let names: Vec<&str> = steps.iter().map(Step::name).collect();
+    let options = Options::parse("verify", words, &names, &[])?;
+    if options.help {
+        print!("{}", help(&steps));
+        return Ok(());
+    }
+    step::run_all("verify", &workspace, &steps, &options, false)
+}
+
+fn steps(workspace: &Workspace) -> Vec<Step> {
+    let command = |typed: &str| Invocation::cargo(typed.trim_start_matches("cargo "));
+    vec![
+        Step::run(
+            "fmt",
+            "the code is formatted (mended by `cargo xtask fix`)",
+            [Invocation::cargo("fmt --all --check")],
+        ),
+        Step::check("tidy", "the rules that no other tool checks", tidy::check),
+        Step::check("readme", "the README names the two commands a stranger needs", readme::check),
+        Step::run(
+            "clippy",
+            "no warning in any target, with and without the peers of the benches",
+            [
+                Invocation::cargo("clippy --workspace --all-targets -- -D warnings"),
+                Invocation::cargo("clippy -p filbert-bench --features peers --all-targets -- -D warnings"),
+            ],
+        ),
+        Step::run(
+            "doc",
+            "the documentation builds without a warning",
+            [Invocation::cargo("doc --workspace --no-deps").add_flags("RUSTDOCFLAGS", "-D warnings")],
+        ),
+        Step::run("loom", "every protocol between threads, in every order loom finds", [loom(workspace)]),
+        Step::run("test", "the README's test command", [command(readme::TEST)]),
+        Step::run("demo", "the README's demo ends well", [command(readme::DEMO)]),
+    ]
+}
+
+/// The loom models. Another configuration of the same crates, so a build folder of its own: the normal builds stay warm.
+pub(crate) fn loom(workspace: &Workspace) -> Invocation {
+    Invocation::cargo("test -p filbert-sync --release --test loom")
+        .add_flags("RUSTFLAGS", "--cfg filbert_loom")
+        .env("CARGO_TARGET_DIR", workspace.target().join("loom").to_string_lossy())
+}
+
+fn help(steps: &[Step]) -> String {
+    format!(
+        "\
+Everything a change must pass. Never writes a source file; `cargo xtask fix` does.
+
+Usage: cargo xtask verify [--only <step>]... [--skip <step>]...
+
+Steps, in this order; the first failure stops:
+{}
+Builds go to CARGO_TARGET_DIR if it is set (the loom models to its subfolder loom).
+
+Examples:
+  cargo xtask verify
+  cargo xtask verify --only fmt --only tidy
+  cargo xtask verify --skip demo
+",
+        step::list(steps)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cheap_steps_come_first_and_the_help_names_all() {
+        let workspace = Workspace::find().unwrap();
+        let steps = steps(&workspace);
+        let names: Vec<_> = steps.iter().map(Step::name).collect();
+        assert_eq!(names, ["fmt", "tidy", "readme", "clippy", "doc", "loom", "test", "demo"]);
+        let help = help(&steps);
+        assert!(names.iter().all(|name| help.contains(name)));
+    }
+
+    #[test]
+    fn the_models_build_apart() {
+        let workspace = Workspace::find().unwrap();
+        let shown = loom(&workspace).to_string();
+        assert!(shown.contains("--cfg filbert_loom"), "{shown}");
+        assert!(shown.contains("/loom "), "{shown}");
+    }
+}
