@@ -1,5 +1,8 @@
 //! The `filbert` binary.
-
 #![forbid(unsafe_code)]
 
-fn main() {}
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::run()
+}

@@ -1,6 +1,7 @@
 //! The `io` stage: event loops. A connection lives on one loop for all its life; nothing else runs there.
 
 use super::host::{Host, SharedHost};
+use super::simulated_host::SimulatedHost;
 use super::tokio_host::{TokioHost, TokioSettings};
 use crate::context::StageId;
 use crate::env::Env;
@@ -25,10 +26,14 @@ pub(crate) fn start(
     capacity: usize,
     slow: Option<Duration>,
 ) -> Arc<dyn Host> {
+    let capacity = Some(capacity.saturating_mul(threads));
+    if env.simulator().is_some() {
+        return SimulatedHost::start(env, StageId::of(StageKind::Io), threads, capacity);
+    }
     let settings = TokioSettings {
         threads,
         blocking_threads: 0,
-        capacity: Some(capacity.saturating_mul(threads)),
+        capacity,
         slow_limit: slow,
     };
     TokioHost::loops(env, StageId::of(StageKind::Io), &settings)

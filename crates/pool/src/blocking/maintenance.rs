@@ -4,6 +4,7 @@
 use super::host::{Host, SharedHost};
 use super::periodic::Periodic;
 use super::refreshed::Refreshed;
+use super::simulated_host::SimulatedHost;
 use super::tokio_host::{TokioHost, TokioSettings};
 use crate::context::StageId;
 use crate::env::Env;
@@ -20,6 +21,9 @@ pub struct Maintenance {
 }
 
 pub(crate) fn start(env: &Arc<Env>, threads: usize) -> Arc<dyn Host> {
+    if env.simulator().is_some() {
+        return SimulatedHost::start(env, StageId::of(StageKind::Maintenance), threads, None);
+    }
     // One thread drives the runtime; the closures run on threads that come and go.
     let settings = TokioSettings { threads: 1, blocking_threads: threads, capacity: None, slow_limit: None };
     TokioHost::multi_thread(env, StageId::of(StageKind::Maintenance), &settings)

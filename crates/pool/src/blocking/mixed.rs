@@ -4,6 +4,7 @@
 //! threads for blocking closures are capped and settable.
 
 use super::host::{Host, SharedHost};
+use super::simulated_host::SimulatedHost;
 use super::tokio_host::{TokioHost, TokioSettings};
 use crate::context::StageId;
 use crate::env::Env;
@@ -33,6 +34,9 @@ pub struct Mixed<'a> {
 }
 
 pub(crate) fn start(env: &Arc<Env>, threads: usize, blocking_threads: usize) -> Arc<dyn Host> {
+    if env.simulator().is_some() {
+        return SimulatedHost::start(env, StageId::of(StageKind::Mixed), threads, None);
+    }
     let settings = TokioSettings { threads, blocking_threads, capacity: None, slow_limit: None };
     TokioHost::multi_thread(env, StageId::of(StageKind::Mixed), &settings)
 }

@@ -12,6 +12,7 @@ mod maintenance;
 mod mixed;
 mod periodic;
 mod refreshed;
+mod simulated_host;
 mod slots;
 mod tokio_host;
 
@@ -21,7 +22,10 @@ mod tests;
 pub use dedicated::{Dedicated, StopSignal};
 pub(crate) use host::Host;
 pub use io::Io;
+pub(crate) use io::start as start_io;
 pub use maintenance::Maintenance;
+pub(crate) use maintenance::start as start_maintenance;
 pub use mixed::Mixed;
+pub(crate) use mixed::start as start_mixed;
 pub use periodic::Periodic;
 pub use refreshed::Refreshed;

@@ -1,0 +1,50 @@
+//! Act 1: the fork-join kernel. Sum of `fnv(i) % 5` over the integers below 150, on one core and on all.
+
+use super::super::table::Table;
+use filbert::Member;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+/// The Fowler-Noll-Vo hash (1a, 32 bits) of an integer's four bytes.
+fn fnv(value: u32) -> u32 {
+    value.to_le_bytes().iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> io::Result<()> {
+    let count = if quick { 1_000_000 } else { 20_000_000 };
+    let mut state = 1_u32;
+    let numbers: Vec<u32> = (0..count)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % 300
+        })
+        .collect();
+    let cpu = member.stages().cpu();
+    let one = || numbers.iter().filter(|i| **i < 150).map(|i| u64::from(fnv(*i) % 5)).sum::<u64>();
+    let all = || cpu.slice(&numbers).filter(|i| **i < 150).map(|i| u64::from(fnv(*i) % 5)).sum::<u64>();
+
+    let (answer, alone) = best_of_three(one);
+    let (same, together) = best_of_three(all);
+    assert_eq!(answer, same, "both ways give the same sum");
+    writeln!(out, "Fork-join: sum of fnv(i) % 5 over the integers below 150, of {count}")?;
+    let mut table = Table::new(&["", "ms", "ns per element", "speed-up", "sum"]);
+    for (name, took) in [("plain loop, one thread", alone), ("stage cpu", together)] {
+        table.row([
+            name.to_owned(),
+            format!("{:.1}", took.as_secs_f64() * 1e3),
+            format!("{:.2}", took.as_nanos() as f64 / f64::from(count)),
+            format!("{:.2}", alone.as_secs_f64() / took.as_secs_f64()),
+            answer.to_string(),
+        ]);
+    }
+    table.write(out, "  ")
+}
+
+fn best_of_three(mut body: impl FnMut() -> u64) -> (u64, Duration) {
+    let mut runs = (0..3).map(|_| {
+        let start = Instant::now();
+        (body(), start.elapsed())
+    });
+    let first = runs.next().expect("three runs");
+    runs.fold(first, |best, run| (run.0, best.1.min(run.1)))
+}

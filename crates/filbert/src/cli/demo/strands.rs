@@ -1,0 +1,70 @@
+//! Act 2: strands. The same operation by a hop to a partition thread and on the caller's own; and a slow neighbour.
+
+use super::super::table::Table;
+use filbert::Member;
+use filbert::pool::Called;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> io::Result<()> {
+    let partition = member.stages().partition();
+    let rounds: u32 = if quick { 2_000 } else { 20_000 };
+    let add = |count: &mut u64| {
+        *count += 1;
+        *count
+    };
+
+    let hop = partition.strand(1, 0_u64);
+    let start = Instant::now();
+    for _ in 0..rounds {
+        hop.submit("add", add).map_err(io::Error::other)?.wait().map_err(io::Error::other)?;
+    }
+    let by_hop = start.elapsed() / rounds;
+
+    let here = partition.strand(2, 0_u64);
+    let start = Instant::now();
+    let mut ran_here = 0;
+    for _ in 0..rounds {
+        match here.call("add", add).map_err(io::Error::other)? {
+            Called::Here(_) => ran_here += 1,
+            Called::Queued(later) => {
+                later.wait().map_err(io::Error::other)?;
+            }
+        }
+    }
+    let by_caller = start.elapsed() / rounds;
+
+    writeln!(out, "\nStrands: {rounds} operations on one partition, each waited for")?;
+    let mut table = Table::new(&["", "ns per operation"]);
+    table.row(["by a hop to its partition thread".to_owned(), by_hop.as_nanos().to_string()]);
+    table.row([format!("on the caller's thread ({ran_here} of {rounds})"), by_caller.as_nanos().to_string()]);
+    table.write(out, "  ")?;
+    slow_neighbour(member, out)
+}
+
+/// A task of 50 ms on partition 1, and operations on 64 other partitions, a share of them at home on the same thread.
+fn slow_neighbour(member: &Member, out: &mut impl Write) -> io::Result<()> {
+    let partition = member.stages().partition();
+    let slow = partition.strand(1, ());
+    let nap = |(): &mut ()| {
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(50) {
+            std::hint::spin_loop();
+        }
+    };
+    let slow = slow.submit("slow neighbour", nap).map_err(io::Error::other)?;
+    let start = Instant::now();
+    let others: Result<Vec<_>, _> = (0..64).map(|key| partition.strand(key, ()).submit("quick", |()| ())).collect();
+    for other in others.map_err(io::Error::other)? {
+        other.wait().map_err(io::Error::other)?;
+    }
+    let others = start.elapsed();
+    let held_up = slow.is_done();
+    slow.wait().map_err(io::Error::other)?;
+    let verdict = if held_up { "after it" } else { "while it still ran: idle threads took them over" };
+    writeln!(
+        out,
+        "  A task of 50 ms on one partition; 64 others answered within {:.1} ms, {verdict}.",
+        others.as_secs_f64() * 1e3
+    )
+}

@@ -1,0 +1,57 @@
+//! The command line: one file per command.
+
+mod demo;
+mod stages;
+mod table;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use std::process::ExitCode;
+
+/// An in-memory data platform: data grid, dataflow, SQL, cubes and a fork-join pool, every kind of work on the threads
+/// made for it.
+#[derive(Debug, Parser)]
+#[command(name = "filbert", version, after_help = EXAMPLES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+const EXAMPLES: &str = "Examples:
+  filbert demo                          a tour of what works, in a few seconds
+  filbert stages                        the stages of a member with default settings
+  filbert stages --config filbert.toml  the same with your settings, checked
+  filbert stages --settings             every setting: default, range, meaning
+  filbert stages --rules                which stage may submit to and wait for which";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// A tour of what works, embedded, without any set-up.
+    Demo(demo::Arguments),
+    /// The stages: their threads, bounds, settings and rules.
+    Stages(stages::Arguments),
+}
+
+/// Runs what the command line says.
+pub(crate) fn run() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Some(Command::Demo(arguments)) => demo::run(&arguments),
+        Some(Command::Stages(arguments)) => stages::run(&arguments),
+        None => Arguments::command().print_help().map_err(Into::into),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("filbert: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The reader of our output went away (`filbert ... | head`): nothing is wrong.
+fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+/// What a command ends with.
+type Outcome = Result<(), Box<dyn std::error::Error>>;

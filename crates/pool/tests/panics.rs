@@ -1,0 +1,81 @@
+//! Ten thousand panics over all stages: each fails its own task, with its message, and nothing else.
+
+use filbert_pool::{Stages, SubmitError, TaskError, TaskFuture};
+use std::sync::mpsc;
+
+type Submit<'a> = Box<dyn Fn(u32) -> Result<TaskFuture<()>, SubmitError> + 'a>;
+
+fn fail(number: u32) {
+    panic!("task {number} fails on purpose");
+}
+
+#[test]
+fn ten_thousand_panics_leave_every_stage_working() {
+    // The messages are checked below; ten thousand backtraces on the terminal help no one.
+    std::panic::set_hook(Box::new(|_| {}));
+    let stages = Stages::builder().executor("a").start().unwrap();
+    let (partition, query) = (stages.partition().strand(3, ()), stages.query().strand(4, ()));
+    let executor = stages.executor("a").unwrap();
+    let submits: Vec<(&str, Submit<'_>)> = vec![
+        ("io", Box::new(|n| stages.io().spawn("fail", async move { fail(n) }))),
+        ("partition", Box::new(|n| partition.submit("fail", move |()| fail(n)))),
+        ("query", Box::new(|n| query.submit("fail", move |()| fail(n)))),
+        ("generic", Box::new(|n| stages.generic().submit("fail", move || fail(n)))),
+        ("executor/a", Box::new(|n| executor.submit("fail", move || fail(n)))),
+        ("fragment", Box::new(|n| stages.fragment().spawn_future("fail", async move { fail(n) }))),
+        ("flow", Box::new(|n| stages.flow().spawn("fail", move || fail(n)))),
+        ("cpu", Box::new(|n| stages.cpu().spawn("fail", move || fail(n)))),
+        ("mixed", Box::new(|n| stages.mixed().spawn("fail", async move { fail(n) }))),
+        ("maintenance", Box::new(|n| stages.maintenance().run("fail", move || fail(n)))),
+    ];
+    for round in 0..100 {
+        let mut failing = Vec::new();
+        for (stage, submit) in &submits {
+            for n in 0..10 {
+                failing.push((*stage, round * 10 + n, submit(round * 10 + n).unwrap()));
+            }
+        }
+        for (stage, number, future) in failing {
+            match future.wait() {
+                Err(TaskError::Panicked { stage: at, message, .. }) => {
+                    assert_eq!(at.name, stage);
+                    assert_eq!(message, format!("task {number} fails on purpose"));
+                }
+                other => panic!("{stage}: {other:?}"),
+            }
+        }
+    }
+    // Listeners have no one to tell; the stage must only survive them. Fork-join panics reach whoever joins.
+    let topic = stages.event().topic("news");
+    let (sender, receiver) = mpsc::channel();
+    for n in 0..100 {
+        topic.offer("fail", move || fail(n)).detach();
+        let cpu = stages.cpu();
+        let joined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cpu.join(|| fail(n), || ())));
+        assert!(joined.is_err());
+    }
+    topic.offer("tell", move || sender.send(1).unwrap()).detach();
+    assert_eq!(receiver.recv_timeout(std::time::Duration::from_secs(60)), Ok(1));
+    assert_eq!(stages.cpu().join(|| 1, || 2), (1, 2));
+    assert_eq!(stages.cpu().range(0..100_000).count(), 100_000);
+
+    let working: Vec<TaskFuture<()>> = vec![
+        stages.io().spawn("work", async {}).unwrap(),
+        partition.submit("work", |()| ()).unwrap(),
+        query.submit("work", |()| ()).unwrap(),
+        stages.generic().submit("work", || ()).unwrap(),
+        executor.submit("work", || ()).unwrap(),
+        stages.fragment().spawn("work", || ()).unwrap(),
+        stages.flow().spawn_future("work", async {}).unwrap(),
+        stages.cpu().spawn("work", || ()).unwrap(),
+        stages.mixed().run("work", || ()).unwrap(),
+        stages.maintenance().run("work", || ()).unwrap(),
+        stages.dedicated().spawn("work", |_| ()).unwrap(),
+    ];
+    for future in working {
+        let stage = future.stage();
+        assert_eq!(future.wait(), Ok(()), "{stage} works");
+    }
+    let panicked: u64 = stages.snapshot().iter().map(|stage| stage.panicked).sum();
+    assert!(panicked >= 10_000, "{panicked} panics counted");
+}

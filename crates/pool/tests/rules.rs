@@ -1,0 +1,93 @@
+//! Every cell of the stage x stage table, tried on real threads: a submit, a wait and an await from each stage to
+//! each other, compared with what the table says.
+
+use filbert_pool::{StageKind, Stages, SubmitError, TaskError, TaskFuture, current};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::mpsc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+/// Work for a stage, and a future for its end.
+fn submit(stages: &Stages, to: StageKind, body: Box<dyn FnOnce() + Send>) -> Result<TaskFuture<()>, SubmitError> {
+    match to {
+        StageKind::Application => unreachable!("nothing is submitted to the application"),
+        StageKind::Dedicated => stages.dedicated().spawn("cell", |_| body()),
+        StageKind::Executor => stages.executor("a").unwrap().submit("cell", body),
+        StageKind::Maintenance => stages.maintenance().run("cell", body),
+        StageKind::Mixed => stages.mixed().run("cell", body),
+        StageKind::Event => stages.event().topic("cell").submit("cell", body),
+        StageKind::Generic => stages.generic().submit("cell", body),
+        StageKind::Io => stages.io().spawn("cell", async move { body() }),
+        StageKind::Partition => stages.partition().submit_keyed(7, "cell", body),
+        StageKind::Query => stages.query().submit_any("cell", body),
+        StageKind::Fragment => stages.fragment().spawn("cell", body),
+        StageKind::Flow => stages.flow().spawn("cell", body),
+        StageKind::Cpu => stages.cpu().spawn("cell", body),
+    }
+}
+
+/// Runs `body` on a thread of the stage and gives its value back.
+fn on<R: Send + 'static>(stages: &Stages, from: StageKind, body: impl FnOnce() -> R + Send + 'static) -> R {
+    if from == StageKind::Application {
+        return body();
+    }
+    let (sender, receiver) = mpsc::channel();
+    let task = submit(stages, from, Box::new(move || sender.send((current().kind, body())).unwrap())).unwrap();
+    let (kind, value) = receiver.recv_timeout(Duration::from_secs(60)).expect("the task ends");
+    assert_eq!(kind, from, "the task ran on its stage");
+    task.detach();
+    value
+}
+
+#[test]
+fn every_cell_of_the_table_holds() {
+    let stages = Stages::builder().executor("a").start().unwrap();
+    for from in StageKind::ALL {
+        for to in StageKind::ALL.into_iter().skip(1) {
+            let may = from.permission(to);
+
+            let inner = stages.clone();
+            let submitted = on(&stages, from, move || submit(&inner, to, Box::new(|| ())).map(TaskFuture::detach));
+            match submitted {
+                Ok(()) => assert!(may.submit, "{from} submitted to {to}"),
+                Err(SubmitError::Crossing { from: at, to: target }) => {
+                    assert!(!may.submit, "{from} was refused by {to}");
+                    assert_eq!((at.kind, target.kind), (from, to));
+                }
+                Err(other) => panic!("{from} to {to}: {other}"),
+            }
+
+            let work = submit(&stages, to, Box::new(|| ())).unwrap();
+            match on(&stages, from, move || work.wait()) {
+                Ok(()) => assert!(may.wait, "{from} waited for {to}"),
+                Err(TaskError::WaitRefused { from: at, to: target }) => {
+                    assert!(!may.wait, "{from} may wait for {to}");
+                    assert_eq!((at.kind, target.kind), (from, to));
+                }
+                Err(other) => panic!("{from} waits for {to}: {other}"),
+            }
+
+            let work = submit(&stages, to, Box::new(|| ())).unwrap();
+            let polled = on(&stages, from, move || {
+                let mut work = pin!(work);
+                work.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+            });
+            let refused = matches!(polled, Poll::Ready(Err(TaskError::WaitRefused { .. })));
+            assert_eq!(refused, !may.r#await, "{from} awaits {to}: {polled:?}");
+        }
+    }
+}
+
+#[test]
+fn messages_name_both_stages() {
+    let stages = Stages::start().unwrap();
+    let inner = stages.clone();
+    let crossing = on(&stages, StageKind::Cpu, move || inner.mixed().run("read", || ()).map(TaskFuture::detach));
+    let message = crossing.unwrap_err().to_string();
+    assert!(message.starts_with("a task on stage cpu may not submit to stage mixed"), "{message}");
+    let work = stages.generic().submit("work", || ()).unwrap();
+    let refused = on(&stages, StageKind::Partition, move || work.wait()).unwrap_err().to_string();
+    assert!(refused.starts_with("a thread of stage partition may not wait for stage generic"), "{refused}");
+    assert!(refused.contains("await the result, or register a callback"), "{refused}");
+}

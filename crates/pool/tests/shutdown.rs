@@ -1,0 +1,107 @@
+//! Shutdown under load always ends, and every accepted task either ran or is reported as cancelled.
+
+use filbert_pool::{Shutdown, StageKind, Stages, StagesBuilder, SubmitError, TaskError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+fn small() -> StagesBuilder {
+    let kinds = [StageKind::Io, StageKind::Partition, StageKind::Generic, StageKind::Event, StageKind::Query];
+    let kinds = kinds.into_iter().chain([StageKind::Fragment, StageKind::Flow, StageKind::Cpu]);
+    kinds.fold(Stages::builder(), |builder, kind| builder.threads(kind, 2)).executor("a").set("executor.a.threads", 2)
+}
+
+#[test]
+fn a_thousand_shutdowns_under_load_all_end() {
+    for round in 0..1_000 {
+        let stages = small().start().unwrap();
+        let how = if round % 2 == 0 { Shutdown::Drain } else { Shutdown::Cancel };
+        let stop = AtomicBool::new(false);
+        let begun = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let strand = stages.partition().strand(1, 0_u64);
+                    while !stop.load(Ordering::Relaxed) {
+                        let futures = [
+                            stages.generic().submit("load", || ()),
+                            stages.executor("a").unwrap().submit("load", || ()),
+                            stages.cpu().spawn("load", || ()),
+                            stages.fragment().spawn_future("load", async {}),
+                            stages.mixed().spawn("load", async {}),
+                            stages.io().spawn("load", async {}),
+                            strand.submit("load", |count| *count += 1),
+                        ];
+                        begun.fetch_add(1, Ordering::Relaxed);
+                        for future in futures {
+                            match future {
+                                Ok(future) => match future.wait() {
+                                    Ok(()) | Err(TaskError::Cancelled { .. }) => {}
+                                    Err(other) => panic!("{other}"),
+                                },
+                                Err(SubmitError::ShutDown { .. } | SubmitError::Overloaded { .. }) => {}
+                                Err(other) => panic!("{other}"),
+                            }
+                        }
+                    }
+                });
+            }
+            while begun.load(Ordering::Relaxed) < 2 {
+                std::thread::yield_now();
+            }
+            let report = stages.shutdown(how).unwrap();
+            assert_eq!(report.left_behind, Vec::<String>::new(), "round {round}");
+            assert_eq!(report.cut_short, Vec::<&str>::new(), "round {round}");
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(stages.shutdown(Shutdown::Cancel).unwrap().left_behind.len(), 0, "the second time does nothing");
+    }
+}
+
+#[test]
+fn draining_does_all_that_was_accepted() {
+    let stages = small().start().unwrap();
+    let done = Arc::new(AtomicUsize::new(0));
+    let count = || {
+        let done = Arc::clone(&done);
+        move || {
+            done.fetch_add(1, Ordering::SeqCst);
+        }
+    };
+    let strand = stages.partition().strand(5, ());
+    for _ in 0..500 {
+        stages.executor("a").unwrap().submit("count", count()).unwrap().detach();
+        stages.cpu().spawn("count", count()).unwrap().detach();
+        stages.generic().submit("count", count()).unwrap().detach();
+        let body = count();
+        strand.submit("count", move |()| body()).unwrap().detach();
+    }
+    stages.shutdown(Shutdown::Drain).unwrap();
+    assert_eq!(done.load(Ordering::SeqCst), 2_000);
+}
+
+#[test]
+fn a_task_that_never_ends_is_cut_short_and_named() {
+    let stages = small().set("shutdown.within_ms", 50).start().unwrap();
+    let latch = Arc::new(filbert_sync::Latch::new());
+    let waits = Arc::clone(&latch);
+    let stuck = stages.executor("a").unwrap().submit("stuck", move || waits.wait()).unwrap();
+    while stages.snapshot().iter().all(|stage| stage.running.iter().all(|running| running.task != "stuck")) {
+        std::thread::yield_now();
+    }
+    let report = stages.shutdown(Shutdown::Drain).unwrap();
+    assert_eq!(report.cut_short, ["executor/a"]);
+    assert_eq!(report.left_behind.len(), 1);
+    assert!(report.left_behind[0].starts_with("executor/a-"), "{report:?}");
+    latch.open();
+    let mut stuck = stuck;
+    assert!(stuck.wait_timeout(Duration::from_secs(60)).is_ok());
+}
+
+#[test]
+fn a_stage_cannot_shut_itself_down() {
+    let stages = small().start().unwrap();
+    let inner = stages.clone();
+    let refused = stages.generic().submit("end", move || inner.shutdown(Shutdown::Cancel)).unwrap().wait().unwrap();
+    assert!(matches!(refused, Err(TaskError::WaitRefused { .. })), "{refused:?}");
+}
