@@ -9,7 +9,7 @@ use crate::error::{TaskError, panic_message};
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,12 @@ pub type TaskResult<T> = Result<T, TaskError>;
 pub(crate) trait Callbacks: Send + Sync {
     /// Runs it soon, and always.
     fn run(&self, callback: Box<dyn FnOnce() + Send>);
+}
+
+/// Told when the holder of a future cancels it: a polled task then drops its state at its next turn.
+pub(crate) trait OnCancel: Send + Sync {
+    /// The result is not wanted any more.
+    fn on_cancel(self: Arc<Self>);
 }
 
 /// The result of a task, some time.
@@ -42,6 +48,7 @@ struct Shared<T> {
     task: &'static str,
     state: Mutex<State<T>>,
     done: Condvar,
+    on_cancel: OnceLock<Weak<dyn OnCancel>>,
 }
 
 type Callback<T> = Box<dyn FnOnce(TaskResult<T>) + Send>;
@@ -73,6 +80,7 @@ pub(crate) fn task_future<T>(
         task,
         state: Mutex::new(state),
         done: Condvar::new(),
+        on_cancel: OnceLock::new(),
     });
     (Resolver { shared: Some(Arc::clone(&shared)) }, TaskFuture { shared })
 }
@@ -183,6 +191,13 @@ impl<T> Drop for Resolver<T> {
     }
 }
 
+impl<T> TaskFuture<T> {
+    /// Whom [`TaskFuture::cancel`] tells; set once, by whoever makes the task.
+    pub(crate) fn set_on_cancel(&self, task: Weak<dyn OnCancel>) {
+        let _ = self.shared.on_cancel.set(task);
+    }
+}
+
 impl<T: Send + 'static> TaskFuture<T> {
     /// A future that has its value already.
     pub(crate) fn ready(env: &Arc<Env>, stage: StageId, task: &'static str, result: TaskResult<T>) -> Self {
@@ -260,13 +275,18 @@ impl<T: Send + 'static> TaskFuture<T> {
         }
     }
 
-    /// Cancels the task. True when it had not begun, and so never will; one that runs goes on, and its result is lost.
+    /// Cancels the task. True when it had not begun, and so never will; one that runs goes on, and its result is lost
+    /// (a polled task drops its state after the turn under way).
     pub fn cancel(self) -> bool {
         let mut state = self.shared.lock();
         let unbegun = state.phase == Phase::Queued;
         if state.phase != Phase::Done {
             state.phase = Phase::Done;
             state.result = Some(Err(self.shared.cancelled()));
+        }
+        drop(state);
+        if let Some(task) = self.shared.on_cancel.get().and_then(Weak::upgrade) {
+            task.on_cancel();
         }
         unbegun
     }

@@ -28,4 +28,8 @@ pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
 pub use future::{TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
+pub use polled::{
+    Checkpoint, Group, TURN_BUDGET, TaskHandle, TaskWaker, Tasklet, Turn, TurnContext, checkpoint,
+    turn_is_over,
+};
 pub use rules::{Level, Permission, StageKind, table as stage_table};
