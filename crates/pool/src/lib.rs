@@ -12,6 +12,7 @@ mod future;
 mod metrics;
 mod rules;
 mod sim;
+pub mod simulate;
 mod thread;
 mod timers;
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::env::split_mix;
+use crate::simulate;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// What the tasks of one simulated run share.
@@ -150,9 +151,9 @@ fn run(seed: u64) -> u64 {
 
 #[test]
 fn nothing_is_lost_and_nothing_is_left() {
-    for seed in 0..3_000 {
+    simulate::seeds("nothing_is_lost_and_nothing_is_left", 0..10_000, |seed| {
         run(seed);
-    }
+    });
 }
 
 #[test]
