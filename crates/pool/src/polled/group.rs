@@ -219,9 +219,20 @@ impl GroupCore {
 
     /// One of its tasks ran or was queued and is idle or done now.
     pub(super) fn leave(self: &Arc<Self>) {
-        if self.busy.fetch_sub(1, Ordering::AcqRel) == 1 {
+        let before = self.busy.fetch_sub(1, Ordering::AcqRel);
+        debug_assert_ne!(before, 0, "group {} is left more often than entered", self.name);
+        if before == 1 {
             self.reconcile();
         }
+    }
+
+    /// True while it takes part in the turn order.
+    #[cfg(test)]
+    pub(super) fn is_active(&self) -> bool {
+        let active = self.active();
+        let listed = self.slot.load(Ordering::Relaxed) != NO_SLOT;
+        assert_eq!(listed, active.groups.iter().any(|group| std::ptr::eq(&**group, self)));
+        listed
     }
 
     fn active(&self) -> MutexGuard<'_, Active> {

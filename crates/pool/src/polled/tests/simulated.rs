@@ -134,6 +134,7 @@ fn run(seed: u64) -> u64 {
     let alive = net.nodes.iter().filter(|node| !node.ended.load(Ordering::Relaxed)).count();
     assert_eq!((net.bodies.load(Ordering::Relaxed), pool.queues.groups().live()), (alive, alive));
     assert_eq!(pool.queues.depth(), 0);
+    assert!(groups.iter().all(|group| !group.core().is_active()), "a group is active without a busy task");
 
     // The end, one way or the other: all are cancelled, or nobody can wake them any more.
     if below(2) == 0 {

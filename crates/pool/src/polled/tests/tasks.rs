@@ -217,7 +217,7 @@ fn a_pool_that_is_gone_frees_its_tasks() {
     assert_eq!(Arc::strong_count(&probe), 1, "woken without a pool it drops its state");
     assert_eq!(idle.wait(), Err(TaskError::Cancelled { stage: id, task: "test" }));
     drop(task);
-    assert_eq!(group.tasks(), 0);
+    assert_eq!((group.tasks(), group.core().is_active()), (0, false));
 }
 
 #[test]
