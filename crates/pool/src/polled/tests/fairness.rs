@@ -140,7 +140,8 @@ fn nobody_runs_ahead_without_bound() {
 fn two_that_wake_each_other_do_not_starve_a_third() {
     let pool = TestPool::by_hand(1);
     let turns = Arc::new(Mutex::new([0_usize; 3]));
-    let counted = |id: usize, peer: Arc<Mutex<Option<TaskWaker>>>| {
+    type Peer = Arc<Mutex<Option<TaskWaker>>>;
+    let counted = |id: usize, peer: Peer| {
         let turns = Arc::clone(&turns);
         move |_: &mut TurnContext<'_>| {
             turns.lock().unwrap()[id] += 1;
@@ -150,7 +151,7 @@ fn two_that_wake_each_other_do_not_starve_a_third() {
             if id == 2 { Turn::Again } else { Turn::Idle }
         }
     };
-    let (of_a, of_b): (Arc<Mutex<Option<TaskWaker>>>, Arc<Mutex<Option<TaskWaker>>>) = Default::default();
+    let (of_a, of_b) = (Peer::default(), Peer::default());
     let a = pool.spawn(&pool.group, counted(0, Arc::clone(&of_a)));
     let b = pool.spawn(&pool.group, counted(1, Arc::clone(&of_b)));
     *of_a.lock().unwrap() = Some(b.waker().clone());

@@ -100,12 +100,12 @@ impl TestPool {
 
     fn work(&self, worker: usize) {
         let _entered = context::enter(self.metrics.id);
-        while !(self.closed.load(Ordering::Acquire) && self.is_drained()) {
+        while !self.is_drained() {
             if self.step(worker) {
                 continue;
             }
             let guard = self.sleep.lock().unwrap();
-            if !self.has_work(worker) && !(self.closed.load(Ordering::Acquire) && self.is_drained()) {
+            if !self.has_work(worker) && !self.is_drained() {
                 drop(self.work.wait(guard).unwrap());
             }
         }

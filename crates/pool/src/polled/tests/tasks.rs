@@ -186,10 +186,10 @@ fn a_tasklet_that_keeps_its_own_waker_ends_with_its_group() {
     let pool = TestPool::by_hand(1);
     let probe = Arc::new(());
     let held = Arc::clone(&probe);
-    let mut own = None;
+    let mut own = Vec::new();
     let handle = pool.spawn(&pool.group, move |cx: &mut TurnContext<'_>| {
         let _ = &held;
-        own = Some(cx.waker().clone());
+        own.push(cx.waker().clone());
         Turn::Idle
     });
     pool.settle();
