@@ -47,7 +47,14 @@ pub(super) struct GroupCore {
     slot: AtomicUsize,
     turns: AtomicU64,
     long_turns: AtomicU64,
-    tasks: Mutex<HashMap<u64, Weak<Task>>>,
+    members: Mutex<Members>,
+}
+
+/// The tasks of a group that are not done. They hold the group, not the other way.
+#[derive(Default)]
+struct Members {
+    tasks: HashMap<u64, Weak<Task>>,
+    cancelled: bool,
 }
 
 /// The groups of one pool.
@@ -107,7 +114,7 @@ impl Groups {
             slot: AtomicUsize::new(NO_SLOT),
             turns: AtomicU64::new(0),
             long_turns: AtomicU64::new(0),
-            tasks: Mutex::default(),
+            members: Mutex::default(),
         });
         let mut known = lock(&self.all);
         if known.groups.len() >= known.prune_at {
@@ -123,7 +130,7 @@ impl Groups {
         self.live.load(Ordering::Acquire)
     }
 
-    /// Cancels every task of every group; workers drop their state at their next turn.
+    /// Cancels every group that there is; workers drop the state of their tasks at their next turn.
     pub(crate) fn cancel_all(&self) {
         let groups: Vec<_> = lock(&self.all).groups.iter().filter_map(Weak::upgrade).collect();
         for core in groups {
@@ -155,7 +162,7 @@ impl Group {
 
     /// Its tasks that are not done: queued, running and idle.
     pub fn tasks(&self) -> usize {
-        lock(&self.core.tasks).len()
+        lock(&self.core.members).tasks.len()
     }
 
     /// Turns that its tasks had.
@@ -168,13 +175,25 @@ impl Group {
         self.core.long_turns.load(Ordering::Relaxed)
     }
 
-    /// Cancels all its tasks, idle ones too. Each drops its state on a worker, at its next turn; one that runs ends its turn first.
+    /// Cancels the group for good: all its tasks, idle ones too, and those that are still being spawned into it.
+    ///
+    /// Each drops its state on a worker, at its next turn; one that runs ends its turn first. So a query whose fragments start
+    /// further fragments is gone after one call, whichever of them got in before it.
     pub fn cancel(&self) {
         // Upgraded under the lock, cancelled and dropped outside of it: a task that is freed takes it again.
-        let tasks: Vec<_> = lock(&self.core.tasks).values().filter_map(Weak::upgrade).collect();
+        let tasks: Vec<_> = {
+            let mut members = lock(&self.core.members);
+            members.cancelled = true;
+            members.tasks.values().filter_map(Weak::upgrade).collect()
+        };
         for task in tasks {
             task.cancel();
         }
+    }
+
+    /// True after [`Group::cancel`]: tasks spawned into it end as cancelled without a turn.
+    pub fn is_cancelled(&self) -> bool {
+        lock(&self.core.members).cancelled
     }
 
     pub(super) fn core(&self) -> &Arc<GroupCore> {
@@ -197,15 +216,17 @@ impl GroupCore {
         self.table.task_ids.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A task was made.
-    pub(super) fn add_task(&self, id: u64, task: Weak<Task>) {
+    /// A task was made; false when the group is cancelled, and so the task is.
+    pub(super) fn add_task(&self, id: u64, task: Weak<Task>) -> bool {
         self.table.live.fetch_add(1, Ordering::Relaxed);
-        lock(&self.tasks).insert(id, task);
+        let mut members = lock(&self.members);
+        members.tasks.insert(id, task);
+        !members.cancelled
     }
 
     /// A task is done, or freed.
     pub(super) fn remove_task(&self, id: u64) {
-        if lock(&self.tasks).remove(&id).is_some() {
+        if lock(&self.members).tasks.remove(&id).is_some() {
             self.table.live.fetch_sub(1, Ordering::Release);
         }
     }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::future::IntoFuture;
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
 /// Wakes one task; cheap to clone, for any thread.
 ///
@@ -24,6 +25,10 @@ impl TaskWaker {
 
     pub(super) fn task(&self) -> &Arc<Task> {
         &self.task
+    }
+
+    pub(super) fn into_task(self) -> Arc<Task> {
+        self.task
     }
 
     /// There is something to do: the task will have a turn that begins after this call.
@@ -90,6 +95,14 @@ impl TaskHandle {
     /// [`TaskError::Panicked`], [`TaskError::Cancelled`], [`TaskError::WaitRefused`].
     pub fn wait(self) -> TaskResult<()> {
         self.into_future().wait()
+    }
+
+    /// Blocks until the task is done or the time is over; after [`TaskError::TimedOut`] it can be asked again.
+    ///
+    /// # Errors
+    /// As [`TaskHandle::wait`], and [`TaskError::TimedOut`].
+    pub fn wait_timeout(&mut self, timeout: Duration) -> TaskResult<()> {
+        self.future.wait_timeout(timeout)
     }
 
     /// Lets the task go on unobserved.

@@ -74,7 +74,10 @@ impl Task {
             name,
         });
         group.enter();
-        group.add_task(task.id, Arc::downgrade(&task));
+        if !group.add_task(task.id, Arc::downgrade(&task)) {
+            // Its first turn drops it. Queued tasks are not queued again by a cancel.
+            let _ = task.state.cancel();
+        }
         task
     }
 
@@ -135,20 +138,30 @@ impl Task {
         if self.state.begin() == Begin::Cancelled {
             return self.finish(Ending::Cancelled);
         }
-        let before = self.home.swap(worker, Ordering::Relaxed);
-        if before != worker && before != NO_WORKER {
-            metrics.worker(worker).count_stolen();
-        }
-        let waker = TaskWaker::new(Arc::clone(&self));
-        let began = self.env.now();
-        let verdict = metrics.observe(worker, self.name, || self.give_turn(&waker, worker, began));
-        drop(waker);
-        self.group.charge(self.env.now().saturating_sub(began));
-        match verdict {
-            Err(message) => {
-                metrics.worker(worker).count_panicked();
-                self.finish(Ending::Panicked(message));
+        // Only the worker that gives a turn writes it.
+        let before = self.home.load(Ordering::Relaxed);
+        if before != worker {
+            self.home.store(worker, Ordering::Relaxed);
+            if before != NO_WORKER {
+                metrics.worker(worker).count_stolen();
             }
+        }
+        // The worker's own reference is the turn's waker: no counting for a turn that hands none out.
+        let waker = TaskWaker::new(self);
+        let task = waker.task();
+        let began = task.env.now();
+        let verdict = metrics.observe(worker, task.name, || task.give_turn(&waker, worker, began));
+        task.group.charge(task.env.now().saturating_sub(began));
+        if verdict.is_err() {
+            metrics.worker(worker).count_panicked();
+        }
+        waker.into_task().end_turn(verdict);
+    }
+
+    /// Does what the turn said.
+    fn end_turn(self: Arc<Self>, verdict: Result<Turn, String>) {
+        match verdict {
+            Err(message) => self.finish(Ending::Panicked(message)),
             Ok(Turn::Done) => self.finish(Ending::Done),
             // A cancel that comes after this look is a wake-up like any other, and the next turn sees it.
             Ok(_) if self.is_cancelled() => self.finish(Ending::Cancelled),

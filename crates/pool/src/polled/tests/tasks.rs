@@ -49,6 +49,9 @@ fn an_idle_task_costs_nothing_until_it_is_woken() {
     assert_eq!(pool.queues.depth(), 1, "two wake-ups, one turn");
     pool.settle();
     assert_eq!(pool.group.turns(), 2);
+    let mut handle = handle;
+    let timed_out = handle.wait_timeout(Duration::ZERO).unwrap_err();
+    assert!(timed_out.is_retryable(), "{timed_out}");
 }
 
 #[test]
@@ -161,6 +164,11 @@ fn cancelling_a_group_leaves_the_others() {
     pool.settle();
     assert!(doomed.iter().all(TaskHandle::is_done) && !other.is_done());
     assert_eq!((query.tasks(), pool.group.tasks()), (0, 1));
+
+    let late = pool.spawn(&query, |_: &mut TurnContext<'_>| panic!("its query is gone"));
+    pool.settle();
+    assert!(query.is_cancelled() && !pool.group.is_cancelled());
+    assert_eq!(late.wait(), Err(cancelled(&pool, "test")));
 }
 
 #[test]
