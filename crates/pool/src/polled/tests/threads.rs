@@ -126,3 +126,49 @@ fn a_turn_is_over_when_its_budget_is_used() {
     assert_eq!((group.turns(), group.long_turns()), (1, 1));
     pool.end();
 }
+
+#[test]
+fn a_chain_of_futures_hands_a_value_down() {
+    let pool = TestPool::threaded(3);
+    let mut last = pool.spawn_future(async { 0 });
+    for _ in 0..2_000 {
+        let before = last;
+        last = pool.spawn_future(async move {
+            checkpoint().await;
+            before.await.map_or(-1, |value| value + 1)
+        });
+    }
+    assert_eq!(last.wait(), Ok(2_000));
+    pool.end();
+}
+
+/// A fragment that starts further fragments of its query for as long as it lives.
+struct Spreading {
+    pool: std::sync::Weak<TestPool>,
+    group: Group,
+}
+
+impl Tasklet for Spreading {
+    fn turn(&mut self, _cx: &mut TurnContext<'_>) -> Turn {
+        if let Some(pool) = self.pool.upgrade()
+            && self.group.tasks() < 300
+        {
+            pool.spawn(&self.group, Spreading { pool: self.pool.clone(), group: self.group.clone() })
+                .detach();
+        }
+        Turn::Again
+    }
+}
+
+#[test]
+fn a_query_that_keeps_starting_fragments_does_not_outrun_its_cancel() {
+    let pool = TestPool::threaded(2);
+    for query in 0..20 {
+        let group = pool.group("query");
+        pool.spawn(&group, Spreading { pool: Arc::downgrade(&pool), group: group.clone() }).detach();
+        wait_for("some fragments", || group.turns() > query * 10);
+        group.cancel();
+        wait_for("the last fragment to end", || group.tasks() == 0);
+    }
+    pool.end();
+}
