@@ -199,6 +199,13 @@ impl<T> Drop for Resolver<T> {
     }
 }
 
+impl<T> TaskFuture<T> {
+    /// Whom [`TaskFuture::cancel`] tells, set by whoever makes the task.
+    pub(crate) fn set_on_cancel(&self, task: Waker) {
+        self.shared.lock().task = Some(task);
+    }
+}
+
 impl<T: Send + 'static> TaskFuture<T> {
     /// A future that has its value already.
     pub(crate) fn ready(env: &Arc<Env>, stage: StageId, task: &'static str, result: TaskResult<T>) -> Self {

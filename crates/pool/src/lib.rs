@@ -18,6 +18,7 @@ mod metrics;
 mod rules;
 mod settings;
 mod sim;
+pub mod simulate;
 mod thread;
 mod timers;
 
@@ -35,6 +36,10 @@ pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
 pub use future::{TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
+pub use polled::{
+    Checkpoint, Group, TURN_BUDGET, TaskHandle, TaskWaker, Tasklet, Turn, TurnContext, checkpoint,
+    turn_is_over,
+};
 pub use rules::{Level, Permission, StageKind, table as stage_table};
 pub use settings::{Settings, SettingsError, table as settings_table};
 pub use shared::{Shared, WhenFull};
