@@ -5,5 +5,8 @@
 
 mod models {
     mod gate;
+    mod idle;
+    mod join_slot;
     mod parker;
+    mod pending;
 }
