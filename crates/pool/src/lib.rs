@@ -40,6 +40,7 @@ pub use polled::{
     Checkpoint, Group, TURN_BUDGET, TaskHandle, TaskWaker, Tasklet, Turn, TurnContext, checkpoint,
     turn_is_over,
 };
+pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};
 pub use rules::{Level, Permission, StageKind, table as stage_table};
 pub use settings::{Settings, SettingsError, table as settings_table};
 pub use shared::{Shared, WhenFull};

@@ -9,6 +9,7 @@
 //! | [`Parker`] | one thread sleeps until another wakes it; a wake-up before the sleep is kept |
 //! | [`Latch`] | opens once; probed or waited for |
 //! | [`Gate`] | lets work in until it is closed, and tells when the last of it has left |
+//! | [`idle`] | who works, searches, sleeps; wakes a sleeper when there is something for it |
 //! | [`Running`] | what a worker is doing right now, readable by others without stopping it |
 //! | [`Ticks`] | a timestamp cheap enough for every operation |
 //! | [`conveyor`] | single-producer single-consumer queues that wake the other side |
@@ -26,6 +27,7 @@ mod primitives;
 
 pub mod conveyor;
 mod gate;
+pub mod idle;
 pub mod join_slot;
 mod latch;
 mod parker;

@@ -5,6 +5,9 @@
 
 mod models {
     mod gate;
+    mod idle;
+    mod join_slot;
     mod parker;
     mod task_state;
+    mod pending;
 }

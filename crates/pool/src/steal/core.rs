@@ -1,0 +1,263 @@
+//! The pool behind the handles: slots, the queue of roots, and the two doors that every kind of work uses: find and notify.
+
+use super::StealSettings;
+use super::job::JobRef;
+use super::slot::Slot;
+use crate::context::StageId;
+use crate::engine::{Ending, Engine};
+use crate::env::Env;
+use crate::metrics::{StageMetrics, StageSnapshot};
+use filbert_sync::idle::{Idle, News};
+use filbert_sync::{Gate, Pass};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// Threads from outside that may take part at the same time, beside the workers.
+const GUESTS: usize = 8;
+
+/// One work-stealing pool.
+pub(super) struct Core {
+    pub(super) env: Arc<Env>,
+    pub(super) metrics: StageMetrics,
+    pub(super) settings: StealSettings,
+    pub(super) slots: Box<[Slot]>,
+    pub(super) idle: Idle,
+    pub(super) gate: Gate,
+    roots: Mutex<VecDeque<Root>>,
+    /// The length of `roots`, for a look without the lock.
+    queued: AtomicUsize,
+    /// Roots that run under simulation, or are being taken; keeps [`Engine::is_drained`] exact.
+    begun: AtomicUsize,
+}
+
+/// Work that nobody on the pool waits for.
+pub(super) struct Root {
+    pub(super) name: &'static str,
+    pub(super) queued_at: u64,
+    pub(super) body: RootBody,
+}
+
+pub(super) enum RootBody {
+    /// A task with a future; false when it panicked. Dropped unrun, its future says "cancelled".
+    Task(Box<dyn FnOnce() -> bool + Send>),
+    /// Part of something begun: always run, whatever the ending.
+    Job(JobRef),
+}
+
+/// What a worker can find.
+pub(super) enum Work {
+    Job(JobRef),
+    Root(Root),
+}
+
+impl Core {
+    pub(super) fn new(env: &Arc<Env>, id: StageId, settings: StealSettings) -> Arc<Self> {
+        let slots = settings.threads + GUESTS;
+        let workers = if env.simulator().is_some() { settings.threads } else { slots };
+        let core = Arc::new(Self {
+            env: Arc::clone(env),
+            metrics: StageMetrics::new(env, id, workers, settings.slow_limit),
+            slots: (0..slots).map(Slot::new).collect(),
+            idle: Idle::new(slots, settings.threads),
+            gate: Gate::new(),
+            roots: Mutex::new(VecDeque::new()),
+            queued: AtomicUsize::new(0),
+            begun: AtomicUsize::new(0),
+            settings,
+        });
+        for slot in &core.slots {
+            slot.bind(Arc::as_ptr(&core));
+        }
+        core
+    }
+
+    pub(super) fn id(&self) -> StageId {
+        self.metrics.id
+    }
+
+    fn roots(&self) -> MutexGuard<'_, VecDeque<Root>> {
+        self.roots.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    /// Queues a root; gives it back when the queue is full.
+    pub(super) fn push_root(&self, root: Root, bounded: bool) -> Result<(), Root> {
+        let mut roots = self.roots();
+        if bounded && roots.len() >= self.settings.injector_capacity {
+            return Err(root);
+        }
+        roots.push_back(root);
+        self.queued.store(roots.len(), Ordering::SeqCst);
+        drop(roots);
+        self.notify(News::Root);
+        Ok(())
+    }
+
+    pub(super) fn pop_root(&self) -> Option<Root> {
+        if self.queued.load(Ordering::Relaxed) == 0 {
+            return None;
+        }
+        let mut roots = self.roots();
+        let root = roots.pop_front();
+        if root.is_some() {
+            self.begun.fetch_add(1, Ordering::SeqCst);
+        }
+        self.queued.store(roots.len(), Ordering::SeqCst);
+        root
+    }
+
+    /// There is new work in some queue: wakes someone if that is useful. Any thread may call it, after it queued the work.
+    #[inline]
+    pub(super) fn notify(&self, news: News) {
+        self.idle.notify(news);
+    }
+
+    /// Work for the holder of `slot`, in this order: its own forks (newest first), roots, other workers' forks (oldest first).
+    pub(super) fn find_work(&self, slot: &Slot) -> Option<Work> {
+        if let Some(job) = slot.pop() {
+            return Some(Work::Job(job));
+        }
+        if let Some(root) = self.pop_root() {
+            return Some(Work::Root(root));
+        }
+        self.steal(slot).map(Work::Job)
+    }
+
+    /// A fork of another worker, oldest first; the victims are asked in turn from a random one on.
+    pub(super) fn steal(&self, slot: &Slot) -> Option<JobRef> {
+        let count = self.slots.len();
+        let mut victim = slot.index;
+        for _ in 1..count {
+            victim = if victim + 1 == count { 0 } else { victim + 1 };
+            if let Some(job) = self.slots[victim].steal() {
+                self.metrics.worker(slot.index).count_stolen();
+                return Some(job);
+            }
+        }
+        None
+    }
+
+    /// True when there is a fork to take somewhere.
+    pub(super) fn has_forks(&self) -> bool {
+        self.slots.iter().any(Slot::has_shared)
+    }
+
+    /// What a worker that looks now would find.
+    pub(super) fn visible(&self) -> Option<News> {
+        if self.queued.load(Ordering::SeqCst) > 0 {
+            Some(News::Root)
+        } else if self.has_forks() {
+            Some(News::Fork)
+        } else {
+            None
+        }
+    }
+
+    /// Wakes someone if there is still work to be seen.
+    pub(super) fn notify_visible(&self) {
+        if let Some(news) = self.visible() {
+            self.notify(news);
+        }
+    }
+
+    /// Runs what [`Core::find_work`] found, as worker `index`.
+    pub(super) fn run(&self, index: usize, work: Work) {
+        match work {
+            // SAFETY: the job was taken out of its deque.
+            Work::Job(job) => unsafe { job.run() },
+            Work::Root(root) => {
+                match root.body {
+                    RootBody::Task(body) => {
+                        if !self.metrics.observe(index, root.name, body) {
+                            self.metrics.worker(index).count_panicked();
+                        }
+                    }
+                    // SAFETY: the job was taken out of the queue.
+                    RootBody::Job(job) => self.metrics.observe(index, root.name, || unsafe { job.run() }),
+                }
+                self.begun.fetch_sub(1, Ordering::SeqCst);
+            }
+        }
+    }
+
+    /// Runs a root that found no place in the queue, on the calling thread.
+    pub(super) fn run_here(&self, root: Root) {
+        match root.body {
+            RootBody::Task(body) => {
+                body();
+            }
+            // SAFETY: the job was never queued.
+            RootBody::Job(job) => unsafe { job.run() },
+        }
+    }
+
+    /// Leaves the gate; the last one out of a closed pool wakes the workers so that they end.
+    pub(super) fn leave(&self, pass: Pass<'_>) {
+        drop(pass);
+        if self.gate.is_closed() {
+            self.idle.ring_all();
+        }
+    }
+
+    /// True when the pool is closed and no work can come any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.gate.is_drained() && self.queued.load(Ordering::SeqCst) == 0
+    }
+}
+
+impl Engine for Core {
+    fn metrics(&self) -> &StageMetrics {
+        &self.metrics
+    }
+
+    fn has_work(&self, _worker: usize) -> bool {
+        self.visible().is_some()
+    }
+
+    fn step(&self, worker: usize) -> bool {
+        let Some(root) = self.pop_root() else { return false };
+        self.run(worker, Work::Root(root));
+        true
+    }
+
+    fn snapshot(&self) -> StageSnapshot {
+        let (depth, oldest) = {
+            let roots = self.roots();
+            (roots.len(), roots.front().map(|root| root.queued_at))
+        };
+        let mut snapshot =
+            self.metrics.snapshot("work-stealing", Some(self.settings.injector_capacity), depth, oldest);
+        snapshot.threads = self.settings.threads;
+        snapshot
+    }
+
+    fn close(&self, ending: Ending) {
+        self.gate.close();
+        if ending == Ending::Cancel {
+            let mut cancelled = Vec::new();
+            {
+                let mut roots = self.roots();
+                for root in std::mem::take(&mut *roots) {
+                    match root.body {
+                        RootBody::Task(_) => cancelled.push(root),
+                        RootBody::Job(_) => roots.push_back(root),
+                    }
+                }
+                self.queued.store(roots.len(), Ordering::SeqCst);
+            }
+            // Their futures may call user code: not under the lock.
+            drop(cancelled);
+        }
+        self.idle.ring_all();
+    }
+
+    fn is_drained(&self) -> bool {
+        self.is_over() && self.begun.load(Ordering::SeqCst) == 0 && self.idle.active() == 0
+    }
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Core").field("stage", &self.id()).field("settings", &self.settings).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,121 @@
+//! What a worker thread does all day, and what any holder of a slot does while it waits for a fork.
+//!
+//! This module has two unsafe lines: it holds slots and runs jobs that it took out of a deque.
+
+use super::core::{Core, Work};
+use super::slot::{self, Slot};
+use crate::context;
+use filbert_sync::idle::Sleep;
+use filbert_sync::join_slot::JoinSlot;
+use std::sync::Arc;
+
+/// How long a worker without work looks for some before it sleeps. A wake-up costs about as much on both sides.
+const SEARCH_NANOS: u64 = 60_000;
+/// How long a worker looks out for its fork's result before it sleeps.
+const WAIT_NANOS: u64 = 60_000;
+/// Pauses between two looks into other workers' deques.
+const PAUSES: usize = 8;
+
+/// The body of a worker thread.
+pub(super) fn run(core: Arc<Core>, index: usize) {
+    let slot = &core.slots[index];
+    let _stage = context::enter(core.id());
+    // SAFETY: worker slots are held by their one thread, for its whole life; `core` is kept until its end.
+    let _held = unsafe { slot::hold(slot) };
+    let most = (core.settings.threads / 2).max(1);
+    let mut searching = core.idle.enter_search(most);
+    loop {
+        if let Some(work) = search(&core, slot, searching) {
+            if !searching {
+                core.idle.enter_active();
+            } else if core.idle.found() {
+                core.notify_visible();
+            }
+            let mut next = Some(work);
+            while let Some(work) = next {
+                slot.begin_task();
+                core.run(index, work);
+                next = core.find_work(slot);
+            }
+            core.idle.leave_active();
+            searching = core.idle.enter_search(most);
+            continue;
+        }
+        if core.is_over() {
+            break;
+        }
+        core.idle.announce(index, Sleep::Idle, searching);
+        if core.visible().is_none() && !core.is_over() {
+            core.metrics.worker(index).count_parked();
+            core.idle.sleep(index);
+        }
+        core.idle.get_up(index, Sleep::Idle);
+        searching = true;
+    }
+    core.idle.ring_all();
+}
+
+/// Looks for work: once, or for a while when the worker counts as searching.
+fn search(core: &Core, slot: &Slot, searching: bool) -> Option<Work> {
+    let mut work = core.find_work(slot);
+    if work.is_some() || !searching {
+        return work;
+    }
+    let end = core.env.now() + SEARCH_NANOS;
+    while work.is_none() && core.env.now() < end && !core.gate.is_closed() {
+        (0..PAUSES).for_each(|_| std::hint::spin_loop());
+        work = core.find_work(slot);
+    }
+    work
+}
+
+/// Runs forks, its own and others', until `done`; sleeps when there are none. Takes no roots: a wait must never end up
+/// behind unrelated work.
+pub(super) fn help_until(slot: &Slot, done: &JoinSlot) {
+    let core = slot.core();
+    while !done.is_done() {
+        if let Some(job) = slot.pop().or_else(|| core.steal(slot)) {
+            // SAFETY: taken out of a deque.
+            unsafe { job.run() };
+        } else {
+            core.idle.leave_active();
+            let job = wait_or_steal(core, slot, done);
+            core.idle.enter_active();
+            if let Some(job) = job {
+                // SAFETY: taken out of a deque.
+                unsafe { job.run() };
+            }
+        }
+    }
+}
+
+/// While the thread does not count as active: waits for `done`, or for a fork to run meanwhile.
+fn wait_or_steal(core: &Core, slot: &Slot, done: &JoinSlot) -> Option<super::job::JobRef> {
+    loop {
+        let end = core.env.now() + WAIT_NANOS;
+        while core.env.now() < end {
+            for _ in 0..PAUSES {
+                if done.is_done() {
+                    return None;
+                }
+                std::hint::spin_loop();
+            }
+            if let Some(job) = core.steal(slot) {
+                return Some(job);
+            }
+        }
+        core.idle.announce(slot.index, Sleep::Waiting, false);
+        if done.announce_wait() && !core.has_forks() {
+            core.metrics.worker(slot.index).count_parked();
+            core.idle.sleep(slot.index);
+        }
+        let claimed = core.idle.get_up(slot.index, Sleep::Waiting);
+        if done.is_done() {
+            if claimed {
+                // We were woken for a fork that we shall not take.
+                core.notify_visible();
+            }
+            return None;
+        }
+    }
+}
