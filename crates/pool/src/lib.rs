@@ -29,3 +29,4 @@ pub use error::{SubmitError, TaskError};
 pub use future::{TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
 pub use rules::{Level, Permission, StageKind, table as stage_table};
+pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};

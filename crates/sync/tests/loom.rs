@@ -6,4 +6,5 @@
 mod models {
     mod gate;
     mod parker;
+    mod strand;
 }
