@@ -44,3 +44,4 @@ pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};
 pub use rules::{Level, Permission, StageKind, table as stage_table};
 pub use settings::{Settings, SettingsError, table as settings_table};
 pub use shared::{Shared, WhenFull};
+pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};

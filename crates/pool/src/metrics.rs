@@ -44,7 +44,7 @@ pub(crate) struct WorkerMetrics {
 pub struct SlowTask {
     /// The task's name.
     pub task: &'static str,
-    /// The worker that ran it.
+    /// The worker that ran it; the number of workers when a caller ran it.
     pub worker: usize,
     /// How long it took.
     pub took_ms: u64,
@@ -150,6 +150,26 @@ impl StageMetrics {
         result
     }
 
+    /// Times tasks that follow one another on `worker`: the end of one is the beginning of the next.
+    #[inline]
+    pub(crate) fn batch(&self, worker: usize) -> Batch<'_> {
+        Batch { metrics: self, worker, began: self.env.now() }
+    }
+
+    /// Runs a task that a caller runs on its own thread: times it, and reports it when it was slow, as of a worker
+    /// beyond the last one. Counting it is up to the mechanism.
+    #[inline]
+    pub(crate) fn observe_caller<R>(&self, task: &'static str, body: impl FnOnce() -> R) -> R {
+        let Some(limit) = self.slow_limit else { return body() };
+        let began = self.env.now();
+        let result = body();
+        let took = self.env.now().saturating_sub(began);
+        if took > limit.as_nanos() as u64 {
+            self.report_slow(self.workers.len(), task, took);
+        }
+        result
+    }
+
     #[cold]
     fn report_slow(&self, worker: usize, task: &'static str, took: u64) {
         self.slow_count.fetch_add(1, Ordering::Relaxed);
@@ -211,6 +231,37 @@ impl StageMetrics {
                 .cloned()
                 .collect(),
         }
+    }
+}
+
+/// Tasks that follow one another on one worker; each costs one look at the clock.
+pub(crate) struct Batch<'a> {
+    metrics: &'a StageMetrics,
+    worker: usize,
+    began: u64,
+}
+
+impl Batch<'_> {
+    /// Like [`StageMetrics::observe`], for the next task of the batch.
+    #[inline]
+    pub(crate) fn observe<R>(&mut self, task: &'static str, body: impl FnOnce() -> R) -> R {
+        let counters = self.metrics.worker(self.worker);
+        counters.running.begin(task, self.began);
+        let result = body();
+        bump(&counters.executed, 1);
+        let now = self.metrics.env.now();
+        let took = now.saturating_sub(std::mem::replace(&mut self.began, now));
+        bump(&counters.busy, took);
+        if self.metrics.slow_limit.is_some_and(|limit| took > limit.as_nanos() as u64) {
+            self.metrics.report_slow(self.worker, task, took);
+        }
+        result
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.metrics.worker(self.worker).running.end();
     }
 }
 

@@ -10,4 +10,5 @@ mod models {
     mod parker;
     mod task_state;
     mod pending;
+    mod strand;
 }

@@ -1,0 +1,303 @@
+//! A strand: a value that one thread at a time may touch, and three ways to run something on it.
+//!
+//! [`Strand::submit`] mails an operation and gives a future, [`Strand::post`] mails one that nobody waits for, and
+//! [`Strand::call`] runs it on the calling thread when the strand is idle. Operations run in the order in which they came,
+//! priority operations before the others.
+
+use super::core::{Core, Turn};
+use crate::context;
+use crate::error::{SubmitError, TaskError, panic_message};
+use crate::future::{Resolver, TaskFuture, TaskResult, task_future};
+use filbert_sync::strand::{Held, Lane, Letter, Refused, Released, Strand as Protocol};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many operations a strand may run before others get their turn.
+const BATCH: usize = 64;
+
+/// The same under simulation, where short turns mean more ways to interleave.
+const SIMULATED_BATCH: usize = 4;
+
+/// A value of its own on a striped stage; a handle that is cheap to clone.
+pub struct Strand<S: Send + 'static> {
+    cell: Arc<StrandCell<S>>,
+}
+
+/// What [`Strand::call`] did.
+#[derive(Debug)]
+pub enum Called<R> {
+    /// The strand was idle: the operation ran on the calling thread, and this is its result.
+    Here(TaskResult<R>),
+    /// The strand was busy: the operation is in its mailbox.
+    Queued(TaskFuture<R>),
+}
+
+impl<R: Send + 'static> Called<R> {
+    /// The result, waited for where that is needed and allowed.
+    pub fn wait(self) -> TaskResult<R> {
+        match self {
+            Called::Here(result) => result,
+            Called::Queued(future) => future.wait(),
+        }
+    }
+}
+
+struct StrandCell<S: Send + 'static> {
+    core: Arc<Core>,
+    home: usize,
+    capacity: usize,
+    protocol: Protocol<S>,
+    /// Operations run by callers; written by the holder alone.
+    called: AtomicU64,
+}
+
+impl<S: Send + 'static> Strand<S> {
+    pub(super) fn new(core: &Arc<Core>, key: u64, state: S, capacity: Option<usize>) -> Self {
+        let cell = Arc::new(StrandCell {
+            core: Arc::clone(core),
+            home: (key % core.stripes.len() as u64) as usize,
+            capacity: capacity.unwrap_or(core.capacity),
+            protocol: Protocol::new(state),
+            called: AtomicU64::new(0),
+        });
+        let entry: Arc<dyn Turn> = cell.clone();
+        core.register(&entry);
+        Self { cell }
+    }
+
+    /// Mails `f`; the future has its result.
+    pub fn submit<R: Send + 'static>(
+        &self,
+        name: &'static str,
+        f: impl FnOnce(&mut S) -> R + Send + 'static,
+    ) -> Result<TaskFuture<R>, SubmitError> {
+        self.submit_in(Lane::Normal, name, f)
+    }
+
+    /// Like [`Strand::submit`], before all normal work of the strand and of its stripe.
+    pub fn submit_priority<R: Send + 'static>(
+        &self,
+        name: &'static str,
+        f: impl FnOnce(&mut S) -> R + Send + 'static,
+    ) -> Result<TaskFuture<R>, SubmitError> {
+        self.submit_in(Lane::Priority, name, f)
+    }
+
+    fn submit_in<R: Send + 'static>(
+        &self,
+        lane: Lane,
+        name: &'static str,
+        f: impl FnOnce(&mut S) -> R + Send + 'static,
+    ) -> Result<TaskFuture<R>, SubmitError> {
+        let metrics = &self.cell.core.metrics;
+        let (resolver, future) = task_future(metrics.env(), metrics.id, name);
+        self.mail(Answered { name, f, resolver }, lane)?;
+        Ok(future)
+    }
+
+    /// Mails `f` without a future: the cheapest hand-over. A panic is counted, and seen by no one else.
+    pub fn post(
+        &self,
+        name: &'static str,
+        f: impl FnOnce(&mut S) + Send + 'static,
+    ) -> Result<(), SubmitError> {
+        self.mail(Posted { name, f }, Lane::Normal)
+    }
+
+    fn mail(&self, letter: impl Letter<S>, lane: Lane) -> Result<(), SubmitError> {
+        let cell = &self.cell;
+        let stage = cell.core.metrics.id;
+        context::check_submit(stage)?;
+        match cell.protocol.submit(letter, lane, cell.capacity) {
+            Ok(false) => Ok(()),
+            Ok(true) => {
+                cell.core.push(cell.clone(), lane);
+                Ok(())
+            }
+            Err(refused) => {
+                cell.core.metrics.count_refused();
+                Err(match refused {
+                    Refused::Full => SubmitError::Overloaded { stage, capacity: cell.capacity },
+                    Refused::Closed => SubmitError::ShutDown { stage },
+                })
+            }
+        }
+    }
+
+    /// Runs `f` on the calling thread if the strand is idle (*caller-runs*: no hop, no allocation), else mails it.
+    ///
+    /// While `f` runs here, the thread counts as one of the stage: what `f` must not do on a stripe is refused here too, above
+    /// all waiting.
+    #[inline]
+    pub fn call<R: Send + 'static>(
+        &self,
+        name: &'static str,
+        f: impl FnOnce(&mut S) -> R + Send + 'static,
+    ) -> Result<Called<R>, SubmitError> {
+        context::check_submit(self.cell.core.metrics.id)?;
+        match self.try_run_here(name, f) {
+            Ok(result) => Ok(Called::Here(result)),
+            Err(f) => self.submit(name, f).map(Called::Queued),
+        }
+    }
+
+    /// Runs `f` on the calling thread if the strand is idle, else gives it back. Being never mailed, `f` may borrow.
+    #[inline]
+    pub fn try_run_here<R, F: FnOnce(&mut S) -> R>(
+        &self,
+        name: &'static str,
+        f: F,
+    ) -> Result<TaskResult<R>, F> {
+        let cell = &self.cell;
+        let metrics = &cell.core.metrics;
+        if context::check_submit(metrics.id).is_err() {
+            return Err(f);
+        }
+        let Some(mut held) = cell.protocol.claim(|released| cell.queue(released)) else { return Err(f) };
+        let _entered = context::enter(metrics.id);
+        // Only the holder counts, so a load and a store are enough.
+        cell.called.store(cell.called.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let value = held.value();
+        Ok(metrics.observe_caller(name, || catch_unwind(AssertUnwindSafe(|| f(value)))).map_err(|payload| {
+            TaskError::Panicked { stage: metrics.id, task: name, message: panic_message(&*payload) }
+        }))
+    }
+
+    /// Operations that wait for the strand.
+    pub fn depth(&self) -> usize {
+        self.cell.protocol.depth()
+    }
+
+    /// The stripe where it is at home.
+    pub fn home(&self) -> usize {
+        self.cell.home
+    }
+}
+
+impl<S: Send + 'static> Clone for Strand<S> {
+    fn clone(&self) -> Self {
+        Self { cell: Arc::clone(&self.cell) }
+    }
+}
+
+impl<S: Send + 'static> std::fmt::Debug for Strand<S> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Strand")
+            .field("stage", &self.cell.core.metrics.id.name)
+            .field("home", &self.cell.home)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<S: Send + 'static> StrandCell<S> {
+    /// Does what a release asks for.
+    #[inline]
+    fn queue(self: &Arc<Self>, released: Released) {
+        if released.priority {
+            self.core.push(self.clone(), Lane::Priority);
+        }
+        if released.normal {
+            self.core.push(self.clone(), Lane::Normal);
+        }
+        if released.drained {
+            self.core.strand_drained();
+        }
+    }
+
+    fn run_batch<F: Fn(Released)>(&self, worker: usize, lane: Lane, held: &mut Held<'_, S, F>) {
+        let core = &*self.core;
+        let env = core.metrics.env();
+        let stripe = &core.stripes[worker];
+        let batch = match env.simulator() {
+            None => BATCH,
+            Some(_) => 1 + env.random_below(SIMULATED_BATCH),
+        };
+        let mut observed = core.metrics.batch(worker);
+        for _ in 0..batch {
+            let Some(mail) = held.next(lane) else { break };
+            if core.is_cancelled() {
+                // Its future, if it has one, says "cancelled"; what it owns may panic when dropped.
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(mail)));
+                continue;
+            }
+            let value = held.value();
+            let went_well = observed.observe(mail.name(), || {
+                catch_unwind(AssertUnwindSafe(|| mail.open(value))).unwrap_or(false)
+            });
+            if !went_well {
+                core.metrics.worker(worker).count_panicked();
+            }
+            stripe.moved();
+            if lane == Lane::Normal && stripe.has_priority() {
+                break;
+            }
+        }
+    }
+}
+
+impl<S: Send + 'static> Turn for StrandCell<S> {
+    fn turn(self: Arc<Self>, worker: usize, lane: Lane) {
+        if let Some(mut held) = self.protocol.begin(lane, |released| self.queue(released)) {
+            self.run_batch(worker, lane, &mut held);
+        }
+    }
+
+    fn home(&self) -> usize {
+        self.home
+    }
+
+    fn depth(&self) -> usize {
+        self.protocol.depth()
+    }
+
+    fn called(&self) -> u64 {
+        self.called.load(Ordering::Relaxed)
+    }
+
+    fn close(&self) -> bool {
+        self.protocol.close()
+    }
+}
+
+impl<S: Send + 'static> Drop for StrandCell<S> {
+    fn drop(&mut self) {
+        let called = *self.called.get_mut();
+        self.core.forget(called);
+    }
+}
+
+/// An operation that nobody waits for.
+struct Posted<F> {
+    name: &'static str,
+    f: F,
+}
+
+impl<S, F: FnOnce(&mut S) + Send + 'static> Letter<S> for Posted<F> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn open(self, value: &mut S) -> bool {
+        (self.f)(value);
+        true
+    }
+}
+
+/// An operation whose result goes to a future.
+struct Answered<F, R> {
+    name: &'static str,
+    f: F,
+    resolver: Resolver<R>,
+}
+
+impl<S, R: Send + 'static, F: FnOnce(&mut S) -> R + Send + 'static> Letter<S> for Answered<F, R> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn open(self, value: &mut S) -> bool {
+        let f = self.f;
+        self.resolver.run(|| f(value))
+    }
+}

@@ -1,0 +1,61 @@
+//! A stripe's thread: finds a ready strand and gives it a turn; with none it spins for a moment, then watches or sleeps.
+
+use super::core::{Core, SLEEPER, WATCHER};
+use super::stripe::Stripe;
+use crate::context;
+use crate::engine::Engine;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often a stripe looks at its queue before it sleeps: a few microseconds, the price of one wake-up.
+const SPINS: usize = 100;
+
+/// The life of stripe `me`.
+pub(super) fn run(core: &Core, me: usize) {
+    let _entered = context::enter(core.metrics.id);
+    let stripe = &core.stripes[me];
+    let mut watched = false;
+    loop {
+        if let Some(entry) = core.find(me) {
+            if std::mem::take(&mut watched) {
+                core.hand_over_watch();
+            }
+            entry.strand.turn(me, entry.lane);
+            continue;
+        }
+        if spin(stripe) || !stripe.fall_asleep() {
+            continue;
+        }
+        // Registered first, then everything else is looked at: see "Stripes, sleep and the watch" on the page.
+        core.idle.fetch_add(SLEEPER, Ordering::SeqCst);
+        if core.is_drained() {
+            core.idle.fetch_sub(SLEEPER, Ordering::SeqCst);
+            return;
+        }
+        core.metrics.worker(me).count_parked();
+        let now = core.metrics.env().now();
+        match core.watch_until(me, now) {
+            None => {
+                stripe.parker.park();
+                core.idle.fetch_sub(SLEEPER, Ordering::SeqCst);
+            }
+            Some(until) => {
+                core.idle.fetch_add(WATCHER - SLEEPER, Ordering::SeqCst);
+                stripe.parker.park_timeout(Duration::from_nanos(until.saturating_sub(now)));
+                core.idle.fetch_sub(WATCHER, Ordering::SeqCst);
+                watched = true;
+            }
+        }
+    }
+}
+
+/// Waits for an entry for a moment; true when one came.
+fn spin(stripe: &Stripe) -> bool {
+    for _ in 0..SPINS {
+        if stripe.waiting() > 0 {
+            return true;
+        }
+        std::hint::spin_loop();
+    }
+    false
+}
