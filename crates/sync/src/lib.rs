@@ -9,6 +9,7 @@
 //! | [`Parker`] | one thread sleeps until another wakes it; a wake-up before the sleep is kept |
 //! | [`Latch`] | opens once; probed or waited for |
 //! | [`Gate`] | lets work in until it is closed, and tells when the last of it has left |
+//! | [`Duty`] | one runner at a time for work that lies elsewhere; no work is left lying |
 //! | [`Running`] | what a worker is doing right now, readable by others without stopping it |
 //! | [`Ticks`] | a timestamp cheap enough for every operation |
 //! | [`conveyor`] | single-producer single-consumer queues that wake the other side |
@@ -20,6 +21,7 @@
 mod primitives;
 
 pub mod conveyor;
+mod duty;
 mod gate;
 pub mod join_slot;
 mod latch;
@@ -30,6 +32,7 @@ pub mod strand;
 pub mod task_state;
 mod ticks;
 
+pub use duty::Duty;
 pub use gate::{Gate, Pass};
 pub use latch::Latch;
 pub use parker::Parker;
