@@ -24,6 +24,7 @@ mod shared;
 mod steal;
 mod striped;
 
+pub use chunked_list::{ChunkedList, Chunks, DEFAULT_HEAD, Doubling, Fixed, Growth, Iter as ChunkedListIter};
 pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
 pub use future::{TaskFuture, TaskResult};
