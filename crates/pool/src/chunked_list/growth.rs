@@ -6,7 +6,7 @@ pub trait Growth: sealed::Sealed {
     #[doc(hidden)]
     fn chunk_size(chunk: usize, head_bits: u32) -> usize;
 
-    /// The chunk of an element, and where in it.
+    /// The chunk of an element that is in the list, and where in it.
     #[doc(hidden)]
     fn locate(index: usize, head_bits: u32) -> (usize, usize);
 }
@@ -33,11 +33,12 @@ impl Growth for Doubling {
 
     #[inline]
     fn locate(index: usize, head_bits: u32) -> (usize, usize) {
-        // Chunk k holds the elements whose index plus head lies in head << k .. head << (k + 1). An index so large that
-        // the sum wraps is in no list; it must only not be mistaken for a small one, hence the saturation.
-        let shifted = index.saturating_add(1 << head_bits);
-        let top = shifted.ilog2();
-        ((top - head_bits) as usize, shifted ^ (1 << top))
+        // Chunk k holds the elements whose index plus head lies in head << k .. head << (k + 1). The sum does not wrap
+        // for an index that is in a list, and is never 0; the lowest bit, which says so to the compiler, is never the
+        // highest unless the sum is 1.
+        let shifted = index.wrapping_add(1 << head_bits);
+        let top = usize::BITS - 1 - (shifted | 1).leading_zeros();
+        ((top - head_bits) as usize, shifted & !(1 << top))
     }
 }
 
