@@ -30,3 +30,7 @@ pub use error::{SubmitError, TaskError};
 pub use future::{TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
 pub use rules::{Level, Permission, StageKind, table as stage_table};
+pub use shard::{
+    DEFAULT_BATCH, DEFAULT_QUEUE, Outbox, Parallel, Sharding, Spawn, StableHasher, Task, resharding_for_each,
+    shard_of, shard_of_hash, sharded_for_each, sharding_for_each, stable_hash,
+};

@@ -64,6 +64,11 @@ impl<T> Conveyor<T> {
         self.open
     }
 
+    /// How many items wait in all lanes now; more may come at any time.
+    pub fn available(&mut self) -> usize {
+        self.lanes.iter_mut().flatten().map(Receiver::available).sum()
+    }
+
     /// One lane, to take from it alone; nothing when it is closed and was found empty.
     ///
     /// Wait through [`Conveyor::ready_or_wake`], not through the lane: they share the bell.
