@@ -32,6 +32,7 @@ mod steal;
 mod striped;
 
 pub use blocking::{Dedicated, Io, Maintenance, Mixed, Periodic, Refreshed, StopSignal};
+pub use chunked_list::{ChunkedList, Chunks, DEFAULT_HEAD, Doubling, Fixed, Growth, Iter as ChunkedListIter};
 pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
 pub use future::{TaskFuture, TaskResult};
@@ -45,3 +46,7 @@ pub use rules::{Level, Permission, StageKind, table as stage_table};
 pub use settings::{Settings, SettingsError, table as settings_table};
 pub use shared::{Shared, WhenFull};
 pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};
+pub use shard::{
+    DEFAULT_BATCH, DEFAULT_QUEUE, Outbox, Parallel, Sharding, Spawn, StableHasher, Task, resharding_for_each,
+    shard_of, shard_of_hash, sharded_for_each, sharding_for_each, stable_hash,
+};

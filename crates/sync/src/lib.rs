@@ -10,6 +10,7 @@
 //! | [`Latch`] | opens once; probed or waited for |
 //! | [`Gate`] | lets work in until it is closed, and tells when the last of it has left |
 //! | [`idle`] | who works, searches, sleeps; wakes a sleeper when there is something for it |
+//! | [`Duty`] | one runner at a time for work that lies elsewhere; no work is left lying |
 //! | [`Running`] | what a worker is doing right now, readable by others without stopping it |
 //! | [`Ticks`] | a timestamp cheap enough for every operation |
 //! | [`conveyor`] | single-producer single-consumer queues that wake the other side |
@@ -26,6 +27,7 @@
 mod primitives;
 
 pub mod conveyor;
+mod duty;
 mod gate;
 pub mod idle;
 pub mod join_slot;
@@ -37,6 +39,7 @@ pub mod strand;
 pub mod task_state;
 mod ticks;
 
+pub use duty::Duty;
 pub use gate::{Gate, Pass};
 pub use latch::Latch;
 pub use parker::Parker;

@@ -16,7 +16,8 @@
 //!    each; that fence belongs to the protocol that uses the parker, not to the parker.
 
 use crate::primitives::{AtomicU32, Ordering, thread};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+use std::task::Wake;
 use std::time::Duration;
 
 const EMPTY: u32 = 0;
@@ -105,10 +106,20 @@ impl Parker {
     }
 }
 
+/// A parker is a target for whatever wakes through a `std::task::Waker`: `Waker::from(Arc::clone(&parker))`.
+impl Wake for Parker {
+    fn wake(self: Arc<Self>) {
+        self.unpark();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.unpark();
+    }
+}
+
 #[cfg(all(test, not(filbert_loom)))]
 mod tests {
     use super::*;
-    use std::sync::Arc;
 
     #[test]
     fn a_wake_up_before_the_sleep_is_kept() {

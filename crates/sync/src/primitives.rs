@@ -4,12 +4,14 @@
 
 #[cfg(not(filbert_loom))]
 pub(crate) use std::{
+    sync::Arc,
     sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
     thread,
 };
 
 #[cfg(filbert_loom)]
 pub(crate) use loom::{
+    sync::Arc,
     sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence},
     thread,
 };
@@ -20,6 +22,7 @@ pub(crate) use loom::cell::UnsafeCell;
 /// `std`'s cell behind loom's interface, so that every access names itself a read or a write.
 #[cfg(not(filbert_loom))]
 #[derive(Debug)]
+#[repr(transparent)]
 pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
 #[cfg(not(filbert_loom))]

@@ -4,6 +4,8 @@
 #![cfg(filbert_loom)]
 
 mod models {
+    mod conveyor;
+    mod duty;
     mod gate;
     mod idle;
     mod join_slot;

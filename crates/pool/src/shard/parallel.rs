@@ -1,0 +1,21 @@
+//! What these operations need of a stage: a place to put tasks, and to know when all are done.
+//!
+//! The operations must end whatever the stage does with the tasks: at once on the calling thread, one after the other at the
+//! end, or on many threads. The tests run all of these.
+
+/// A task that may put further tasks.
+pub type Task<'env> = Box<dyn FnOnce(&dyn Spawn<'env>) + Send + 'env>;
+
+/// Where tasks are put.
+pub trait Spawn<'env> {
+    /// Runs `task` some time before the scope ends. It never waits for another task.
+    fn spawn(&self, task: Task<'env>);
+}
+
+/// A stage that runs tasks which borrow from their caller.
+pub trait Parallel {
+    /// Runs `body` on the calling thread, and returns when it and every task put meanwhile have ended.
+    ///
+    /// Tasks given here catch the panics of user code themselves.
+    fn scope<'env>(&self, body: &mut dyn FnMut(&dyn Spawn<'env>));
+}

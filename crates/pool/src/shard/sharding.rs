@@ -1,0 +1,98 @@
+//! One source into many outputs, by shard key.
+
+use super::Sharding;
+use super::failure::FirstFailure;
+use super::parallel::{Parallel, Spawn};
+use super::router::{Progress, connect};
+use super::station::{Shuffle, Station};
+use filbert_sync::Parker;
+use std::convert::Infallible;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::task::Waker;
+
+/// Routes each element of `source` to one of P outputs by its shard key; returns the outputs in partition order.
+///
+/// `make(p)` begins output `p`, `each` takes one element into it; all elements with equal keys meet in one output, in the order
+/// of the source. The source stays on the calling thread (reading it may block); the outputs are consumed on the stage, P
+/// of them in parallel, and by the calling thread when a queue is full. The first error or panic stops everything and reaches the
+/// caller.
+pub fn sharding_for_each<T, K, O, E>(
+    on: &(impl Parallel + ?Sized),
+    sharding: &Sharding,
+    source: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> K,
+    make: impl Fn(usize) -> O,
+    each: impl Fn(&mut O, T) -> Result<(), E> + Sync,
+) -> Result<Vec<O>, E>
+where
+    T: Send,
+    K: Hash,
+    O: Send,
+    E: Send,
+{
+    let mut source = source.into_iter();
+    if sharding.partitions == 1 {
+        let mut output = make(0);
+        source.try_for_each(|element| each(&mut output, element))?;
+        return Ok(vec![output]);
+    }
+    let (stations, mut routers) = connect(sharding, vec![source], make);
+    let sharding = Consuming { stations, each, failure: FirstFailure::new() };
+    let shuffle = &sharding;
+    on.scope(&mut |spawn| {
+        let parker = Arc::new(Parker::new());
+        let waker = Waker::from(Arc::clone(&parker));
+        for router in &mut routers {
+            let forward = |element, outbox: &mut super::Outbox<'_, T, _>| {
+                outbox.emit(element);
+                Ok(())
+            };
+            while let Progress::Busy(output) = router.advance(shuffle, &key, forward, spawn) {
+                while !router.ready_or_wake(output, &waker) {
+                    parker.park();
+                }
+            }
+        }
+    });
+    drop(routers);
+    sharding.failure.outcome()?;
+    Ok(sharding.stations.into_iter().map(Station::into_output).collect())
+}
+
+/// The part that the stage's threads share; the source is not in it.
+struct Consuming<T, O, E, F> {
+    stations: Vec<Station<T, O, Infallible>>,
+    each: F,
+    failure: FirstFailure<E>,
+}
+
+impl<T, O, E, F> Shuffle for Consuming<T, O, E, F>
+where
+    T: Send,
+    O: Send,
+    E: Send,
+    F: Fn(&mut O, T) -> Result<(), E> + Sync,
+{
+    type Element = T;
+    type Output = O;
+    type Error = E;
+    /// The one producer waits on its own thread.
+    type Aside = Infallible;
+
+    fn stations(&self) -> &[Station<T, O, Infallible>] {
+        &self.stations
+    }
+
+    fn failure(&self) -> &FirstFailure<E> {
+        &self.failure
+    }
+
+    fn consume(&self, output: &mut O, element: T) -> Result<(), E> {
+        (self.each)(output, element)
+    }
+
+    fn resume<'env>(&'env self, aside: Infallible, _spawn: &dyn Spawn<'env>) {
+        match aside {}
+    }
+}
