@@ -28,5 +28,5 @@ pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
 pub use future::{TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
-pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};
 pub use rules::{Level, Permission, StageKind, table as stage_table};
+pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};
