@@ -129,8 +129,8 @@ pub(super) fn after_a_gap(effort: Effort, report: &mut Report, pool: &WorkSteali
     let data = ints(100_000);
     let expected = plain(&data);
     let mut times = [Vec::new(), Vec::new()];
-    let mut contestants: Vec<(&str, Box<dyn Fn() -> u64 + '_>)> =
-        vec![("ours", Box::new(|| ours(pool, &data)))];
+    type Body<'a> = Box<dyn Fn() -> u64 + 'a>;
+    let mut contestants: Vec<(&str, Body<'_>)> = vec![("ours", Box::new(|| ours(pool, &data)))];
     #[cfg(feature = "peers")]
     contestants.push(("rayon par_iter", Box::new(|| peers::rayon(&data))));
     #[cfg(not(feature = "peers"))]
