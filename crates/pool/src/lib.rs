@@ -50,3 +50,5 @@ pub use shard::{
     DEFAULT_BATCH, DEFAULT_QUEUE, Outbox, Parallel, Sharding, Spawn, StableHasher, Task, resharding_for_each,
     shard_of, shard_of_hash, sharded_for_each, sharding_for_each, stable_hash,
 };
+pub use rules::{Level, Permission, StageKind, table as stage_table};
+pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};

@@ -9,6 +9,7 @@
 //! | `counts` | anyone, read-modify-write | active and searching workers, in one word |
 //! | `asleep` | the sleeper: before it lies down, after it got up | never too low; zero means that no bed need be looked at |
 //! | `Bed::state` | the sleeper (to asleep), whoever claims it (to `AWAKE`) | the claim decides who wakes whom |
+//! | `Bed::slept_on`, `thread`, `kept_off` | the sleeper; `kept_off` also whoever claims it | hints only: where to wake whom, see [`processor`] |
 //! | `Bed::token` | under its lock | a wake-up, kept until taken |
 //!
 //! Rules:
@@ -26,7 +27,8 @@
 //! Rejected: a lock around a list of sleepers (every fork would take it); a wake-up per piece of work (a futex call
 //! costs microseconds, a fork nanoseconds); a timer that looks after unannounced work (an idle pool must use no CPU).
 
-use crate::primitives::{AtomicU32, AtomicUsize, Ordering, fence};
+use crate::primitives::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
+use crate::processor;
 #[cfg(filbert_loom)]
 use loom::sync::{Condvar, Mutex};
 #[cfg(not(filbert_loom))]
@@ -68,6 +70,11 @@ pub struct Idle {
 #[derive(Debug)]
 struct Bed {
     state: AtomicU32,
+    /// The processor that its sleeper lay down on, plus one; zero if unknown.
+    slept_on: AtomicU32,
+    /// Its sleeper's thread, as the system numbers it; zero for one whose processors are not ours to choose.
+    thread: AtomicU32,
+    kept_off: AtomicBool,
     token: Mutex<bool>,
     bell: Condvar,
 }
@@ -75,13 +82,25 @@ struct Bed {
 impl Idle {
     /// Beds for `slots` threads, of which `limit` should be active at most; all of them outside at first.
     pub fn new(slots: usize, limit: usize) -> Self {
-        let bed = || Bed { state: AtomicU32::new(AWAKE), token: Mutex::new(false), bell: Condvar::new() };
+        let bed = || Bed {
+            state: AtomicU32::new(AWAKE),
+            slept_on: AtomicU32::new(0),
+            thread: AtomicU32::new(0),
+            kept_off: AtomicBool::new(false),
+            token: Mutex::new(false),
+            bell: Condvar::new(),
+        };
         Self {
             counts: AtomicUsize::new(0),
             asleep: AtomicUsize::new(0),
             limit,
             beds: (0..slots).map(|_| bed()).collect(),
         }
+    }
+
+    /// The current thread sleeps in `bed` for its whole life, so its processors are ours to choose.
+    pub fn move_in(&self, bed: usize) {
+        self.beds[bed].thread.store(processor::thread_number(), Ordering::Relaxed);
     }
 
     /// A thread becomes active that was not counted before.
@@ -133,7 +152,9 @@ impl Idle {
     /// `me` is about to sleep, and stops searching if it did. It must look for work once more before [`Idle::sleep`].
     pub fn announce(&self, me: usize, how: Sleep, searching: bool) {
         self.asleep.fetch_add(1, Ordering::SeqCst);
-        self.beds[me].state.store(how as u32, Ordering::SeqCst);
+        let bed = &self.beds[me];
+        bed.slept_on.store(processor::current().map_or(0, |number| number + 1), Ordering::Relaxed);
+        bed.state.store(how as u32, Ordering::SeqCst);
         if searching {
             self.leave_search();
         }
@@ -152,6 +173,12 @@ impl Idle {
         }
         // A waker that claimed an idle bed has counted its sleeper as searching already.
         !mine
+    }
+
+    /// After a sleep: true when the waker kept this thread off a processor, which it should undo
+    /// ([`processor::Affinity::restore`]).
+    pub fn was_kept_off(&self, me: usize) -> bool {
+        self.beds[me].kept_off.swap(false, Ordering::Relaxed)
     }
 
     /// Sleeps until a wake-up comes, or returns at once if one was kept.
@@ -196,19 +223,21 @@ impl Idle {
                 return false;
             }
             let counted = counts + SEARCHING;
-            if self
-                .counts
-                .compare_exchange(counts, counted, Ordering::SeqCst, Ordering::SeqCst)
-                .is_err()
-            {
+            if self.counts.compare_exchange(counts, counted, Ordering::SeqCst, Ordering::SeqCst).is_err() {
                 continue;
             }
-            if let Some(bed) = self.claim(Sleep::Idle) {
+            let here = match news {
+                News::Fork => processor::current().map_or(0, |number| number + 1),
+                News::Root => 0,
+            };
+            if let Some(bed) = self.claim(Sleep::Idle, here) {
                 self.ring(bed);
                 return true;
             }
             self.leave_search();
-            if news == News::Fork && let Some(bed) = self.claim(Sleep::Waiting) {
+            if news == News::Fork
+                && let Some(bed) = self.claim(Sleep::Waiting, here)
+            {
                 self.ring(bed);
                 return true;
             }
@@ -224,13 +253,23 @@ impl Idle {
         }
     }
 
-    fn claim(&self, how: Sleep) -> Option<usize> {
-        self.beds.iter().position(|bed| {
+    /// Claims a bed, rather one whose sleeper was on another processor than `here`: the kernel wakes it there.
+    fn claim(&self, how: Sleep, here: u32) -> Option<usize> {
+        let claim = |bed: &Bed| {
             bed.state.load(Ordering::SeqCst) == how as u32
-                && bed
-                    .state
-                    .compare_exchange(how as u32, AWAKE, Ordering::SeqCst, Ordering::SeqCst)
-                    .is_ok()
-        })
+                && bed.state.compare_exchange(how as u32, AWAKE, Ordering::SeqCst, Ordering::SeqCst).is_ok()
+        };
+        let elsewhere = |bed: &Bed| here != 0 && bed.slept_on.load(Ordering::Relaxed) != here && claim(bed);
+        let bed = self.beds.iter().position(elsewhere).or_else(|| self.beds.iter().position(claim))?;
+        let chosen = &self.beds[bed];
+        if here != 0 {
+            // Even a sleeper that lay down elsewhere may be put here, next to a waker that goes on working.
+            let thread = chosen.thread.load(Ordering::Relaxed);
+            if thread != 0 {
+                chosen.kept_off.store(true, Ordering::Relaxed);
+                processor::keep_off(thread, here - 1);
+            }
+        }
+        Some(bed)
     }
 }

@@ -11,6 +11,7 @@
 //! | [`Gate`] | lets work in until it is closed, and tells when the last of it has left |
 //! | [`idle`] | who works, searches, sleeps; wakes a sleeper when there is something for it |
 //! | [`Duty`] | one runner at a time for work that lies elsewhere; no work is left lying |
+//! | [`processor`] | which processor a thread is on, and the way to another one |
 //! | [`Running`] | what a worker is doing right now, readable by others without stopping it |
 //! | [`Ticks`] | a timestamp cheap enough for every operation |
 //! | [`conveyor`] | single-producer single-consumer queues that wake the other side |
@@ -34,6 +35,7 @@ pub mod join_slot;
 mod latch;
 mod parker;
 pub mod pending;
+pub mod processor;
 mod running;
 pub mod strand;
 pub mod task_state;

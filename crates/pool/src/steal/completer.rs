@@ -105,7 +105,8 @@ impl<C: Completer> Forks<'_, C> {
     /// A child of the node; it may start at once, on any worker.
     pub fn fork(&mut self, child: C) {
         self.node.pending.add(1);
-        let child = Node::new(Arc::clone(&self.node.tree), Some((Arc::clone(self.node), self.children)), child);
+        let child =
+            Node::new(Arc::clone(&self.node.tree), Some((Arc::clone(self.node), self.children)), child);
         self.children += 1;
         let Some(core) = self.node.tree.core.upgrade() else {
             run(child);

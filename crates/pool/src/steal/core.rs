@@ -258,6 +258,9 @@ impl Engine for Core {
 
 impl std::fmt::Debug for Core {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Core").field("stage", &self.id()).field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("Core")
+            .field("stage", &self.id())
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }

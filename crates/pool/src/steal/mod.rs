@@ -320,11 +320,7 @@ impl WorkStealing {
         Ok(future)
     }
 
-    fn submit(
-        &self,
-        name: &'static str,
-        body: Box<dyn FnOnce() -> bool + Send>,
-    ) -> Result<(), SubmitError> {
+    fn submit(&self, name: &'static str, body: Box<dyn FnOnce() -> bool + Send>) -> Result<(), SubmitError> {
         let core = &*self.core;
         context::check_submit(core.id())?;
         let refused = |error| {

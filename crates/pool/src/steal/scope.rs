@@ -41,7 +41,9 @@ pub(super) fn run<'env, R>(
         _env: PhantomData,
     };
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
-    if !scope.tasks.finish() && let Some(owner) = owner {
+    if !scope.tasks.finish()
+        && let Some(owner) = owner
+    {
         worker::help_until(owner, &scope.done);
     }
     match result {
@@ -57,7 +59,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Runs `task` before the scope ends, perhaps on another thread; it may spawn more. A panic reaches the caller of `scope`.
     pub fn spawn(&'scope self, task: impl FnOnce(&'scope Scope<'scope, 'env>) + Send + 'scope) {
         self.tasks.add(1);
-        let here = slot::current().filter(|slot| self.owner.is_some_and(|owner| owner.shares_pool_with(slot)));
+        let here =
+            slot::current().filter(|slot| self.owner.is_some_and(|owner| owner.shares_pool_with(slot)));
         let Some(slot) = here else {
             // In sequence: no pool to share with, or a thread that is not the pool's.
             self.run_task(task);
@@ -74,7 +77,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }
         // Rule 2: read before the scope may be gone. The slot itself is the pool's.
         let owner = self.owner;
-        if self.tasks.finish() && self.done.finish() && let Some(owner) = owner {
+        if self.tasks.finish()
+            && self.done.finish()
+            && let Some(owner) = owner
+        {
             owner.core().idle.ring(owner.index);
         }
     }

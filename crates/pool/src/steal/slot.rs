@@ -4,7 +4,7 @@
 //!
 //! | Field | Who touches it |
 //! |---|---|
-//! | `head`, `tail`, `eager`, `pending`, `deque` | the holder |
+//! | `head`, `tail`, `eager`, `skips`, `pending`, `deque` | the holder |
 //! | `attention` | the holder; a thief sets it after it took something |
 //! | `stealer` | thieves |
 //! | `taken` | whoever wants to hold the slot (guests; a worker's slot is taken for ever) |
@@ -22,6 +22,7 @@
 use super::core::Core;
 use super::job::JobRef;
 use crossbeam_deque::{Steal, Stealer, Worker};
+use filbert_sync::Ticks;
 use filbert_sync::idle::News;
 use std::cell::{Cell, UnsafeCell};
 use std::mem::MaybeUninit;
@@ -35,6 +36,13 @@ const EAGER_AT_START: u32 = 16;
 /// How many joins are shared after a thief took something.
 const EAGER_AFTER_THEFT: u32 = 4;
 
+/// How many joins run in sequence after a small one was seen.
+const SKIPS: u32 = 256;
+/// What counts as a small join, both halves together.
+const SMALL_NANOS: u64 = 500;
+/// How many private joins must be pending for whoever wants one, before any join may run in sequence.
+const KEPT: usize = 3;
+
 thread_local! {
     static CURRENT: Cell<*const Slot> = const { Cell::new(ptr::null()) };
 }
@@ -44,11 +52,13 @@ thread_local! {
 pub(super) struct Slot {
     attention: AtomicU32,
     eager: Cell<u32>,
+    skips: Cell<u32>,
     head: Cell<usize>,
     tail: Cell<usize>,
     pending: Box<[UnsafeCell<MaybeUninit<JobRef>>]>,
     deque: Worker<JobRef>,
     core: Cell<*const Core>,
+    clock: &'static Ticks,
     pub(super) index: usize,
     stealer: Stealer<JobRef>,
     taken: AtomicBool,
@@ -65,12 +75,14 @@ impl Slot {
         Self {
             attention: AtomicU32::new(0),
             eager: Cell::new(0),
+            skips: Cell::new(0),
             head: Cell::new(0),
             tail: Cell::new(0),
             pending: (0..PRIVATE).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect(),
             stealer: deque.stealer(),
             deque,
             core: Cell::new(ptr::null()),
+            clock: Ticks::get(),
             index,
             taken: AtomicBool::new(false),
         }
@@ -113,7 +125,32 @@ impl Slot {
     #[inline]
     pub(super) fn begin_task(&self) {
         self.eager.set(EAGER_AT_START);
+        self.skips.set(0);
         self.attention.store(1, Ordering::Relaxed);
+    }
+
+    /// True when the next join is to run in sequence.
+    #[inline(always)]
+    pub(super) fn skips(&self) -> bool {
+        let skips = self.skips.get();
+        if skips != 0 {
+            self.skips.set(skips - 1);
+        }
+        skips != 0
+    }
+
+    /// The time, for [`Slot::ended`].
+    #[inline(always)]
+    pub(super) fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// A private join ended that began at `began`: after a small one the next ones run in sequence.
+    #[inline(always)]
+    pub(super) fn ended(&self, began: u64) {
+        if self.clock.now().wrapping_sub(began) < SMALL_NANOS && self.tail.get() - self.head.get() >= KEPT {
+            self.skips.set(SKIPS);
+        }
     }
 
     /// The next free position of the private list, if there is one.
@@ -138,16 +175,21 @@ impl Slot {
         }
     }
 
-    /// Takes the join at `position` back; false when it was promoted.
+    /// Takes the join at `position` back; false when it was promoted. Shares an older one first if there should be more.
     #[inline(always)]
     pub(super) fn retract(&self, position: usize) -> bool {
         self.tail.set(position);
+        if self.attention.load(Ordering::Relaxed) != 0 {
+            // The second half may be long: whoever waits for work should not have to wait for its end.
+            self.share_more();
+        }
         self.head.get() <= position
     }
 
     /// After [`Slot::retract`] said false: the list is empty down to `position`.
     pub(super) fn forget_promoted(&self, position: usize) {
         self.head.set(position);
+        self.skips.set(0);
     }
 
     /// Promotes the oldest private join.
@@ -162,7 +204,8 @@ impl Slot {
             self.attention.store(0, Ordering::Relaxed);
         }
         let head = self.head.get();
-        if head == self.tail.get() {
+        if head >= self.tail.get() {
+            // Nothing is private; above `tail` only while a promoted join is being retracted.
             return;
         }
         self.head.set(head + 1);

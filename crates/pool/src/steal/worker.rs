@@ -7,6 +7,7 @@ use super::slot::{self, Slot};
 use crate::context;
 use filbert_sync::idle::Sleep;
 use filbert_sync::join_slot::JoinSlot;
+use filbert_sync::processor::Affinity;
 use std::sync::Arc;
 
 /// How long a worker without work looks for some before it sleeps. A wake-up costs about as much on both sides.
@@ -23,6 +24,8 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
     // SAFETY: worker slots are held by their one thread, for its whole life; `core` is kept until its end.
     let _held = unsafe { slot::hold(slot) };
     let most = (core.settings.threads / 2).max(1);
+    let processors = Affinity::of_this_thread();
+    core.idle.move_in(index);
     let mut searching = core.idle.enter_search(most);
     loop {
         if let Some(work) = search(&core, slot, searching) {
@@ -48,6 +51,9 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
         if core.visible().is_none() && !core.is_over() {
             core.metrics.worker(index).count_parked();
             core.idle.sleep(index);
+            if core.idle.was_kept_off(index) {
+                processors.restore();
+            }
         }
         core.idle.get_up(index, Sleep::Idle);
         searching = true;

@@ -83,7 +83,12 @@ impl<'p, S: Source> Shaped<'p, S> {
 
     #[inline]
     fn around<T>(self, wrap: impl FnOnce(S) -> T) -> Shaped<'p, T> {
-        Shaped { pool: self.pool, source: wrap(self.source), min_leaf: self.min_leaf, adaptive: self.adaptive }
+        Shaped {
+            pool: self.pool,
+            source: wrap(self.source),
+            min_leaf: self.min_leaf,
+            adaptive: self.adaptive,
+        }
     }
 
     /// Folds each part with `step`, from `start()`, and combines the parts' results in the order of the elements.
@@ -188,10 +193,19 @@ impl<'p, 'd, T: Sync> Shaped<'p, Slice<'d, T>> {
     /// assert_eq!(sum, 100_000);
     /// ```
     #[inline]
-    pub fn chunks<R, F: Fn(&'d [T]) -> R + Sync>(self, body: F) -> Chunks<'p, impl Fn(Range<usize>) -> R + Sync> {
+    pub fn chunks<R, F: Fn(&'d [T]) -> R + Sync>(
+        self,
+        body: F,
+    ) -> Chunks<'p, impl Fn(Range<usize>) -> R + Sync> {
         let Slice(slice) = self.source;
         let body = move |part: Range<usize>| body(&slice[part]);
-        Chunks { pool: self.pool, length: slice.len(), body, min_leaf: self.min_leaf, adaptive: self.adaptive }
+        Chunks {
+            pool: self.pool,
+            length: slice.len(),
+            body,
+            min_leaf: self.min_leaf,
+            adaptive: self.adaptive,
+        }
     }
 }
 

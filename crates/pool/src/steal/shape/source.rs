@@ -102,8 +102,12 @@ where
 
     #[inline(always)]
     fn fold_range<A>(&self, part: Range<usize>, start: A, mut step: impl FnMut(A, S::Item) -> A) -> A {
-        self.source.fold_range(part, start, |folded, item| {
-            if (self.keep)(&item) { step(folded, item) } else { folded }
-        })
+        self.source.fold_range(
+            part,
+            start,
+            |folded, item| {
+                if (self.keep)(&item) { step(folded, item) } else { folded }
+            },
+        )
     }
 }

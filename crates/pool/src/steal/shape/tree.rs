@@ -124,7 +124,8 @@ where
     F: Fn(A, Range<usize>) -> A + Sync,
     C: Fn(A, A) -> A + Sync,
 {
-    let leaves = if adaptive { (4 * pool.threads()).min(length) } else { leaves(length, min_leaf, pool.threads()) };
+    let leaves =
+        if adaptive { (4 * pool.threads()).min(length) } else { leaves(length, min_leaf, pool.threads()) };
     if leaves < 2 {
         return leaf.fold(leaf.start(), 0..length);
     }
