@@ -26,6 +26,7 @@ mod striped;
 
 pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
+pub use event::{EventSettings, EventStage, Offer, Offered, Topic, TopicSnapshot};
 pub use future::{TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
 pub use rules::{Level, Permission, StageKind, table as stage_table};
