@@ -52,6 +52,11 @@ impl Times {
         Self { name, sorted: nanos }
     }
 
+    /// The same times for one of `items` equal parts of a call.
+    pub(crate) fn per(&self, items: f64) -> Self {
+        Self { name: self.name, sorted: self.sorted.iter().map(|nanos| nanos / items).collect() }
+    }
+
     pub(crate) fn median(&self) -> f64 {
         self.sorted[self.sorted.len() / 2]
     }

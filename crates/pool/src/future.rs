@@ -6,9 +6,11 @@
 use crate::context::{self, StageId};
 use crate::env::Env;
 use crate::error::{TaskError, panic_message};
+use crate::thread::spin_until;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -42,6 +44,8 @@ struct Shared<T> {
     task: &'static str,
     state: Mutex<State<T>>,
     done: Condvar,
+    /// Says without the lock that the phase is `Done`; what spins looks here.
+    is_done: AtomicBool,
 }
 
 type Callback<T> = Box<dyn FnOnce(TaskResult<T>) + Send>;
@@ -53,6 +57,8 @@ struct State<T> {
     callback: Option<Callback<T>>,
     /// Wakes the task itself, so that one that sleeps learns of its cancellation.
     task: Option<Waker>,
+    /// Threads that sleep until it is done; without one there is nobody to wake, and no system call.
+    sleepers: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,12 +75,14 @@ pub(crate) fn task_future<T>(
     task: &'static str,
 ) -> (Resolver<T>, TaskFuture<T>) {
     let state = State { phase: Phase::Queued, result: None, waker: None, callback: None, task: None };
+    let state = State { phase: Phase::Queued, result: None, waker: None, callback: None, sleepers: 0 };
     let shared = Arc::new(Shared {
         env: Arc::clone(env),
         stage,
         task,
         state: Mutex::new(state),
         done: Condvar::new(),
+        is_done: AtomicBool::new(false),
     });
     (Resolver { shared: Some(Arc::clone(&shared)) }, TaskFuture { shared })
 }
@@ -102,9 +110,12 @@ impl<T: Send + 'static> Shared<T> {
             return;
         }
         state.result = Some(result);
-        let waker = state.waker.take();
+        let (waker, sleepers) = (state.waker.take(), state.sleepers);
+        self.is_done.store(true, Ordering::Release);
         drop(state);
-        self.done.notify_all();
+        if sleepers > 0 {
+            self.done.notify_all();
+        }
         if let Some(waker) = waker {
             waker.wake();
         }
@@ -189,8 +200,12 @@ impl<T> Drop for Resolver<T> {
             }
             None => {
                 state.result = Some(Err(error));
+                let sleepers = state.sleepers;
+                shared.is_done.store(true, Ordering::Release);
                 drop(state);
-                shared.done.notify_all();
+                if sleepers > 0 {
+                    shared.done.notify_all();
+                }
                 if let Some(waker) = waker {
                     waker.wake();
                 }
@@ -257,6 +272,7 @@ impl<T: Send + 'static> TaskFuture<T> {
             };
         }
         let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        spin_until(|| shared.is_done.load(Ordering::Acquire));
         let mut state = shared.lock();
         loop {
             if let Some(result) = state.result.take() {
@@ -265,16 +281,19 @@ impl<T: Send + 'static> TaskFuture<T> {
             if state.phase == Phase::Done {
                 return Err(shared.cancelled());
             }
+            state.sleepers += 1;
             state = match deadline {
                 None => shared.done.wait(state).unwrap_or_else(|broken| broken.into_inner()),
                 Some(deadline) => {
                     let left = deadline.saturating_duration_since(Instant::now());
                     if left.is_zero() {
+                        state.sleepers -= 1;
                         return timed_out(timeout.unwrap_or_default());
                     }
                     shared.done.wait_timeout(state, left).unwrap_or_else(|broken| broken.into_inner()).0
                 }
             };
+            state.sleepers -= 1;
         }
     }
 

@@ -35,6 +35,7 @@ pub use blocking::{Dedicated, Io, Maintenance, Mixed, Periodic, Refreshed, StopS
 pub use chunked_list::{ChunkedList, Chunks, DEFAULT_HEAD, Doubling, Fixed, Growth, Iter as ChunkedListIter};
 pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
+pub use event::{EventSettings, EventStage, Offer, Offered, Topic, TopicSnapshot};
 pub use future::{TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
 pub use polled::{

@@ -60,6 +60,24 @@ impl Threads {
     }
 }
 
+/// Waits for something that is likely to come within microseconds, before a sleep that costs as many: looks a few times, then
+/// lets other threads run between looks. True when it came.
+pub(crate) fn spin_until(mut done: impl FnMut() -> bool) -> bool {
+    const LOOKS: usize = 64;
+    const YIELDS: usize = 16;
+    for look in 0..LOOKS + YIELDS {
+        if done() {
+            return true;
+        }
+        if look < LOOKS {
+            std::hint::spin_loop();
+        } else {
+            std::thread::yield_now();
+        }
+    }
+    false
+}
+
 struct OpenOnDrop(Arc<Latch>);
 
 impl Drop for OpenOnDrop {

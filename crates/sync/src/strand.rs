@@ -16,7 +16,8 @@
 //!    time is the holder, and it sees what the last one wrote. A `Held` exists exactly while its thread is the holder.
 //! 2. A letter belongs to its submitter until the push (Release), to the stack until a take (Acquire), then to the
 //!    holder's backlog, then to one [`Mail`]. It is freed by whoever opens or discards that `Mail`, or by the strand's drop.
-//! 3. A header is always the first field of a `Node<S, L>` made by `Node::leak`, and its table is that of the same `L`.
+//! 3. A header is always the first field of a `Node<S, L>` made by `Node::leak`; its table is that of the same `L`, and its name
+//!    and length come from one `&'static str`.
 
 use crate::primitives::{AtomicUsize, Ordering, UnsafeCell};
 use crossbeam_utils::CachePadded;
@@ -26,16 +27,14 @@ use std::ptr::{self, NonNull};
 const HELD: usize = 1;
 const QUEUED: usize = 2;
 const PRIORITY: usize = 4;
-const CLOSED: usize = 8;
-/// No allocation has the highest bit of its address set: that half belongs to the kernel. Checked at each push.
+// Addresses of letters are multiples of 8 and leave the two highest bits clear (47 or 48 bits are used on x86-64 and
+// aarch64); checked at each push.
+const CLOSED: usize = 1 << (usize::BITS - 2);
 const URGENT: usize = 1 << (usize::BITS - 1);
 const FLAGS: usize = HELD | QUEUED | PRIORITY | CLOSED | URGENT;
 
 /// What can be mailed to a strand with the value `S`.
 pub trait Letter<S>: Send + 'static {
-    /// The name that is shown while it is open.
-    fn name(&self) -> &'static str;
-
     /// Does its work on the value; false when that failed. Should not unwind, though the strand survives it.
     fn open(self, value: &mut S) -> bool;
 }
@@ -110,9 +109,15 @@ impl<S: Send + 'static> Strand<S> {
         Self { mailbox: CachePadded::new(mailbox), inside: UnsafeCell::new(inside) }
     }
 
-    /// Mails a letter, unless `capacity` letters wait already. `Ok(true)`: the caller must put one entry for this strand
+    /// Mails a letter under a name, unless `capacity` letters wait already. `Ok(true)`: the caller must put one entry for this strand
     /// into a ready queue of that lane.
-    pub fn submit(&self, letter: impl Letter<S>, lane: Lane, capacity: usize) -> Result<bool, Refused> {
+    pub fn submit(
+        &self,
+        name: &'static str,
+        letter: impl Letter<S>,
+        lane: Lane,
+        capacity: usize,
+    ) -> Result<bool, Refused> {
         let Mailbox { word, pushed, popped } = &*self.mailbox;
         let before = pushed.fetch_add(1, Ordering::Relaxed);
         // Letters popped since the add make this negative, which is less than any capacity.
@@ -126,7 +131,7 @@ impl<S: Send + 'static> Strand<S> {
             pushed.fetch_sub(1, Ordering::Relaxed);
             return Err(Refused::Closed);
         }
-        let node = Node::leak(letter, lane);
+        let node = Node::leak(name, letter, lane);
         let address = node.as_ptr().expose_provenance();
         assert_eq!(address & FLAGS, 0, "an allocation where the strand keeps its flags");
         let urgent = if lane == Lane::Priority { URGENT } else { 0 };
@@ -359,7 +364,14 @@ impl<S: 'static> Mail<S> {
     #[inline]
     pub fn name(&self) -> &'static str {
         // SAFETY: ours (rule 2).
-        unsafe { self.0.as_ref() }.name
+        let header = unsafe { self.0.as_ref() };
+        // SAFETY: address and length of a `&'static str` that was no longer than 4 GB (rule 3).
+        unsafe {
+            std::str::from_utf8_unchecked(std::slice::from_raw_parts(
+                header.name,
+                header.name_length as usize,
+            ))
+        }
     }
 
     /// Opens the letter; what [`Letter::open`] says.
@@ -389,7 +401,8 @@ impl<S: 'static> fmt::Debug for Mail<S> {
 struct Header<S: 'static> {
     next: UnsafeCell<*mut Header<S>>,
     table: &'static Table<S>,
-    name: &'static str,
+    name: *const u8,
+    name_length: u32,
     lane: Lane,
 }
 
@@ -398,8 +411,8 @@ struct Table<S: 'static> {
     discard: unsafe fn(NonNull<Header<S>>),
 }
 
-/// Aligned so that four flags fit below the address.
-#[repr(C, align(16))]
+/// Small: with a closure of one word, 40 bytes. Aligned so that three flags fit below the address.
+#[repr(C, align(8))]
 struct Node<S: 'static, L> {
     header: Header<S>,
     letter: L,
@@ -408,9 +421,11 @@ struct Node<S: 'static, L> {
 impl<S: 'static, L: Letter<S>> Node<S, L> {
     const TABLE: Table<S> = Table { open: Self::open, discard: Self::discard };
 
-    fn leak(letter: L, lane: Lane) -> NonNull<Header<S>> {
-        let header =
-            Header { next: UnsafeCell::new(ptr::null_mut()), table: &Self::TABLE, name: letter.name(), lane };
+    fn leak(name: &'static str, letter: L, lane: Lane) -> NonNull<Header<S>> {
+        // A name that does not fit is cut to nothing, which is a name too.
+        let name_length = u32::try_from(name.len()).unwrap_or(0);
+        let next = UnsafeCell::new(ptr::null_mut());
+        let header = Header { next, table: &Self::TABLE, name: name.as_ptr(), name_length, lane };
         NonNull::from(Box::leak(Box::new(Node { header, letter }))).cast()
     }
 
@@ -458,6 +473,7 @@ impl<S: 'static> Backlog<S> {
         if self.first.is_null() {
             self.last = ptr::null_mut();
         }
+        prefetch(self.first);
         Some(letter)
     }
 
@@ -487,6 +503,18 @@ impl<S: 'static> Backlog<S> {
             }
         }
     }
+}
+
+/// Fetches the next letter while this one is opened: it was written by another core.
+#[inline]
+fn prefetch<T>(letter: *mut T) {
+    #[cfg(all(target_arch = "x86_64", not(filbert_loom)))]
+    // SAFETY: a prefetch has no effect but on the cache, whatever the address.
+    unsafe {
+        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(letter.cast())
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(filbert_loom))))]
+    let _ = letter;
 }
 
 #[cfg(all(test, not(filbert_loom)))]

@@ -1,1 +1,265 @@
-//! (built in its own slice)
+//! The `event` stage: topics on strands, a shared capacity with a reserve for each topic, and drops that are counted.
+//!
+//! Each topic has a strand of its own: its events are delivered in order, a slow listener holds up its own topic only (the
+//! others are taken over), and a flood on one topic cannot take the room of another: up to its *reserve* a topic always finds
+//! room; beyond that, topics share the rest.
+//!
+//! An offer that finds no room waits its turn, up to the offer time-out, then it is dropped and counted. A level A thread
+//! waits inside [`Topic::offer`]. A thread of level B or C never waits: it gets [`Offer::Pending`], on which the
+//! response of the invocation can be held back.
+//!
+//! ```text
+//!  offer -> room? -> topic's strand -> listener
+//!             \-> waiting offers of the topic (FIFO) -> room came: accepted
+//!                                                    -> time-out: dropped, counted
+//! ```
+//!
+//! All accounts are behind one lock, held for the length of a post; the events themselves run outside it. Rejected: an
+//! atomic count per topic and one for the stage. "Within its reserve or in the shared rest" is one decision over both.
+
+mod accounts;
+mod topic;
+
+#[cfg(test)]
+mod tests;
+
+pub use topic::{Offer, Offered, Topic};
+
+use self::accounts::Accounts;
+use self::topic::{TopicCore, Waiting};
+use crate::context::StageId;
+use crate::engine::{Ending, Engine};
+use crate::env::Env;
+use crate::metrics::{StageMetrics, StageSnapshot};
+use crate::rules::StageKind;
+use crate::striped::{Striped, StripedSettings};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+/// The fewest offers of one topic that may wait for room at a time; a larger reserve allows as many.
+const WAITING_AT_LEAST: usize = 1_000;
+
+/// How the event stage is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EventSettings {
+    /// Its threads.
+    pub threads: usize,
+    /// How many events may wait, over all topics.
+    pub capacity: usize,
+    /// How many of these places are kept for each topic; all topics together never get more than half of the capacity.
+    pub reserved_per_topic: usize,
+    /// How long an offer waits for room.
+    pub offer_timeout: Duration,
+    /// A listener that takes longer is reported; `None` reports none.
+    pub slow_limit: Option<Duration>,
+}
+
+impl Default for EventSettings {
+    fn default() -> Self {
+        Self {
+            threads: 5,
+            capacity: 1_000_000,
+            reserved_per_topic: 1_000,
+            offer_timeout: Duration::from_millis(250),
+            slow_limit: Some(Duration::from_millis(100)),
+        }
+    }
+}
+
+/// What a topic says of itself at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct TopicSnapshot {
+    /// Its name.
+    pub name: String,
+    /// Events accepted and not yet begun.
+    pub queued: usize,
+    /// Events given to the listener, also when it panicked.
+    pub delivered: u64,
+    /// Events that found no room in time, or were cancelled by the stage's end.
+    pub dropped: u64,
+}
+
+/// The event stage; a handle that is cheap to clone.
+#[derive(Clone)]
+pub struct EventStage {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    env: Arc<Env>,
+    striped: Striped,
+    engine: Arc<dyn Engine>,
+    settings: EventSettings,
+    state: Mutex<State>,
+}
+
+struct State {
+    accounts: Accounts,
+    ledgers: HashMap<usize, Ledger>,
+    by_name: HashMap<Arc<str>, (usize, Weak<TopicCore>)>,
+    /// Topics with waiting offers; the first is the next to get shared room.
+    rotation: VecDeque<usize>,
+    closed: bool,
+}
+
+/// What is known of one topic.
+struct Ledger {
+    name: Arc<str>,
+    delivered: u64,
+    dropped: u64,
+    waiting: VecDeque<Waiting>,
+    timer_armed: bool,
+}
+
+impl EventStage {
+    /// Starts the stage: its threads, or its place in the simulation.
+    pub(crate) fn start(env: &Arc<Env>, settings: EventSettings) -> Self {
+        let id = StageId::of(StageKind::Event);
+        let striped_settings = StripedSettings {
+            threads: settings.threads,
+            mailbox_capacity: settings.capacity,
+            strands: 1,
+            slow_limit: settings.slow_limit,
+            ..StripedSettings::default()
+        };
+        let striped = Striped::start(env, id, striped_settings);
+        let state = State {
+            accounts: Accounts::new(settings.capacity, settings.reserved_per_topic),
+            ledgers: HashMap::new(),
+            by_name: HashMap::new(),
+            rotation: VecDeque::new(),
+            closed: false,
+        };
+        let engine = striped.engine();
+        let env = Arc::clone(env);
+        Self { shared: Arc::new(Shared { env, striped, engine, settings, state: Mutex::new(state) }) }
+    }
+
+    /// What the snapshots and the shutdown see of it.
+    pub(crate) fn engine(&self) -> Arc<dyn Engine> {
+        self.shared.clone()
+    }
+
+    /// The topic of that name; all who ask for it share it, and it is gone when the last of them and its last event are.
+    pub fn topic(&self, name: &str) -> Topic {
+        let mut guard = self.shared.lock();
+        let state = &mut *guard;
+        if let Some(core) = state.by_name.get(name).and_then(|(_, topic)| topic.upgrade()) {
+            return Topic::new(core);
+        }
+        let id = state.accounts.open();
+        let name: Arc<str> = Arc::from(name);
+        let strand = self.shared.striped.strand_unbounded(id as u64, ());
+        let core = Arc::new(TopicCore::new(Arc::clone(&self.shared), id, Arc::clone(&name), strand));
+        let ledger = Ledger {
+            name: Arc::clone(&name),
+            delivered: 0,
+            dropped: 0,
+            waiting: VecDeque::new(),
+            timer_armed: false,
+        };
+        state.ledgers.insert(id, ledger);
+        state.by_name.insert(name, (id, Arc::downgrade(&core)));
+        Topic::new(core)
+    }
+
+    /// What each topic says of itself, by name.
+    pub fn topics(&self) -> Vec<TopicSnapshot> {
+        let state = self.shared.lock();
+        let mut topics: Vec<_> = state
+            .ledgers
+            .iter()
+            .map(|(id, ledger)| TopicSnapshot {
+                name: ledger.name.to_string(),
+                queued: state.accounts.queued(*id),
+                delivered: ledger.delivered,
+                dropped: ledger.dropped,
+            })
+            .collect();
+        topics.sort_by(|a, b| a.name.cmp(&b.name));
+        topics
+    }
+
+    /// What the stage says of itself.
+    pub fn snapshot(&self) -> StageSnapshot {
+        Engine::snapshot(&*self.shared)
+    }
+}
+
+impl std::fmt::Debug for EventStage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventStage").field("settings", &self.shared.settings).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    fn id(&self) -> StageId {
+        self.engine.metrics().id
+    }
+
+    /// How many offers of one topic may wait for room.
+    fn waiting_limit(&self) -> usize {
+        self.settings.reserved_per_topic.max(WAITING_AT_LEAST)
+    }
+
+    /// Counts and resolves offers that got no room; outside the lock, for what they own may be anything.
+    fn drop_offers(&self, offers: Vec<Waiting>) {
+        if !offers.is_empty() {
+            self.engine.metrics().count_dropped(offers.len() as u64);
+        }
+        for offer in offers {
+            offer.resolve(Offered::Dropped);
+        }
+    }
+}
+
+impl Engine for Shared {
+    fn metrics(&self) -> &StageMetrics {
+        self.engine.metrics()
+    }
+
+    fn has_work(&self, worker: usize) -> bool {
+        self.engine.has_work(worker)
+    }
+
+    fn step(&self, worker: usize) -> bool {
+        self.engine.step(worker)
+    }
+
+    fn next_deadline(&self) -> Option<u64> {
+        self.engine.next_deadline()
+    }
+
+    fn snapshot(&self) -> StageSnapshot {
+        let mut snapshot = self.engine.snapshot();
+        snapshot.capacity = Some(self.settings.capacity);
+        snapshot
+    }
+
+    fn close(&self, ending: Ending) {
+        let waiting: Vec<Waiting> = {
+            let mut state = self.lock();
+            // Before the strands are closed: an offer that sees the stage open can post.
+            state.closed = true;
+            state.rotation.clear();
+            let ledgers = state.ledgers.values_mut();
+            ledgers
+                .flat_map(|ledger| {
+                    ledger.dropped += ledger.waiting.len() as u64;
+                    std::mem::take(&mut ledger.waiting)
+                })
+                .collect()
+        };
+        self.drop_offers(waiting);
+        self.engine.close(ending);
+    }
+
+    fn is_drained(&self) -> bool {
+        self.engine.is_drained()
+    }
+}

@@ -92,7 +92,7 @@ impl<S: Send + 'static> Strand<S> {
     ) -> Result<TaskFuture<R>, SubmitError> {
         let metrics = &self.cell.core.metrics;
         let (resolver, future) = task_future(metrics.env(), metrics.id, name);
-        self.mail(Answered { name, f, resolver }, lane)?;
+        self.mail(name, Answered { f, resolver }, lane)?;
         Ok(future)
     }
 
@@ -102,14 +102,14 @@ impl<S: Send + 'static> Strand<S> {
         name: &'static str,
         f: impl FnOnce(&mut S) + Send + 'static,
     ) -> Result<(), SubmitError> {
-        self.mail(Posted { name, f }, Lane::Normal)
+        self.mail(name, Posted(f), Lane::Normal)
     }
 
-    fn mail(&self, letter: impl Letter<S>, lane: Lane) -> Result<(), SubmitError> {
+    fn mail(&self, name: &'static str, letter: impl Letter<S>, lane: Lane) -> Result<(), SubmitError> {
         let cell = &self.cell;
         let stage = cell.core.metrics.id;
         context::check_submit(stage)?;
-        match cell.protocol.submit(letter, lane, cell.capacity) {
+        match cell.protocol.submit(name, letter, lane, cell.capacity) {
             Ok(false) => Ok(()),
             Ok(true) => {
                 cell.core.push(cell.clone(), lane);
@@ -268,34 +268,22 @@ impl<S: Send + 'static> Drop for StrandCell<S> {
 }
 
 /// An operation that nobody waits for.
-struct Posted<F> {
-    name: &'static str,
-    f: F,
-}
+struct Posted<F>(F);
 
 impl<S, F: FnOnce(&mut S) + Send + 'static> Letter<S> for Posted<F> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
     fn open(self, value: &mut S) -> bool {
-        (self.f)(value);
+        (self.0)(value);
         true
     }
 }
 
 /// An operation whose result goes to a future.
 struct Answered<F, R> {
-    name: &'static str,
     f: F,
     resolver: Resolver<R>,
 }
 
 impl<S, R: Send + 'static, F: FnOnce(&mut S) -> R + Send + 'static> Letter<S> for Answered<F, R> {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
     fn open(self, value: &mut S) -> bool {
         let f = self.f;
         self.resolver.run(|| f(value))

@@ -1,10 +1,14 @@
-//! One stripe: its two ready queues, its mode, and what others may know of it without its lock.
+//! One stripe: its ready queues, its mode, and what others may know of it without its locks.
 //!
-//! The queues and the mode are under one lock, so that a push and the going to sleep exclude each other. The atomics beside it
-//! are hints, written under the lock (`waiting`, `priority`, `asleep`) or by anyone (`stuck`); a wrong one costs a look, never
-//! an entry.
+//! Entries are pushed into the inbox, whose lock also guards the mode, so that a push and the going to sleep exclude each other.
+//! The owner empties the inbox's normal lane into its own queue, all at once, and pops from there: it meets the pushers' lock once per
+//! batch of entries and not once per entry. Who takes over takes from both. Locks are taken in the order queue, inbox.
+//!
+//! The atomics are hints, written under the locks (`pushed`, `queued`, `priority`, `asleep`) or by anyone (`stuck`); a wrong one costs a
+//! look, never an entry.
 
 use super::core::Turn;
+use crossbeam_utils::CachePadded;
 use filbert_sync::Parker;
 use filbert_sync::strand::Lane;
 use std::collections::VecDeque;
@@ -32,9 +36,11 @@ pub(super) enum Mode {
 
 /// One thread's queues.
 pub(super) struct Stripe {
-    ready: Mutex<Ready>,
+    inbox: CachePadded<Mutex<Inbox>>,
+    queue: CachePadded<Mutex<VecDeque<Entry>>>,
     pub(super) parker: Parker,
-    waiting: AtomicUsize,
+    pushed: AtomicUsize,
+    queued: AtomicUsize,
     priority: AtomicUsize,
     asleep: AtomicBool,
     stuck: AtomicBool,
@@ -42,7 +48,7 @@ pub(super) struct Stripe {
     pub(super) next_look: AtomicU64,
 }
 
-struct Ready {
+struct Inbox {
     normal: VecDeque<Entry>,
     priority: VecDeque<Entry>,
     mode: Mode,
@@ -50,10 +56,13 @@ struct Ready {
 
 impl Stripe {
     pub(super) fn new() -> Self {
+        let inbox = Inbox { normal: VecDeque::new(), priority: VecDeque::new(), mode: Mode::Busy };
         Self {
-            ready: Mutex::new(Ready { normal: VecDeque::new(), priority: VecDeque::new(), mode: Mode::Busy }),
+            inbox: CachePadded::new(Mutex::new(inbox)),
+            queue: CachePadded::new(Mutex::new(VecDeque::new())),
             parker: Parker::new(),
-            waiting: AtomicUsize::new(0),
+            pushed: AtomicUsize::new(0),
+            queued: AtomicUsize::new(0),
             priority: AtomicUsize::new(0),
             asleep: AtomicBool::new(false),
             stuck: AtomicBool::new(false),
@@ -61,82 +70,101 @@ impl Stripe {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Ready> {
-        self.ready.lock().unwrap_or_else(|broken| broken.into_inner())
+    fn queue(&self) -> MutexGuard<'_, VecDeque<Entry>> {
+        self.queue.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 
-    fn publish(&self, ready: &Ready) {
-        self.waiting.store(ready.normal.len() + ready.priority.len(), Ordering::Relaxed);
-        self.priority.store(ready.priority.len(), Ordering::Relaxed);
+    fn inbox(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 
-    fn set_mode(&self, ready: &mut Ready, mode: Mode) -> Mode {
-        let before = std::mem::replace(&mut ready.mode, mode);
+    fn publish(&self, inbox: &Inbox) {
+        self.pushed.store(inbox.normal.len() + inbox.priority.len(), Ordering::Relaxed);
+        self.priority.store(inbox.priority.len(), Ordering::Relaxed);
+    }
+
+    fn set_mode(&self, inbox: &mut Inbox, mode: Mode) -> Mode {
+        let before = std::mem::replace(&mut inbox.mode, mode);
         if (before == Mode::Asleep) != (mode == Mode::Asleep) {
             self.asleep.store(mode == Mode::Asleep, Ordering::Relaxed);
         }
         before
     }
 
-    /// Adds an entry; the mode before. From now on the stripe counts as busy. `inside` runs under the lock, after the push.
+    /// Adds an entry. From now on the stripe counts as busy. `inside` gets the mode before, under the lock, after the push.
     pub(super) fn push<T>(&self, entry: Entry, inside: impl FnOnce(Mode) -> T) -> T {
-        let mut ready = self.lock();
+        let mut inbox = self.inbox();
         match entry.lane {
-            Lane::Normal => ready.normal.push_back(entry),
-            Lane::Priority => ready.priority.push_back(entry),
+            Lane::Normal => inbox.normal.push_back(entry),
+            Lane::Priority => inbox.priority.push_back(entry),
         }
-        self.publish(&ready);
-        let before = self.set_mode(&mut ready, Mode::Busy);
+        self.publish(&inbox);
+        let before = self.set_mode(&mut inbox, Mode::Busy);
         inside(before)
     }
 
-    /// The next entry, priority first; without one the stripe counts as looking.
+    /// The next entry, priority first; without one the stripe counts as looking. By the owner.
     pub(super) fn pop(&self) -> Option<Entry> {
-        let mut ready = self.lock();
-        let entry = ready.priority.pop_front().or_else(|| ready.normal.pop_front());
-        self.publish(&ready);
-        self.set_mode(&mut ready, if entry.is_some() { Mode::Busy } else { Mode::Looking });
+        let mut queue = self.queue();
+        let entry = if self.has_priority() { None } else { queue.pop_front() };
+        let entry = entry.or_else(|| {
+            let mut inbox = self.inbox();
+            let entry = inbox.priority.pop_front().or_else(|| {
+                if queue.is_empty() {
+                    std::mem::swap(&mut *queue, &mut inbox.normal);
+                }
+                queue.pop_front()
+            });
+            self.publish(&inbox);
+            self.set_mode(&mut inbox, if entry.is_some() { Mode::Busy } else { Mode::Looking });
+            entry
+        });
+        self.queued.store(queue.len(), Ordering::Relaxed);
         entry
     }
 
     /// Takes all entries away from a stripe that is `still` stuck, and marks it.
     pub(super) fn take_all(&self, still: impl FnOnce() -> bool) -> VecDeque<Entry> {
-        let mut ready = self.lock();
+        let mut queue = self.queue();
+        let mut inbox = self.inbox();
         if !still() {
             return VecDeque::new();
         }
         self.stuck.store(true, Ordering::Relaxed);
-        let mut taken = std::mem::take(&mut ready.priority);
-        taken.append(&mut ready.normal);
-        self.publish(&ready);
+        let mut taken = std::mem::take(&mut inbox.priority);
+        taken.append(&mut queue);
+        taken.append(&mut inbox.normal);
+        self.publish(&inbox);
+        self.queued.store(0, Ordering::Relaxed);
         taken
     }
 
     /// The stripe will run something that was not in its queues; how many entries wait in them.
     pub(super) fn set_busy(&self) -> usize {
-        let mut ready = self.lock();
-        self.set_mode(&mut ready, Mode::Busy);
-        ready.normal.len() + ready.priority.len()
+        let queue = self.queue();
+        let mut inbox = self.inbox();
+        self.set_mode(&mut inbox, Mode::Busy);
+        queue.len() + inbox.normal.len() + inbox.priority.len()
     }
 
-    /// Goes to sleep, unless entries came: then false.
+    /// Goes to sleep, unless entries came: then false. By the owner, when its queue is empty.
     pub(super) fn fall_asleep(&self) -> bool {
-        let mut ready = self.lock();
-        if !(ready.normal.is_empty() && ready.priority.is_empty()) {
+        let mut inbox = self.inbox();
+        if !(inbox.normal.is_empty() && inbox.priority.is_empty()) {
             return false;
         }
         self.stuck.store(false, Ordering::Relaxed);
-        self.set_mode(&mut ready, Mode::Asleep);
+        self.set_mode(&mut inbox, Mode::Asleep);
         true
     }
 
     /// Wakes the stripe if it sleeps; false when it does not.
     pub(super) fn wake(&self) -> bool {
         let asleep = {
-            let mut ready = self.lock();
-            let asleep = ready.mode == Mode::Asleep;
+            let mut inbox = self.inbox();
+            let asleep = inbox.mode == Mode::Asleep;
             if asleep {
-                self.set_mode(&mut ready, Mode::Looking);
+                self.set_mode(&mut inbox, Mode::Looking);
             }
             asleep
         };
@@ -146,22 +174,25 @@ impl Stripe {
         asleep
     }
 
-    /// Entries that wait, seen under the lock.
+    /// Entries that wait, seen under the locks.
     pub(super) fn waiting_now(&self) -> usize {
-        let ready = self.lock();
-        ready.normal.len() + ready.priority.len()
+        let queue = self.queue();
+        let inbox = self.inbox();
+        queue.len() + inbox.normal.len() + inbox.priority.len()
     }
 
     /// When the oldest entry was queued.
     pub(super) fn oldest(&self) -> Option<u64> {
-        let ready = self.lock();
-        ready.normal.front().into_iter().chain(ready.priority.front()).map(|entry| entry.since).min()
+        let queue = self.queue();
+        let inbox = self.inbox();
+        let fronts = [queue.front(), inbox.normal.front(), inbox.priority.front()];
+        fronts.into_iter().flatten().map(|entry| entry.since).min()
     }
 
     /// Entries that wait, as a hint.
     #[inline]
     pub(super) fn waiting(&self) -> usize {
-        self.waiting.load(Ordering::Relaxed)
+        self.pushed.load(Ordering::Relaxed) + self.queued.load(Ordering::Relaxed)
     }
 
     /// True when a priority entry waits; looked at between two operations.

@@ -1,14 +1,11 @@
 //! A stripe's thread: finds a ready strand and gives it a turn; with none it spins for a moment, then watches or sleeps.
 
 use super::core::{Core, SLEEPER, WATCHER};
-use super::stripe::Stripe;
 use crate::context;
 use crate::engine::Engine;
+use crate::thread::spin_until;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// How often a stripe looks at its queue before it sleeps: a few microseconds, the price of one wake-up.
-const SPINS: usize = 100;
 
 /// The life of stripe `me`.
 pub(super) fn run(core: &Core, me: usize) {
@@ -23,7 +20,7 @@ pub(super) fn run(core: &Core, me: usize) {
             entry.strand.turn(me, entry.lane);
             continue;
         }
-        if spin(stripe) || !stripe.fall_asleep() {
+        if spin_until(|| stripe.waiting() > 0) || !stripe.fall_asleep() {
             continue;
         }
         // Registered first, then everything else is looked at: see "Stripes, sleep and the watch" on the page.
@@ -47,15 +44,4 @@ pub(super) fn run(core: &Core, me: usize) {
             }
         }
     }
-}
-
-/// Waits for an entry for a moment; true when one came.
-fn spin(stripe: &Stripe) -> bool {
-    for _ in 0..SPINS {
-        if stripe.waiting() > 0 {
-            return true;
-        }
-        std::hint::spin_loop();
-    }
-    false
 }

@@ -7,10 +7,6 @@ use std::sync::atomic::AtomicUsize as Counter;
 struct Note(u32);
 
 impl Letter<Vec<u32>> for Note {
-    fn name(&self) -> &'static str {
-        "note"
-    }
-
     fn open(self, value: &mut Vec<u32>) -> bool {
         value.push(self.0);
         true
@@ -21,10 +17,6 @@ impl Letter<Vec<u32>> for Note {
 struct Dropped(Arc<Counter>);
 
 impl Letter<Vec<u32>> for Dropped {
-    fn name(&self) -> &'static str {
-        "dropped"
-    }
-
     fn open(self, _value: &mut Vec<u32>) -> bool {
         true
     }
@@ -56,12 +48,12 @@ const NOTHING: Released = Released { normal: false, priority: false, drained: fa
 #[test]
 fn mail_is_opened_in_order_and_queued_once() {
     let strand = Strand::new(Vec::new());
-    assert_eq!(strand.submit(Note(1), Lane::Normal, 9), Ok(true));
-    assert_eq!(strand.submit(Note(2), Lane::Normal, 9), Ok(false));
+    assert_eq!(strand.submit("note", Note(1), Lane::Normal, 9), Ok(true));
+    assert_eq!(strand.submit("note", Note(2), Lane::Normal, 9), Ok(false));
     assert!(strand.claim(|_| {}).is_none(), "a caller does not overtake mail");
     assert_eq!(strand.depth(), 2);
     assert_eq!(run(&strand, Lane::Normal, 1), Released { normal: true, ..NOTHING });
-    assert_eq!(strand.submit(Note(3), Lane::Normal, 9), Ok(false), "the backlog has its entry");
+    assert_eq!(strand.submit("note", Note(3), Lane::Normal, 9), Ok(false), "the backlog has its entry");
     assert!(strand.claim(|_| {}).is_none(), "a caller does not overtake the backlog");
     assert_eq!(run(&strand, Lane::Normal, 9), NOTHING);
     assert_eq!(value(&strand), [1, 2, 3]);
@@ -71,9 +63,9 @@ fn mail_is_opened_in_order_and_queued_once() {
 #[test]
 fn priority_mail_is_opened_first_and_normal_mail_does_not_ride_along() {
     let strand = Strand::new(Vec::new());
-    assert_eq!(strand.submit(Note(1), Lane::Normal, 9), Ok(true));
-    assert_eq!(strand.submit(Note(2), Lane::Priority, 9), Ok(true), "an entry of its own");
-    assert_eq!(strand.submit(Note(3), Lane::Priority, 9), Ok(false));
+    assert_eq!(strand.submit("note", Note(1), Lane::Normal, 9), Ok(true));
+    assert_eq!(strand.submit("note", Note(2), Lane::Priority, 9), Ok(true), "an entry of its own");
+    assert_eq!(strand.submit("note", Note(3), Lane::Priority, 9), Ok(false));
     assert_eq!(run(&strand, Lane::Priority, 9), NOTHING, "the normal entry is still there");
     assert_eq!(strand.depth(), 1);
     assert_eq!(run(&strand, Lane::Normal, 9), NOTHING);
@@ -83,8 +75,8 @@ fn priority_mail_is_opened_first_and_normal_mail_does_not_ride_along() {
 #[test]
 fn a_stale_entry_is_harmless() {
     let strand = Strand::new(Vec::new());
-    assert_eq!(strand.submit(Note(1), Lane::Normal, 9), Ok(true));
-    assert_eq!(strand.submit(Note(2), Lane::Priority, 9), Ok(true));
+    assert_eq!(strand.submit("note", Note(1), Lane::Normal, 9), Ok(true));
+    assert_eq!(strand.submit("note", Note(2), Lane::Priority, 9), Ok(true));
     assert_eq!(run(&strand, Lane::Normal, 9), NOTHING);
     assert_eq!(run(&strand, Lane::Priority, 9), NOTHING);
     assert_eq!(value(&strand), [2, 1]);
@@ -94,12 +86,12 @@ fn a_stale_entry_is_harmless() {
 fn an_urgent_letter_is_seen_between_two_letters() {
     let strand = Strand::new(Vec::new());
     for note in 1..=3 {
-        strand.submit(Note(note), Lane::Normal, 9).unwrap();
+        strand.submit("note", Note(note), Lane::Normal, 9).unwrap();
     }
     let mut held = strand.begin(Lane::Normal, |_| {}).unwrap();
     let first = held.next(Lane::Normal).unwrap();
     first.open(held.value());
-    assert_eq!(strand.submit(Note(9), Lane::Priority, 9), Ok(false), "the holder sees to it");
+    assert_eq!(strand.submit("note", Note(9), Lane::Priority, 9), Ok(false), "the holder sees to it");
     while let Some(mail) = held.next(Lane::Normal) {
         mail.open(held.value());
     }
@@ -109,22 +101,22 @@ fn an_urgent_letter_is_seen_between_two_letters() {
 #[test]
 fn the_bound_counts_what_waits() {
     let strand = Strand::new(Vec::new());
-    strand.submit(Note(1), Lane::Normal, 2).unwrap();
-    strand.submit(Note(2), Lane::Normal, 2).unwrap();
-    assert_eq!(strand.submit(Note(3), Lane::Normal, 2), Err(Refused::Full));
+    strand.submit("note", Note(1), Lane::Normal, 2).unwrap();
+    strand.submit("note", Note(2), Lane::Normal, 2).unwrap();
+    assert_eq!(strand.submit("note", Note(3), Lane::Normal, 2), Err(Refused::Full));
     run(&strand, Lane::Normal, 1);
-    assert_eq!(strand.submit(Note(4), Lane::Normal, 2), Ok(false));
-    assert_eq!(strand.submit(Note(5), Lane::Normal, 2), Err(Refused::Full), "the backlog counts");
-    assert_eq!(strand.submit(Note(6), Lane::Normal, usize::MAX), Ok(false));
+    assert_eq!(strand.submit("note", Note(4), Lane::Normal, 2), Ok(false));
+    assert_eq!(strand.submit("note", Note(5), Lane::Normal, 2), Err(Refused::Full), "the backlog counts");
+    assert_eq!(strand.submit("note", Note(6), Lane::Normal, usize::MAX), Ok(false));
 }
 
 #[test]
 fn a_closed_strand_refuses_and_tells_once_when_it_is_drained() {
     let strand = Strand::new(Vec::new());
-    strand.submit(Note(1), Lane::Normal, 9).unwrap();
+    strand.submit("note", Note(1), Lane::Normal, 9).unwrap();
     assert!(strand.close());
     assert!(!strand.close(), "told once");
-    assert_eq!(strand.submit(Note(2), Lane::Normal, 9), Err(Refused::Closed));
+    assert_eq!(strand.submit("note", Note(2), Lane::Normal, 9), Err(Refused::Closed));
     assert_eq!(run(&strand, Lane::Normal, 9), Released { drained: true, ..NOTHING });
     assert!(strand.claim(|_| {}).is_none());
     assert!(!Strand::new(()).close(), "an idle strand is drained at once");
@@ -146,11 +138,11 @@ fn letters_are_dropped_exactly_once() {
     let drops = Arc::new(Counter::new(0));
     let strand = Strand::new(Vec::new());
     for lane in [Lane::Normal, Lane::Priority, Lane::Normal, Lane::Normal] {
-        strand.submit(Dropped(Arc::clone(&drops)), lane, 9).unwrap();
+        strand.submit("dropped", Dropped(Arc::clone(&drops)), lane, 9).unwrap();
     }
     run(&strand, Lane::Normal, 2);
     assert_eq!(drops.load(Ordering::Relaxed), 2);
-    strand.submit(Dropped(Arc::clone(&drops)), Lane::Normal, 9).unwrap();
+    strand.submit("dropped", Dropped(Arc::clone(&drops)), Lane::Normal, 9).unwrap();
     drop(strand);
     assert_eq!(drops.load(Ordering::Relaxed), 5);
 }

@@ -11,10 +11,6 @@ use loom::thread;
 struct Note(u32);
 
 impl Letter<Vec<u32>> for Note {
-    fn name(&self) -> &'static str {
-        "note"
-    }
-
     fn open(self, value: &mut Vec<u32>) -> bool {
         value.push(self.0);
         true
@@ -39,7 +35,7 @@ impl Stage {
     }
 
     fn submit(&self, note: u32, lane: Lane) -> bool {
-        match self.strand.submit(Note(note), lane, 9) {
+        match self.strand.submit("note", Note(note), lane, 9) {
             Ok(ready) => {
                 if ready {
                     self.ready.lock().unwrap().push(lane);

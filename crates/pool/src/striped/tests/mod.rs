@@ -7,7 +7,7 @@ mod takeover;
 
 use super::{Striped, StripedSettings};
 use crate::context::StageId;
-use crate::engine::{Ending, Engine};
+use crate::engine::Ending;
 use crate::env::Env;
 use crate::rules::StageKind;
 use std::sync::Arc;

@@ -1,0 +1,257 @@
+//! One topic: offers in, events out, in order; and the offers that wait for room.
+//!
+//! Every change of the accounts and the post that belongs to it happen under the stage's lock, so the order of the strand's mail is
+//! the order of the admissions. User code (events, callbacks, what an event owns) never runs or drops under it.
+
+use super::{Shared, State};
+use crate::context;
+use crate::error::SubmitError;
+use crate::future::{Resolver, TaskFuture, task_future};
+use crate::rules::Level;
+use crate::striped::Strand;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// A topic; a handle that is cheap to clone.
+#[derive(Clone)]
+pub struct Topic {
+    core: Arc<TopicCore>,
+}
+
+/// What became of an offer.
+#[derive(Debug)]
+#[must_use = "an event that was dropped, or may be, is seen only here and in the counters"]
+pub enum Offer {
+    /// The event will be delivered.
+    Accepted,
+    /// There was no room in time; the event is gone, and counted.
+    Dropped,
+    /// This thread must not wait: the future says within the offer time-out whether the event was accepted.
+    Pending(TaskFuture<Offered>),
+}
+
+/// How a pending offer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offered {
+    /// Room came; the event will be delivered.
+    Accepted,
+    /// No room came in time; the event is gone, and counted.
+    Dropped,
+}
+
+pub(super) struct TopicCore {
+    shared: Arc<Shared>,
+    id: usize,
+    name: Arc<str>,
+    strand: Strand<()>,
+}
+
+type Event = Box<dyn FnOnce() + Send>;
+
+/// An offer that waits for room.
+pub(super) struct Waiting {
+    topic: Arc<TopicCore>,
+    task: &'static str,
+    event: Event,
+    resolver: Resolver<Offered>,
+    deadline: u64,
+}
+
+impl Waiting {
+    /// Says how it ended, and drops an event that was not taken out.
+    pub(super) fn resolve(self, offered: Offered) {
+        drop(self.event);
+        self.resolver.resolve(Ok(offered));
+    }
+}
+
+impl Topic {
+    pub(super) fn new(core: Arc<TopicCore>) -> Self {
+        Self { core }
+    }
+
+    /// The topic's name.
+    pub fn name(&self) -> &str {
+        &self.core.name
+    }
+
+    /// Offers an event: a closure that gives it to the listener. `task` names it in reports.
+    ///
+    /// Without room, a level A thread waits here up to the offer time-out; a thread of level B or C gets
+    /// [`Offer::Pending`] at once.
+    pub fn offer(
+        &self,
+        task: &'static str,
+        event: impl FnOnce() + Send + 'static,
+    ) -> Result<Offer, SubmitError> {
+        let shared = &*self.core.shared;
+        let stage = shared.id();
+        context::check_submit(stage)?;
+        let mut guard = shared.lock();
+        let state = &mut *guard;
+        if state.closed {
+            drop(guard);
+            shared.engine.metrics().count_refused();
+            return Err(SubmitError::ShutDown { stage });
+        }
+        let Some(ledger) = state.ledgers.get_mut(&self.core.id) else { return Ok(Offer::Dropped) };
+        if ledger.waiting.is_empty() && state.accounts.admit(self.core.id) {
+            self.core.post(task, event);
+            return Ok(Offer::Accepted);
+        }
+        if ledger.waiting.len() >= shared.waiting_limit() {
+            ledger.dropped += 1;
+            drop(guard);
+            shared.engine.metrics().count_dropped(1);
+            return Ok(Offer::Dropped);
+        }
+        let (resolver, future) = task_future(&shared.env, stage, task);
+        let timeout = shared.settings.offer_timeout;
+        let deadline = shared.env.now().saturating_add(timeout.as_nanos() as u64);
+        let topic = Arc::clone(&self.core);
+        ledger.waiting.push_back(Waiting { topic, task, event: Box::new(event), resolver, deadline });
+        let arm = !std::mem::replace(&mut ledger.timer_armed, true);
+        if ledger.waiting.len() == 1 {
+            state.rotation.push_back(self.core.id);
+        }
+        drop(guard);
+        if arm {
+            self.core.expire_after(timeout);
+        }
+        if context::current().kind.level() != Level::A {
+            return Ok(Offer::Pending(future));
+        }
+        match future.wait() {
+            Ok(Offered::Accepted) => Ok(Offer::Accepted),
+            // An error means that the stage is gone with the offer.
+            Ok(Offered::Dropped) | Err(_) => Ok(Offer::Dropped),
+        }
+    }
+}
+
+impl std::fmt::Debug for Topic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Topic").field(&self.core.name).finish()
+    }
+}
+
+impl TopicCore {
+    pub(super) fn new(shared: Arc<Shared>, id: usize, name: Arc<str>, strand: Strand<()>) -> Self {
+        Self { shared, id, name, strand }
+    }
+
+    /// Puts an admitted event on the strand. Under the lock, with the stage open: so the strand is open too.
+    fn post(self: &Arc<Self>, task: &'static str, event: impl FnOnce() + Send + 'static) {
+        let delivery = Delivery { topic: Some(Arc::clone(self)) };
+        let posted = self.strand.post(task, move |()| {
+            delivery.begin();
+            event();
+        });
+        debug_assert!(posted.is_ok(), "an open stage takes an admitted event");
+    }
+
+    /// Drops what has waited too long, `delay` from now.
+    fn expire_after(self: &Arc<Self>, delay: Duration) {
+        let topic: Weak<Self> = Arc::downgrade(self);
+        self.shared.env.after(delay, move || {
+            if let Some(topic) = topic.upgrade() {
+                topic.expire();
+            }
+        });
+    }
+
+    fn expire(self: &Arc<Self>) {
+        let now = self.shared.env.now();
+        let mut expired = Vec::new();
+        let mut next = None;
+        {
+            let mut guard = self.shared.lock();
+            let state = &mut *guard;
+            let Some(ledger) = state.ledgers.get_mut(&self.id) else { return };
+            while ledger.waiting.front().is_some_and(|offer| offer.deadline <= now) {
+                expired.extend(ledger.waiting.pop_front());
+            }
+            ledger.dropped += expired.len() as u64;
+            match ledger.waiting.front() {
+                Some(front) => next = Some(front.deadline - now),
+                None => {
+                    ledger.timer_armed = false;
+                    state.rotation.retain(|topic| *topic != self.id);
+                }
+            }
+        }
+        if let Some(delay) = next {
+            self.expire_after(Duration::from_nanos(delay));
+        }
+        self.shared.drop_offers(expired);
+    }
+}
+
+impl Drop for TopicCore {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.accounts.close(self.id);
+        state.ledgers.remove(&self.id);
+        if state.by_name.get(&self.name).is_some_and(|(id, _)| *id == self.id) {
+            state.by_name.remove(&self.name);
+        }
+    }
+}
+
+/// An admitted event's place: given back when it begins, or when it is dropped unbegun.
+struct Delivery {
+    topic: Option<Arc<TopicCore>>,
+}
+
+impl Delivery {
+    fn begin(mut self) {
+        if let Some(topic) = self.topic.take() {
+            leave(&topic, |state| {
+                if let Some(ledger) = state.ledgers.get_mut(&topic.id) {
+                    ledger.delivered += 1;
+                }
+            });
+        }
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        if let Some(topic) = self.topic.take() {
+            topic.shared.engine.metrics().count_dropped(1);
+            leave(&topic, |state| {
+                if let Some(ledger) = state.ledgers.get_mut(&topic.id) {
+                    ledger.dropped += 1;
+                }
+            });
+        }
+    }
+}
+
+/// Gives a place back and lets waiting offers have it, topic by topic in turn.
+fn leave(topic: &Arc<TopicCore>, count: impl FnOnce(&mut State)) {
+    let mut accepted = Vec::new();
+    {
+        let mut guard = topic.shared.lock();
+        let state = &mut *guard;
+        state.accounts.leave(topic.id);
+        count(state);
+        // One round: a place that is free for the topic at the front may not be for it alone.
+        for _ in 0..state.rotation.len() {
+            let Some(id) = state.rotation.pop_front() else { break };
+            let Some(ledger) = state.ledgers.get_mut(&id) else { continue };
+            let admitted = !ledger.waiting.is_empty() && state.accounts.admit(id);
+            if admitted && let Some(offer) = ledger.waiting.pop_front() {
+                let Waiting { topic, task, event, resolver, .. } = offer;
+                topic.post(task, event);
+                accepted.push((resolver, topic));
+            }
+            if !ledger.waiting.is_empty() {
+                state.rotation.push_back(id);
+            }
+        }
+    }
+    for (resolver, _topic) in accepted {
+        resolver.resolve(Ok(Offered::Accepted));
+    }
+}
