@@ -113,9 +113,10 @@ impl<T, G: Growth> ChunkedList<T, G> {
 
     /// How many bytes the list has allocated, its own directory of chunks included.
     pub fn allocated_bytes(&self) -> usize {
-        let slots: usize = self.full.iter().chain([&self.last]).map(Vec::capacity).sum();
-        let slots = if size_of::<T>() == 0 { 0 } else { slots };
-        slots * size_of::<T>() + self.full.capacity() * size_of::<Vec<T>>()
+        let of_chunk =
+            |chunk: &Vec<T>| if size_of::<T>() == 0 { 0 } else { chunk.capacity() * size_of::<T>() };
+        let chunks: usize = self.full.iter().chain([&self.last]).map(of_chunk).sum();
+        chunks + self.full.capacity() * size_of::<Vec<T>>()
     }
 
     /// Adds an element at the end.

@@ -66,12 +66,14 @@ impl<T, F> std::fmt::Debug for Outbox<'_, T, F> {
     }
 }
 
+type Stations<T, O, A> = Vec<Station<T, O, A>>;
+
 /// The stations of an operation and a router for each input.
 pub(super) fn connect<I, T, O, A>(
     sharding: &Sharding,
     inputs: Vec<I>,
     make: impl Fn(usize) -> O,
-) -> (Vec<Station<T, O, A>>, Vec<Router<I, T>>) {
+) -> (Stations<T, O, A>, Vec<Router<I, T>>) {
     let mut routers: Vec<_> = inputs
         .into_iter()
         .map(|input| Router {

@@ -10,6 +10,13 @@ use std::collections::VecDeque;
 use std::task::Waker;
 
 /// The producer's end of a lane; dropping it lets the receiver take the rest and then see [`Closed`].
+///
+/// A lane has one producer, so this is not `Clone`; a second producer is a second lane of a [`Conveyor`](super::Conveyor).
+///
+/// ```compile_fail
+/// let (sender, receiver) = filbert_sync::conveyor::lane::<u8>(1);
+/// let second = sender.clone();
+/// ```
 pub struct Sender<T> {
     ring: Arc<Ring<T>>,
     /// Our own position, exact.
