@@ -20,5 +20,7 @@
 mod member;
 
 pub use filbert_pool as pool;
-pub use filbert_pool::{Settings, SettingsError, Shutdown, ShutdownReport, Stages, SubmitError, TaskError, TaskFuture};
+pub use filbert_pool::{
+    Settings, SettingsError, Shutdown, ShutdownReport, Stages, SubmitError, TaskError, TaskFuture,
+};
 pub use member::{Member, MemberBuilder};

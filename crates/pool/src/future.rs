@@ -74,8 +74,8 @@ pub(crate) fn task_future<T>(
     stage: StageId,
     task: &'static str,
 ) -> (Resolver<T>, TaskFuture<T>) {
-    let state = State { phase: Phase::Queued, result: None, waker: None, callback: None, task: None };
-    let state = State { phase: Phase::Queued, result: None, waker: None, callback: None, sleepers: 0 };
+    let state =
+        State { phase: Phase::Queued, result: None, waker: None, callback: None, task: None, sleepers: 0 };
     let shared = Arc::new(Shared {
         env: Arc::clone(env),
         stage,
@@ -222,13 +222,6 @@ impl<T> TaskFuture<T> {
 }
 
 impl<T: Send + 'static> TaskFuture<T> {
-    /// A future that has its value already.
-    pub(crate) fn ready(env: &Arc<Env>, stage: StageId, task: &'static str, result: TaskResult<T>) -> Self {
-        let (resolver, future) = task_future(env, stage, task);
-        resolver.resolve(result);
-        future
-    }
-
     /// True when the result is there.
     pub fn is_done(&self) -> bool {
         self.shared.lock().phase == Phase::Done

@@ -28,6 +28,7 @@ mod event;
 mod polled;
 mod shard;
 mod shared;
+mod stages;
 mod steal;
 mod striped;
 
@@ -42,14 +43,15 @@ pub use polled::{
     Checkpoint, Group, TURN_BUDGET, TaskHandle, TaskWaker, Tasklet, Turn, TurnContext, checkpoint,
     turn_is_over,
 };
-pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};
 pub use rules::{Level, Permission, StageKind, table as stage_table};
 pub use settings::{Settings, SettingsError, table as settings_table};
-pub use shared::{Shared, WhenFull};
-pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};
 pub use shard::{
     DEFAULT_BATCH, DEFAULT_QUEUE, Outbox, Parallel, Sharding, Spawn, StableHasher, Task, resharding_for_each,
     shard_of, shard_of_hash, sharded_for_each, sharding_for_each, stable_hash,
 };
-pub use rules::{Level, Permission, StageKind, table as stage_table};
+pub use shared::{Shared, WhenFull};
+pub use stages::{
+    ExecutorSettings, Shutdown, ShutdownReport, Simulation, Stages, StagesBuilder, UnknownExecutor,
+};
 pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};
+pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};

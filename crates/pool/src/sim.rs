@@ -53,9 +53,12 @@ impl Simulator {
         self.seed
     }
 
-    /// Adds an engine to those that take turns.
+    /// Adds an engine to those that take turns; once, however often it is added.
     pub(crate) fn add(&self, engine: Weak<dyn Engine>) {
-        self.lock().engines.push(engine);
+        let mut state = self.lock();
+        if !state.engines.iter().any(|known| known.ptr_eq(&engine)) {
+            state.engines.push(engine);
+        }
     }
 
     /// One step of one worker, chosen by the seed; false when no worker that is free has work.

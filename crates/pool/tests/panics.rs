@@ -1,6 +1,6 @@
 //! Ten thousand panics over all stages: each fails its own task, with its message, and nothing else.
 
-use filbert_pool::{Stages, SubmitError, TaskError, TaskFuture};
+use filbert_pool::{Offer, Stages, SubmitError, TaskError, TaskFuture};
 use std::sync::mpsc;
 
 type Submit<'a> = Box<dyn Fn(u32) -> Result<TaskFuture<()>, SubmitError> + 'a>;
@@ -45,16 +45,17 @@ fn ten_thousand_panics_leave_every_stage_working() {
             }
         }
     }
-    // Listeners have no one to tell; the stage must only survive them. Fork-join panics reach whoever joins.
+    // Fork-join panics reach whoever joins.
     let topic = stages.event().topic("news");
     let (sender, receiver) = mpsc::channel();
     for n in 0..100 {
-        topic.offer("fail", move || fail(n)).detach();
+        let failed = topic.submit("fail", move || fail(n)).unwrap().wait();
+        assert!(matches!(failed, Err(TaskError::Panicked { .. })), "{failed:?}");
         let cpu = stages.cpu();
         let joined = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| cpu.join(|| fail(n), || ())));
         assert!(joined.is_err());
     }
-    topic.offer("tell", move || sender.send(1).unwrap()).detach();
+    assert!(matches!(topic.offer("tell", move || sender.send(1).unwrap()), Ok(Offer::Accepted)));
     assert_eq!(receiver.recv_timeout(std::time::Duration::from_secs(60)), Ok(1));
     assert_eq!(stages.cpu().join(|| 1, || 2), (1, 2));
     assert_eq!(stages.cpu().range(0..100_000).count(), 100_000);

@@ -9,7 +9,11 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// Work for a stage, and a future for its end.
-fn submit(stages: &Stages, to: StageKind, body: Box<dyn FnOnce() + Send>) -> Result<TaskFuture<()>, SubmitError> {
+fn submit(
+    stages: &Stages,
+    to: StageKind,
+    body: Box<dyn FnOnce() + Send>,
+) -> Result<TaskFuture<()>, SubmitError> {
     match to {
         StageKind::Application => unreachable!("nothing is submitted to the application"),
         StageKind::Dedicated => stages.dedicated().spawn("cell", |_| body()),
@@ -33,7 +37,8 @@ fn on<R: Send + 'static>(stages: &Stages, from: StageKind, body: impl FnOnce() -
         return body();
     }
     let (sender, receiver) = mpsc::channel();
-    let task = submit(stages, from, Box::new(move || sender.send((current().kind, body())).unwrap())).unwrap();
+    let task =
+        submit(stages, from, Box::new(move || sender.send((current().kind, body())).unwrap())).unwrap();
     let (kind, value) = receiver.recv_timeout(Duration::from_secs(60)).expect("the task ends");
     assert_eq!(kind, from, "the task ran on its stage");
     task.detach();
@@ -48,7 +53,8 @@ fn every_cell_of_the_table_holds() {
             let may = from.permission(to);
 
             let inner = stages.clone();
-            let submitted = on(&stages, from, move || submit(&inner, to, Box::new(|| ())).map(TaskFuture::detach));
+            let submitted =
+                on(&stages, from, move || submit(&inner, to, Box::new(|| ())).map(TaskFuture::detach));
             match submitted {
                 Ok(()) => assert!(may.submit, "{from} submitted to {to}"),
                 Err(SubmitError::Crossing { from: at, to: target }) => {
@@ -83,7 +89,8 @@ fn every_cell_of_the_table_holds() {
 fn messages_name_both_stages() {
     let stages = Stages::start().unwrap();
     let inner = stages.clone();
-    let crossing = on(&stages, StageKind::Cpu, move || inner.mixed().run("read", || ()).map(TaskFuture::detach));
+    let crossing =
+        on(&stages, StageKind::Cpu, move || inner.mixed().run("read", || ()).map(TaskFuture::detach));
     let message = crossing.unwrap_err().to_string();
     assert!(message.starts_with("a task on stage cpu may not submit to stage mixed"), "{message}");
     let work = stages.generic().submit("work", || ()).unwrap();

@@ -31,7 +31,9 @@ fn bad_settings_start_nothing() {
     let again = stages.add_executor("reports", &ExecutorSettings::default()).unwrap_err();
     assert!(again.to_string().contains("two executors of that name"), "{again}");
     let none = ExecutorSettings { threads: 0, ..ExecutorSettings::default() };
-    assert!(stages.add_executor("other", &none).unwrap_err().to_string().contains("executor.other.threads = 0"));
+    assert!(
+        stages.add_executor("other", &none).unwrap_err().to_string().contains("executor.other.threads = 0")
+    );
     let unknown = stages.executor("mail").unwrap_err();
     assert_eq!(unknown.to_string(), "there is no executor \"mail\"; declared are: reports");
 }

@@ -8,7 +8,10 @@ use std::time::Duration;
 fn small() -> StagesBuilder {
     let kinds = [StageKind::Io, StageKind::Partition, StageKind::Generic, StageKind::Event, StageKind::Query];
     let kinds = kinds.into_iter().chain([StageKind::Fragment, StageKind::Flow, StageKind::Cpu]);
-    kinds.fold(Stages::builder(), |builder, kind| builder.threads(kind, 2)).executor("a").set("executor.a.threads", 2)
+    kinds
+        .fold(Stages::builder(), |builder, kind| builder.threads(kind, 2))
+        .executor("a")
+        .set("executor.a.threads", 2)
 }
 
 #[test]
@@ -54,7 +57,11 @@ fn a_thousand_shutdowns_under_load_all_end() {
             assert_eq!(report.cut_short, Vec::<&str>::new(), "round {round}");
             stop.store(true, Ordering::Relaxed);
         });
-        assert_eq!(stages.shutdown(Shutdown::Cancel).unwrap().left_behind.len(), 0, "the second time does nothing");
+        assert_eq!(
+            stages.shutdown(Shutdown::Cancel).unwrap().left_behind.len(),
+            0,
+            "the second time does nothing"
+        );
     }
 }
 
@@ -102,6 +109,7 @@ fn a_task_that_never_ends_is_cut_short_and_named() {
 fn a_stage_cannot_shut_itself_down() {
     let stages = small().start().unwrap();
     let inner = stages.clone();
-    let refused = stages.generic().submit("end", move || inner.shutdown(Shutdown::Cancel)).unwrap().wait().unwrap();
+    let refused =
+        stages.generic().submit("end", move || inner.shutdown(Shutdown::Cancel)).unwrap().wait().unwrap();
     assert!(matches!(refused, Err(TaskError::WaitRefused { .. })), "{refused:?}");
 }

@@ -27,7 +27,8 @@ fn random_programs_keep_order_and_lose_nothing() {
         let stages = Stages::builder().executor("writers").set("executor.writers.threads", 3);
         let stages = stages.set("partition.threads", 3).simulated(seed).unwrap();
         let mut dice = Dice(seed * 2 + 1);
-        let strands: Vec<_> = (0..1 + dice.below(5)).map(|key| stages.partition().strand(key, Log::new())).collect();
+        let strands: Vec<_> =
+            (0..1 + dice.below(5)).map(|key| stages.partition().strand(key, Log::new())).collect();
         let strands = Arc::new(strands);
         let writers = 1 + dice.below(4);
         let writes = 1 + dice.below(6);
@@ -69,7 +70,8 @@ fn random_programs_keep_order_and_lose_nothing() {
             let log = strand.submit("read", |log: &mut Log| log.clone()).unwrap().wait().unwrap();
             total += log.len() as u64;
             for writer in 0..writers {
-                let own: Vec<u64> = log.iter().filter(|entry| entry.0 == writer).map(|entry| entry.1).collect();
+                let own: Vec<u64> =
+                    log.iter().filter(|entry| entry.0 == writer).map(|entry| entry.1).collect();
                 assert!(own.is_sorted(), "writer {writer} out of order: {own:?}");
             }
         }
@@ -124,7 +126,11 @@ fn random_ends_leave_no_future_open() {
             }
         }
         if how == Shutdown::Drain {
-            assert_eq!(ran.load(Ordering::Relaxed) + cancelled, submitted, "drained: all that was not cancelled ran");
+            assert_eq!(
+                ran.load(Ordering::Relaxed) + cancelled,
+                submitted,
+                "drained: all that was not cancelled ran"
+            );
         }
         assert!(ran.load(Ordering::Relaxed) + lost >= submitted, "nothing vanished");
     });

@@ -6,7 +6,8 @@ use std::sync::{Arc, Barrier};
 
 #[test]
 fn tasks_that_fill_their_executor_may_wait_for_partitions_and_fragments() {
-    let stages = Stages::builder().executor("scheduled").set("executor.scheduled.threads", 8).start().unwrap();
+    let stages =
+        Stages::builder().executor("scheduled").set("executor.scheduled.threads", 8).start().unwrap();
     let executor = stages.executor("scheduled").unwrap();
     let strands: Vec<_> = (0..16_u64).map(|key| stages.partition().strand(key, 0_u64)).collect();
     let strands = Arc::new(strands);
@@ -25,7 +26,8 @@ fn tasks_that_fill_their_executor_may_wait_for_partitions_and_fragments() {
                     });
                     let counted = operation.unwrap().wait().unwrap();
                     let fragment = stages.fragment().spawn("fragment", move || counted * 2).unwrap();
-                    let future = stages.fragment().spawn_future("async fragment", async move { counted * 3 }).unwrap();
+                    let future =
+                        stages.fragment().spawn_future("async fragment", async move { counted * 3 }).unwrap();
                     let sum = stages.cpu().range(0..100_000).map(|i| i as u64).sum::<u64>();
                     fragment.wait().unwrap() + future.wait().unwrap() + sum - sum
                 };

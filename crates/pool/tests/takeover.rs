@@ -48,7 +48,9 @@ fn a_blocked_strand_holds_up_no_other_in_simulation() {
         // The strand is released by the last of the others; if one waited behind it, the simulation would be stuck.
         let blocked = stages.partition().strand(seed % 5, ());
         let stuck = blocked
-            .submit("stuck", move |()| inner.simulation().unwrap().until(|| all.load(Ordering::Relaxed) == OTHERS))
+            .submit("stuck", move |()| {
+                inner.simulation().unwrap().until(|| all.load(Ordering::Relaxed) == OTHERS)
+            })
             .unwrap();
         for key in 0..OTHERS as u64 {
             let finished = Arc::clone(&finished);

@@ -41,12 +41,3 @@ impl<T> UnsafeCell<T> {
         write(self.0.get())
     }
 }
-
-/// Tells the processor, or the model, that this thread waits for another one.
-#[inline]
-pub(crate) fn spin_hint() {
-    #[cfg(not(filbert_loom))]
-    std::hint::spin_loop();
-    #[cfg(filbert_loom)]
-    loom::thread::yield_now();
-}

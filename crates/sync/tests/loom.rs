@@ -10,7 +10,7 @@ mod models {
     mod idle;
     mod join_slot;
     mod parker;
-    mod task_state;
     mod pending;
     mod strand;
+    mod task_state;
 }

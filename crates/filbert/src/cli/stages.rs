@@ -55,8 +55,23 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 }
 
 /// The stages as a table; what they counted too, once they have worked.
-pub(super) fn write_snapshot(out: &mut impl Write, stages: &[StageSnapshot], indent: &str) -> std::io::Result<()> {
-    let header = ["stage", "mechanism", "threads", "capacity", "queued", "executed", "stolen", "refused", "dropped", "slow"];
+pub(super) fn write_snapshot(
+    out: &mut impl Write,
+    stages: &[StageSnapshot],
+    indent: &str,
+) -> std::io::Result<()> {
+    let header = [
+        "stage",
+        "mechanism",
+        "threads",
+        "capacity",
+        "queued",
+        "executed",
+        "stolen",
+        "refused",
+        "dropped",
+        "slow",
+    ];
     let mut table = Table::new(&header);
     for stage in stages {
         table.row([
@@ -80,7 +95,8 @@ fn write_settings(out: &mut impl Write, json: bool) -> Outcome {
     let mut table = Table::new(&["setting", "default", "range", "meaning"]);
     for setting in settings_table::SETTINGS {
         let number = setting.words.is_empty();
-        let standard = if number { now.number(setting.key).to_string() } else { now.word(setting.key).to_owned() };
+        let standard =
+            if number { now.number(setting.key).to_string() } else { now.word(setting.key).to_owned() };
         let range = if number {
             format!("{} to {}", setting.range.0, setting.range.1)
         } else {

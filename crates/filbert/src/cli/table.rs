@@ -26,7 +26,8 @@ impl Table {
         };
         let widths: Vec<usize> = (0..columns).map(wide).collect();
         let numeric = |column: usize| {
-            let mut cells = self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| *cell != "-").peekable();
+            let mut cells =
+                self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| *cell != "-").peekable();
             cells.peek().is_some() && cells.all(|cell| cell.starts_with(|first: char| first.is_ascii_digit()))
         };
         let right: Vec<bool> = (0..columns).map(numeric).collect();
@@ -34,7 +35,8 @@ impl Table {
             let mut line = String::new();
             for (column, cell) in row.iter().enumerate() {
                 let width = widths[column];
-                line += &if right[column] { format!("{cell:>width$}  ") } else { format!("{cell:<width$}  ") };
+                line +=
+                    &if right[column] { format!("{cell:>width$}  ") } else { format!("{cell:<width$}  ") };
             }
             writeln!(out, "{indent}{}", line.trim_end())?;
         }

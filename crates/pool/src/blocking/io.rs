@@ -30,12 +30,7 @@ pub(crate) fn start(
     if env.simulator().is_some() {
         return SimulatedHost::start(env, StageId::of(StageKind::Io), threads, capacity);
     }
-    let settings = TokioSettings {
-        threads,
-        blocking_threads: 0,
-        capacity,
-        slow_limit: slow,
-    };
+    let settings = TokioSettings { threads, blocking_threads: 0, capacity, slow_limit: slow };
     TokioHost::loops(env, StageId::of(StageKind::Io), &settings)
 }
 

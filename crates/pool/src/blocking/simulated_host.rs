@@ -39,10 +39,13 @@ impl SimulatedHost {
         let stage = self.metrics.id;
         let refusal = match (self.this.upgrade(), self.capacity) {
             (Some(this), capacity) if !self.closed.load(Ordering::Relaxed) => match capacity {
-                Some(capacity) if self.group.tasks() >= capacity => SubmitError::Overloaded { stage, capacity },
+                Some(capacity) if self.group.tasks() >= capacity => {
+                    SubmitError::Overloaded { stage, capacity }
+                }
                 _ => {
                     let schedule: Arc<dyn Schedule> = this;
-                    polled::spawn_future(self.metrics.env(), stage, &schedule, &self.group, name, future).detach();
+                    polled::spawn_future(self.metrics.env(), stage, &schedule, &self.group, name, future)
+                        .detach();
                     return Ok(());
                 }
             },

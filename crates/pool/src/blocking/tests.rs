@@ -1,6 +1,6 @@
 use super::*;
 use crate::context;
-use crate::engine::{Ending, Engine};
+use crate::engine::Ending;
 use crate::env::Env;
 use crate::error::{SubmitError, TaskError};
 use crate::rules::StageKind;

@@ -51,6 +51,8 @@ pub struct EventSettings {
     pub reserved_per_topic: usize,
     /// How long an offer waits for room.
     pub offer_timeout: Duration,
+    /// How long a listener may keep its thread before others take the topics that wait behind it; `None` switches it off.
+    pub takeover: Option<Duration>,
     /// A listener that takes longer is reported; `None` reports none.
     pub slow_limit: Option<Duration>,
 }
@@ -62,6 +64,7 @@ impl Default for EventSettings {
             capacity: 1_000_000,
             reserved_per_topic: 1_000,
             offer_timeout: Duration::from_millis(250),
+            takeover: Some(Duration::from_millis(2)),
             slow_limit: Some(Duration::from_millis(100)),
         }
     }
@@ -120,8 +123,8 @@ impl EventStage {
             threads: settings.threads,
             mailbox_capacity: settings.capacity,
             strands: 1,
+            takeover: settings.takeover,
             slow_limit: settings.slow_limit,
-            ..StripedSettings::default()
         };
         let striped = Striped::start(env, id, striped_settings);
         let state = State {

@@ -13,6 +13,7 @@ fn small(capacity: usize, reserved_per_topic: usize) -> EventSettings {
         capacity,
         reserved_per_topic,
         offer_timeout: Duration::from_millis(5),
+        takeover: Some(Duration::from_millis(2)),
         slow_limit: None,
     }
 }

@@ -129,6 +129,33 @@ impl Topic {
     }
 }
 
+impl Topic {
+    /// Like [`Topic::offer`], with a future for the listener's end. An event that is dropped for want of room is
+    /// [`SubmitError::Overloaded`] or, when that turns out later, a cancelled future.
+    pub fn submit<R: Send + 'static>(
+        &self,
+        task: &'static str,
+        event: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<TaskFuture<R>, SubmitError> {
+        let shared = &*self.core.shared;
+        let (resolver, future) = task_future(&shared.env, shared.id(), task);
+        let event = move || {
+            resolver.run(event);
+        };
+        match self.offer(task, event)? {
+            Offer::Accepted => {}
+            Offer::Pending(offered) => offered.detach(),
+            Offer::Dropped => {
+                return Err(SubmitError::Overloaded {
+                    stage: shared.id(),
+                    capacity: shared.settings.capacity,
+                });
+            }
+        }
+        Ok(future)
+    }
+}
+
 impl std::fmt::Debug for Topic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Topic").field(&self.core.name).finish()

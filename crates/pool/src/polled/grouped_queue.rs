@@ -112,7 +112,8 @@ impl GroupedQueue {
         fronts.chain([self.urgent.front()]).flatten().map(|entry| entry.since).min()
     }
 
-    /// Takes everything.
+    /// Takes everything, for tests that look at what is queued.
+    #[cfg(test)]
     pub(super) fn take_all(&mut self) -> Vec<Arc<Task>> {
         let groups =
             std::mem::take(&mut self.groups).into_iter().flat_map(|tasks| [tasks.woken, tasks.again]);

@@ -35,7 +35,6 @@ pub use handle::{TaskHandle, TaskWaker};
 pub use tasklet::{Tasklet, Turn};
 pub use turn::{Checkpoint, TURN_BUDGET, TurnContext, checkpoint, turn_is_over};
 
-pub(crate) use group::Groups;
 pub(crate) use run_queues::RunQueues;
 pub(crate) use spawn::{spawn_future, spawn_tasklet};
 pub(crate) use task::{Position, Schedule, Task};

@@ -135,7 +135,8 @@ impl RunQueues {
         self.shards().filter_map(|shard| shard.lock().oldest()).min()
     }
 
-    /// Takes out everything; [`Task::discard`] each of them.
+    /// Takes out everything; [`Task::discard`] each of them. For tests that look at what is queued.
+    #[cfg(test)]
     #[must_use = "a queued task that is neither run nor discarded keeps its group active"]
     pub(crate) fn drain(&self) -> Vec<Arc<Task>> {
         let mut all = Vec::new();

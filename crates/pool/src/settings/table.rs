@@ -61,7 +61,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     number("io.slow_ms", 100, MILLIS, "report a task that keeps a loop longer; 0 = never"),
     per_core("partition.threads", 2, "threads for operations on partitions"),
-    number("partition.mailbox_capacity", 65_535, (1, 65_535), "operations that wait for one strand"),
+    number("partition.mailbox_capacity", 100_000, CAPACITY, "operations that wait for one strand"),
     number("partition.strands", 1_024, (1, 1_048_576), "strands that hashed keys share"),
     number(
         "partition.takeover_ms",
@@ -100,7 +100,7 @@ pub const SETTINGS: &[Setting] = &[
     word("executor.*.when_full", "refuse", &["wait", "refuse"], "what a submit does when the queue is full"),
     number("executor.*.slow_ms", 0, MILLIS, "report a task that takes longer; 0 = never"),
     per_core("query.threads", 1, "threads for control messages of queries"),
-    number("query.mailbox_capacity", 65_535, (1, 65_535), "messages that wait for one query"),
+    number("query.mailbox_capacity", 100_000, CAPACITY, "messages that wait for one query"),
     number("query.strands", 1_024, (1, 1_048_576), "strands that hashed keys share"),
     number(
         "query.takeover_ms",

@@ -3,6 +3,8 @@
 //! The operations must end whatever the stage does with the tasks: at once on the calling thread, one after the other at the
 //! end, or on many threads. The tests run all of these.
 
+use crate::steal::{Scope, WorkStealing};
+
 /// A task that may put further tasks.
 pub type Task<'env> = Box<dyn FnOnce(&dyn Spawn<'env>) + Send + 'env>;
 
@@ -18,4 +20,19 @@ pub trait Parallel {
     ///
     /// Tasks given here catch the panics of user code themselves.
     fn scope<'env>(&self, body: &mut dyn FnMut(&dyn Spawn<'env>));
+}
+
+impl Parallel for WorkStealing {
+    fn scope<'env>(&self, body: &mut dyn FnMut(&dyn Spawn<'env>)) {
+        self.scope_from_here(|scope| body(&InScope(scope)));
+    }
+}
+
+/// The tasks of one scope of a work-stealing pool.
+struct InScope<'scope, 'env>(&'scope Scope<'scope, 'env>);
+
+impl<'env> Spawn<'env> for InScope<'_, 'env> {
+    fn spawn(&self, task: Task<'env>) {
+        self.0.spawn(move |scope| task(&InScope(scope)));
+    }
 }

@@ -158,7 +158,8 @@ impl Stages {
         settings.check(name)?;
         let mut executors = inner.executors.write().unwrap_or_else(|broken| broken.into_inner());
         if executors.contains_key(name) {
-            let problem = format!("executor.{name}: there are two executors of that name; each needs its own");
+            let problem =
+                format!("executor.{name}: there are two executors of that name; each needs its own");
             return Err(SettingsError { problems: vec![problem] });
         }
         let id = StageId::named(StageKind::Executor, name);

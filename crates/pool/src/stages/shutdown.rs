@@ -59,7 +59,8 @@ pub(super) fn run(inner: &Inner, how: Shutdown) -> Result<ShutdownReport, TaskEr
     let deadline = Deadline::new(inner, Duration::from_millis(inner.settings.number("shutdown.within_ms")));
     for kind in ORDER {
         let gentle = how == Shutdown::Drain && !matches!(kind, StageKind::Maintenance | StageKind::Io);
-        let engines: Vec<_> = inner.engines().into_iter().filter(|engine| engine.metrics().id.kind == kind).collect();
+        let engines: Vec<_> =
+            inner.engines().into_iter().filter(|engine| engine.metrics().id.kind == kind).collect();
         for engine in &engines {
             engine.close(if gentle { Ending::Drain } else { Ending::Cancel });
         }

@@ -22,8 +22,11 @@ pub(super) fn all(env: Arc<Env>, settings: Settings) -> Stages {
         settings.size("io.capacity"),
         settings.limit("io.slow_ms"),
     );
-    let mixed =
-        blocking::start_mixed(&env, settings.threads(StageKind::Mixed), settings.size("mixed.blocking_threads"));
+    let mixed = blocking::start_mixed(
+        &env,
+        settings.threads(StageKind::Mixed),
+        settings.size("mixed.blocking_threads"),
+    );
     let maintenance_host = blocking::start_maintenance(&env, settings.threads(StageKind::Maintenance));
     let generic = Shared::start(&env, StageId::of(StageKind::Generic), &shared(&settings, "generic"));
     env.set_callbacks(Arc::downgrade(&generic.callbacks()));
@@ -34,9 +37,9 @@ pub(super) fn all(env: Arc<Env>, settings: Settings) -> Stages {
             (name.to_owned(), Shared::start(&env, id, &shared(&settings, &format!("executor.{name}"))))
         })
         .collect();
-    let event = EventStage::start(&env, &event(&settings));
-    let striped = |kind| Striped::start(&env, StageId::of(kind), &striped(&settings, kind));
-    let steal = |kind| WorkStealing::start(&env, StageId::of(kind), &steal(&settings, kind));
+    let event = EventStage::start(&env, event(&settings));
+    let striped = |kind| Striped::start(&env, StageId::of(kind), striped(&settings, kind));
+    let steal = |kind| WorkStealing::start(&env, StageId::of(kind), steal(&settings, kind));
     let (partition, query) = (striped(StageKind::Partition), striped(StageKind::Query));
     let (fragment, flow, cpu) = (steal(StageKind::Fragment), steal(StageKind::Flow), steal(StageKind::Cpu));
     let dedicated = Dedicated::start(&env, settings.threads(StageKind::Dedicated));

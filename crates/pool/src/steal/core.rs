@@ -7,6 +7,7 @@ use crate::context::StageId;
 use crate::engine::{Ending, Engine};
 use crate::env::Env;
 use crate::metrics::{StageMetrics, StageSnapshot};
+use crate::polled::{RunQueues, Task};
 use filbert_sync::idle::{Idle, News};
 use filbert_sync::{Gate, Pass};
 use std::collections::VecDeque;
@@ -24,6 +25,8 @@ pub(super) struct Core {
     pub(super) slots: Box<[Slot]>,
     pub(super) idle: Idle,
     pub(super) gate: Gate,
+    /// Tasklets and futures; see `tasks`.
+    pub(super) polled: RunQueues,
     roots: Mutex<VecDeque<Root>>,
     /// The length of `roots`, for a look without the lock.
     queued: AtomicUsize,
@@ -49,7 +52,11 @@ pub(super) enum RootBody {
 pub(super) enum Work {
     Job(JobRef),
     Root(Root),
+    Task(Arc<Task>),
 }
+
+/// After how many picks a worker looks at the roots before its polled tasks, so that neither starves the other.
+const ROOT_FIRST_EVERY: usize = 8;
 
 impl Core {
     pub(super) fn new(env: &Arc<Env>, id: StageId, settings: StealSettings) -> Arc<Self> {
@@ -61,6 +68,7 @@ impl Core {
             slots: (0..slots).map(Slot::new).collect(),
             idle: Idle::new(slots, settings.threads),
             gate: Gate::new(),
+            polled: RunQueues::new(settings.threads),
             roots: Mutex::new(VecDeque::new()),
             queued: AtomicUsize::new(0),
             begun: AtomicUsize::new(0),
@@ -112,15 +120,23 @@ impl Core {
         self.idle.notify(news);
     }
 
-    /// Work for the holder of `slot`, in this order: its own forks (newest first), roots, other workers' forks (oldest first).
+    /// Work for the holder of `slot`, in this order: its own forks (newest first), its polled tasks, roots, other workers'
+    /// forks (oldest first) and polled tasks.
     pub(super) fn find_work(&self, slot: &Slot) -> Option<Work> {
         if let Some(job) = slot.pop() {
             return Some(Work::Job(job));
         }
-        if let Some(root) = self.pop_root() {
-            return Some(Work::Root(root));
-        }
-        self.steal(slot).map(Work::Job)
+        let found = self.find_rooted(slot.index, slot.next_pick().is_multiple_of(ROOT_FIRST_EVERY));
+        found
+            .or_else(|| self.steal(slot).map(Work::Job))
+            .or_else(|| self.polled.steal(slot.index).map(Work::Task))
+    }
+
+    /// A polled task of this worker, or a root; in the order asked for.
+    fn find_rooted(&self, worker: usize, root_first: bool) -> Option<Work> {
+        let task = || self.polled.pop(worker).map(Work::Task);
+        let root = || self.pop_root().map(Work::Root);
+        if root_first { root().or_else(task) } else { task().or_else(root) }
     }
 
     /// A fork of another worker, oldest first; the victims are asked in turn from a random one on.
@@ -144,7 +160,7 @@ impl Core {
 
     /// What a worker that looks now would find.
     pub(super) fn visible(&self) -> Option<News> {
-        if self.queued.load(Ordering::SeqCst) > 0 {
+        if self.queued.load(Ordering::SeqCst) > 0 || self.polled.has_work() {
             Some(News::Root)
         } else if self.has_forks() {
             Some(News::Fork)
@@ -165,6 +181,7 @@ impl Core {
         match work {
             // SAFETY: the job was taken out of its deque.
             Work::Job(job) => unsafe { job.run() },
+            Work::Task(task) => task.run(index, &self.metrics),
             Work::Root(root) => {
                 match root.body {
                     RootBody::Task(body) => {
@@ -201,7 +218,7 @@ impl Core {
 
     /// True when the pool is closed and no work can come any more.
     pub(super) fn is_over(&self) -> bool {
-        self.gate.is_drained() && self.queued.load(Ordering::SeqCst) == 0
+        self.gate.is_drained() && self.queued.load(Ordering::SeqCst) == 0 && self.polled.groups().live() == 0
     }
 }
 
@@ -215,9 +232,9 @@ impl Engine for Core {
     }
 
     fn step(&self, worker: usize) -> bool {
-        let Some(root) = self.pop_root() else { return false };
-        self.run(worker, Work::Root(root));
-        true
+        let root_first = self.env.random_below(2) == 0;
+        let work = self.find_rooted(worker, root_first).or_else(|| self.polled.steal(worker).map(Work::Task));
+        work.map(|work| self.run(worker, work)).is_some()
     }
 
     fn snapshot(&self) -> StageSnapshot {
@@ -225,6 +242,8 @@ impl Engine for Core {
             let roots = self.roots();
             (roots.len(), roots.front().map(|root| root.queued_at))
         };
+        let depth = depth + self.polled.depth();
+        let oldest = oldest.into_iter().chain(self.polled.oldest()).min();
         let mut snapshot =
             self.metrics.snapshot("work-stealing", Some(self.settings.injector_capacity), depth, oldest);
         snapshot.threads = self.settings.threads;
@@ -247,6 +266,7 @@ impl Engine for Core {
             }
             // Their futures may call user code: not under the lock.
             drop(cancelled);
+            self.polled.groups().cancel_all();
         }
         self.idle.ring_all();
     }

@@ -21,6 +21,7 @@ mod join;
 mod scope;
 pub mod shape;
 mod slot;
+mod tasks;
 mod worker;
 
 #[cfg(test)]
@@ -37,7 +38,7 @@ use crate::env::Env;
 use crate::error::SubmitError;
 use crate::future::{TaskFuture, task_future};
 use crate::rules::StageKind;
-use filbert_sync::Latch;
+use filbert_sync::{Latch, Pass};
 use guest::Guest;
 use job::JobRef;
 use slot::Slot;
@@ -92,6 +93,20 @@ impl Drop for Closes {
     }
 }
 
+/// Leaves the gate of a pool when dropped.
+struct LeavesGate<'a> {
+    core: &'a Core,
+    pass: Option<Pass<'a>>,
+}
+
+impl Drop for LeavesGate<'_> {
+    fn drop(&mut self) {
+        if let Some(pass) = self.pass.take() {
+            self.core.leave(pass);
+        }
+    }
+}
+
 /// Where a call runs.
 enum Place<'a> {
     /// On the caller, which holds this slot already.
@@ -134,11 +149,6 @@ impl WorkStealing {
     /// What drives and ends the stage.
     pub(crate) fn engine(&self) -> Arc<dyn Engine> {
         Arc::clone(&self.core) as Arc<dyn Engine>
-    }
-
-    /// The number of the worker, or guest, of this pool that the current thread is.
-    pub(crate) fn current_worker(&self) -> Option<usize> {
-        self.here().map(|slot| slot.index)
     }
 
     /// The stage that this pool is.
@@ -288,6 +298,26 @@ impl WorkStealing {
         body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
     ) -> R {
         self.inside(|slot| scope::run(slot, body))
+    }
+
+    /// Like [`WorkStealing::scope`], but `body` stays on the calling thread and outside the pool: it may block, on a file or a
+    /// database, while the tasks that it spawns run on the workers.
+    pub fn scope_from_here<'env, R>(
+        &self,
+        body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+    ) -> R {
+        let core = &*self.core;
+        let may_wait = context::current().kind.permission(core.id().kind).wait;
+        let pass = core.gate.enter().filter(|_| may_wait && core.env.simulator().is_none());
+        match (self.here(), pass) {
+            (Some(slot), _) => scope::run(Some(slot), body),
+            (None, None) => scope::run(None, body),
+            (None, Some(pass)) => {
+                // Left even when the body panics: a pass that stays keeps the pool from ending.
+                let _leaves = LeavesGate { core, pass: Some(pass) };
+                scope::run_outside(core, body)
+            }
+        }
     }
 
     /// Hands a task to the pool; its future tells how it ended.

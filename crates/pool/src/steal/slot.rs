@@ -4,7 +4,7 @@
 //!
 //! | Field | Who touches it |
 //! |---|---|
-//! | `head`, `tail`, `eager`, `skips`, `pending`, `deque` | the holder |
+//! | `head`, `tail`, `eager`, `skips`, `picks`, `pending`, `deque` | the holder |
 //! | `attention` | the holder; a thief sets it after it took something |
 //! | `stealer` | thieves |
 //! | `taken` | whoever wants to hold the slot (guests; a worker's slot is taken for ever) |
@@ -53,6 +53,7 @@ pub(super) struct Slot {
     attention: AtomicU32,
     eager: Cell<u32>,
     skips: Cell<u32>,
+    picks: Cell<usize>,
     head: Cell<usize>,
     tail: Cell<usize>,
     pending: Box<[UnsafeCell<MaybeUninit<JobRef>>]>,
@@ -76,6 +77,7 @@ impl Slot {
             attention: AtomicU32::new(0),
             eager: Cell::new(0),
             skips: Cell::new(0),
+            picks: Cell::new(0),
             head: Cell::new(0),
             tail: Cell::new(0),
             pending: (0..PRIVATE).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect(),
@@ -109,6 +111,13 @@ impl Slot {
     /// True when both slots are of one pool.
     pub(super) fn shares_pool_with(&self, other: &Slot) -> bool {
         ptr::eq(self.core.get(), other.core.get())
+    }
+
+    /// Counts a search for work.
+    pub(super) fn next_pick(&self) -> usize {
+        let pick = self.picks.get();
+        self.picks.set(pick.wrapping_add(1));
+        pick
     }
 
     /// Takes a free slot; false when it is held.

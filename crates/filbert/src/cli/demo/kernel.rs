@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 
 /// The Fowler-Noll-Vo hash (1a, 32 bits) of an integer's four bytes.
 fn fnv(value: u32) -> u32 {
-    value.to_le_bytes().iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+    value
+        .to_le_bytes()
+        .iter()
+        .fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
 pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> io::Result<()> {

@@ -19,7 +19,8 @@ pub(super) fn show(member: &Member, out: &mut impl Write) -> io::Result<()> {
     }
     let failed = stages.executor("reports").map_err(io::Error::other)?;
     let quiet = QuietPanics::new();
-    let failed = failed.submit("report", || -> u32 { panic!("division by zero") }).map_err(io::Error::other)?.wait();
+    let failed =
+        failed.submit("report", || -> u32 { panic!("division by zero") }).map_err(io::Error::other)?.wait();
     drop(quiet);
     if let Err(panicked) = failed {
         writeln!(out, "  {panicked} (and the executor works on)")?;

@@ -10,7 +10,8 @@ pub(super) fn show(out: &mut impl Write, quick: bool) -> io::Result<()> {
     for seed in 0..seeds {
         let stages = Stages::simulated(seed);
         let strand = stages.partition().strand(seed, Vec::new());
-        let all: Result<Vec<_>, _> = (0..10).map(|i| strand.submit("append", move |list| list.push(i))).collect();
+        let all: Result<Vec<_>, _> =
+            (0..10).map(|i| strand.submit("append", move |list| list.push(i))).collect();
         for future in all.map_err(io::Error::other)? {
             future.wait().map_err(io::Error::other)?;
         }

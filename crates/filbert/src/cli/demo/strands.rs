@@ -54,7 +54,8 @@ fn slow_neighbour(member: &Member, out: &mut impl Write) -> io::Result<()> {
     };
     let slow = slow.submit("slow neighbour", nap).map_err(io::Error::other)?;
     let start = Instant::now();
-    let others: Result<Vec<_>, _> = (0..64).map(|key| partition.strand(key, ()).submit("quick", |()| ())).collect();
+    let others: Result<Vec<_>, _> =
+        (0..64).map(|key| partition.strand(key, ()).submit("quick", |()| ())).collect();
     for other in others.map_err(io::Error::other)? {
         other.wait().map_err(io::Error::other)?;
     }
