@@ -13,11 +13,11 @@ const SUITE: &str = "chunked";
 const PARTITIONS: usize = 32;
 
 pub(crate) fn run(effort: Effort, report: &mut Report) {
-    let rounds = effort.pick(1, 15, 31);
+    let rounds = effort.pick(1, 15, 21);
     for size in
         effort.pick(vec![1000], vec![100, 10_000, 1_000_000], vec![100, 10_000, 1_000_000, 10_000_000])
     {
-        let calls = (effort.pick(1000, 4_000_000, 20_000_000) / size).max(1);
+        let calls = (effort.pick(1000, 4_000_000, 10_000_000) / size).max(1);
         push(report, rounds, calls, size);
         scan(report, rounds, calls, size);
     }

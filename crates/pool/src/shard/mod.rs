@@ -27,8 +27,10 @@
 //! 2. A lane that holds a batch has a drain task on duty ([`Duty`](filbert_sync::Duty)), waiting in the pool or running.
 //! 3. Whoever releases a lock then starts the routers that stepped aside there. A router puts itself down first and tries the lock
 //!    once more afterwards; if that fails, somebody still holds it, and will look after releasing it.
-//! 4. A producer sleeps or steps aside only while another thread holds a lock, so never all do; the last one running comes to
-//!    the drain tasks of 2. Where tasks run one after the other, no lock is ever found taken.
+//! 4. The one producer of [`sharding_for_each`] sleeps only when it finds a lock taken. Besides itself only the drain task on
+//!    duty takes that lock, so that task is running, on another thread; it looks once more after it leaves its duty, and
+//!    whatever it takes from the lane wakes the sleeper. No other task has to run for that. Where tasks run one after the
+//!    other, no lock is ever found taken.
 //! 5. The first error or panic stops everybody: consumers close their lanes, which wakes a sleeping producer; routers end.
 //!
 //! Memory: per output and producer, `queue` batches in the lane, one being filled, one being consumed. Order: a lane is first in,
