@@ -14,7 +14,7 @@ fn ticks() -> Option<u64> {
 fn an_idle_member_uses_no_cpu() {
     let stages = Stages::builder().executor("reports").start().unwrap();
     // Every stage has worked once, so every thread exists and has gone to sleep the way it does.
-    stages.cpu().range(0..1_000_000).map(|i| i as u64).sum::<u64>();
+    let _: u64 = stages.cpu().range(0..1_000_000).map(|i| i as u64).sum();
     stages.generic().submit("once", || ()).unwrap().wait().unwrap();
     stages.executor("reports").unwrap().submit("once", || ()).unwrap().wait().unwrap();
     stages.mixed().run("once", || ()).unwrap().wait().unwrap();

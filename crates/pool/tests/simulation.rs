@@ -35,6 +35,7 @@ fn random_programs_keep_order_and_lose_nothing() {
         let inside = Arc::new(AtomicUsize::new(0));
         let tasks: Vec<_> = (0..writers)
             .map(|writer| {
+                let executor = stages.executor("writers").unwrap();
                 let (strands, stages, inside) = (Arc::clone(&strands), stages.clone(), Arc::clone(&inside));
                 let mut dice = Dice(seed.wrapping_mul(31) + writer + 1);
                 let body = move || {
@@ -61,7 +62,7 @@ fn random_programs_keep_order_and_lose_nothing() {
                         }
                     }
                 };
-                stages.executor("writers").unwrap().submit("writer", body).unwrap()
+                executor.submit("writer", body).unwrap()
             })
             .collect();
         tasks.into_iter().for_each(|task| task.wait().unwrap());
