@@ -19,6 +19,11 @@
 
 mod member;
 
+/// The examples of the README, so that they stay true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 pub use filbert_pool as pool;
 pub use filbert_pool::{
     Settings, SettingsError, Shutdown, ShutdownReport, Stages, SubmitError, TaskError, TaskFuture,

@@ -68,8 +68,10 @@ pub struct StageSnapshot {
     pub stage: &'static str,
     /// The mechanism that runs it.
     pub mechanism: &'static str,
-    /// Its threads.
+    /// Its threads; where they come and go, those that always exist.
     pub threads: usize,
+    /// The most threads it makes.
+    pub threads_at_most: usize,
     /// How much it may hold; `None` where tasks are unbounded by design.
     pub capacity: Option<usize>,
     /// Queued, not yet begun.
@@ -212,6 +214,7 @@ impl StageMetrics {
             stage: self.id.name,
             mechanism,
             threads: self.workers.len(),
+            threads_at_most: self.workers.len(),
             capacity,
             depth,
             oldest_ms: oldest.map(|queued| now.saturating_sub(queued) / 1_000_000),

@@ -8,7 +8,10 @@ use std::path::Path;
 /// A page, the name of the part in it, and the code that writes the part.
 type Part = (&'static str, &'static str, fn() -> String);
 
-const PARTS: &[Part] = &[("docs/design/005-stage-table.md", "stage table", filbert_pool::stage_table)];
+const PARTS: &[Part] = &[
+    ("docs/design/005-stage-table.md", "stage table", filbert_pool::stage_table),
+    ("docs/settings.md", "settings", filbert_pool::settings_table::markdown),
+];
 
 #[test]
 fn generated_parts_are_up_to_date() {

@@ -1,4 +1,5 @@
 //! An idle member uses no CPU. Alone in its file: the reading is of the whole process.
+#![allow(clippy::disallowed_methods, reason = "time itself is the subject")]
 
 use filbert_pool::Stages;
 use std::time::Duration;
@@ -24,6 +25,7 @@ fn an_idle_member_uses_no_cpu() {
         return;
     };
     let seconds = 10;
+    // sleeps because the time itself is the subject.
     std::thread::sleep(Duration::from_secs(seconds));
     let used = ticks().unwrap() - before;
     println!("an idle member used {used} of {} ticks", seconds * 100);

@@ -1,4 +1,5 @@
 //! Shutdown under load always ends, and every accepted task either ran or is reported as cancelled.
+#![allow(clippy::disallowed_methods, reason = "the load comes from threads of the test")]
 
 use filbert_pool::{Shutdown, StageKind, Stages, StagesBuilder, SubmitError, TaskError};
 use std::sync::Arc;

@@ -77,7 +77,7 @@ pub(super) fn write_snapshot(
         table.row([
             stage.stage.to_owned(),
             stage.mechanism.to_owned(),
-            stage.threads.to_string(),
+            threads(stage),
             stage.capacity.map_or("-".to_owned(), |capacity| capacity.to_string()),
             stage.depth.to_string(),
             stage.executed.to_string(),
@@ -88,6 +88,15 @@ pub(super) fn write_snapshot(
         ]);
     }
     table.write(out, indent)
+}
+
+/// `4`, or `2 to 514` where threads come and go.
+fn threads(stage: &StageSnapshot) -> String {
+    if stage.threads == stage.threads_at_most {
+        stage.threads.to_string()
+    } else {
+        format!("{} to {}", stage.threads, stage.threads_at_most)
+    }
 }
 
 fn write_settings(out: &mut impl Write, json: bool) -> Outcome {

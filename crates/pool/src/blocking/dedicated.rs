@@ -145,8 +145,13 @@ impl Engine for DedicatedCore {
     }
 
     fn snapshot(&self) -> StageSnapshot {
-        let depth = self.lock().simulated.len();
-        self.metrics.snapshot("dedicated", Some(self.metrics.workers()), depth, None)
+        let (depth, live) = {
+            let state = self.lock();
+            (state.simulated.len(), state.live)
+        };
+        let mut snapshot = self.metrics.snapshot("dedicated", Some(self.metrics.workers()), depth, None);
+        snapshot.threads = live;
+        snapshot
     }
 
     fn close(&self, ending: Ending) {

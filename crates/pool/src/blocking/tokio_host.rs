@@ -42,6 +42,7 @@ pub(super) struct TokioHost {
 struct Shared {
     metrics: StageMetrics,
     slots: Slots,
+    threads: usize,
     capacity: Option<usize>,
     live: AtomicUsize,
     closed: AtomicBool,
@@ -101,6 +102,7 @@ impl Shared {
         Arc::new(Self {
             metrics: StageMetrics::new(env, id, slots, settings.slow_limit),
             slots: Slots::new(slots),
+            threads: settings.threads,
             capacity: settings.capacity,
             live: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
@@ -210,6 +212,7 @@ impl Engine for TokioHost {
     fn snapshot(&self) -> StageSnapshot {
         let live = self.shared.live.load(Ordering::Relaxed);
         let mut snapshot = self.shared.metrics.snapshot("tokio", self.shared.capacity, live, None);
+        snapshot.threads = self.shared.threads;
         snapshot.depth = live.saturating_sub(snapshot.running.len());
         snapshot
     }

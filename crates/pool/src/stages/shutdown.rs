@@ -93,6 +93,10 @@ struct Deadline<'a> {
     simulated: u64,
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the end of real threads takes real time; simulated stages take the other way"
+)]
 impl<'a> Deadline<'a> {
     fn new(inner: &'a Inner, within: Duration) -> Self {
         let simulated = inner.env.now().saturating_add(within.as_nanos() as u64);
@@ -105,12 +109,12 @@ impl<'a> Deadline<'a> {
             simulator.drive(&self.inner.env, Some(self.simulated), &mut || engine.is_drained());
             return engine.is_drained();
         }
-        // An end is rare and tasks have no one to tell when the last of them is done: looking is simplest.
         let mut pause = Duration::from_micros(20);
         while !engine.is_drained() {
             if Instant::now() >= self.real {
                 return false;
             }
+            // sleeps because an end is rare, and a last task has no one to tell: looking again is simplest.
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(2));
         }

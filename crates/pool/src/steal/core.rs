@@ -247,6 +247,7 @@ impl Engine for Core {
         let mut snapshot =
             self.metrics.snapshot("work-stealing", Some(self.settings.injector_capacity), depth, oldest);
         snapshot.threads = self.settings.threads;
+        snapshot.threads_at_most = self.settings.threads;
         snapshot
     }
 

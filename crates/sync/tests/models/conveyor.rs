@@ -10,7 +10,7 @@ use std::task::Waker;
 
 fn model(body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound.get_or_insert(3);
     builder.check(body);
 }
 
@@ -152,7 +152,7 @@ fn a_send_against_the_end_of_the_receiver() {
 #[test]
 fn two_lanes_share_one_bell() {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(2);
+    builder.preemption_bound.get_or_insert(2);
     builder.check(|| {
         let mut conveyor = Conveyor::new();
         let producers: Vec<_> = (1..=2)

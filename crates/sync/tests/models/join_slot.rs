@@ -75,7 +75,7 @@ fn a_promoted_half_runs_once_and_its_owner_gets_the_result() {
 #[test]
 fn two_thieves_and_a_promotion_under_way() {
     let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(3);
+    model.preemption_bound.get_or_insert(3);
     model.check(|| {
         let fork = Fork::new();
         let thieves: Vec<_> = (0..2)

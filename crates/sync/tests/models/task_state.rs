@@ -65,7 +65,7 @@ impl Task {
 
 fn model(body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound.get_or_insert(3);
     builder.check(body);
 }
 
