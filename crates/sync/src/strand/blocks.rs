@@ -21,7 +21,8 @@ use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::sync::Mutex;
 
-const BLOCK: Layout = match Layout::from_size_align(64, 16) {
+/// Room for a closure of three words. With the word that common allocators keep, a block takes 64 bytes.
+const BLOCK: Layout = match Layout::from_size_align(56, 8) {
     Ok(layout) => layout,
     Err(_) => panic!("a power of two"),
 };
