@@ -9,7 +9,7 @@
 //! | `pushed` | submitters, by read-modify-write | anyone |
 //! | `popped` | the holder, by plain store | anyone |
 //! | `inside` (value, backlog) | the holder | the holder |
-//! | a letter's `next` | its submitter before the push, then the holder | the holder |
+//! | a letter's `next` | its submitter before the push | the holder |
 //!
 //! Rules:
 //! 1. `HELD` is set only from a word without it (Acquire) and cleared only by [`Held`]'s drop (Release); so one thread at a
@@ -99,7 +99,12 @@ struct Inside<S: 'static> {
     value: S,
     normal: Backlog<S>,
     urgent: Backlog<S>,
+    /// Empty but while a stack is turned around.
+    newest_first: Vec<NonNull<Header<S>>>,
 }
+
+/// A longer stack gives the memory for turning it around back.
+const SCRATCH_KEPT: usize = 4_096;
 
 // SAFETY: the value and the letters move between threads (S: Send, Letter: Send) but by rule 1 are touched by one at a time.
 unsafe impl<S: Send + 'static> Sync for Strand<S> {}
@@ -109,7 +114,8 @@ unsafe impl<S: Send + 'static> Send for Strand<S> {}
 impl<S: Send + 'static> Strand<S> {
     /// An idle strand with an empty mailbox.
     pub fn new(value: S) -> Self {
-        let inside = Inside { value, normal: Backlog::new(), urgent: Backlog::new() };
+        let inside =
+            Inside { value, normal: Backlog::new(), urgent: Backlog::new(), newest_first: Vec::new() };
         let mailbox =
             Mailbox { word: AtomicUsize::new(0), pushed: AtomicUsize::new(0), popped: AtomicUsize::new(0) };
         Self { mailbox: CachePadded::new(mailbox), inside: UnsafeCell::new(inside) }
@@ -279,24 +285,20 @@ impl<S: Send + 'static, F: Fn(Released)> Held<'_, S, F> {
     /// Puts a taken stack into the backlog, oldest first.
     fn sort(&mut self, taken: usize) {
         let mut top: *mut Header<S> = ptr::with_exposed_provenance_mut(taken & !FLAGS);
-        let inside = self.inside();
-        let mut in_order = Backlog::new();
+        let Inside { normal, urgent, newest_first, .. } = self.inside();
         while let Some(letter) = NonNull::new(top) {
+            newest_first.push(letter);
             // SAFETY: taken, so it is the holder's (rule 2).
             top = unsafe { letter.as_ref() }.next.with(|next| unsafe { *next });
-            in_order.push_first(letter);
         }
-        if taken & URGENT == 0 {
-            inside.normal.append(in_order);
-            return;
-        }
-        while let Some(letter) = in_order.pop_first() {
-            // SAFETY: as above.
-            match unsafe { letter.as_ref() }.lane {
-                Lane::Normal => inside.normal.push_last(letter),
-                Lane::Priority => inside.urgent.push_last(letter),
+        while let Some(letter) = newest_first.pop() {
+            // SAFETY: as above. Only a stack with a priority letter is looked through; the others are read when opened.
+            match taken & URGENT == 0 || unsafe { letter.as_ref() }.lane == Lane::Normal {
+                true => normal.push(letter),
+                false => urgent.push(letter),
             }
         }
+        newest_first.shrink_to(SCRATCH_KEPT);
     }
 
     fn release(&mut self) -> Released {

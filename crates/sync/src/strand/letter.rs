@@ -1,10 +1,11 @@
-//! Letters as they lie in memory: a header, a table of two functions, and the closure; and lists of them.
+//! Letters as they lie in memory: a header, a table of two functions, and the closure; and the order of those that were taken out.
 //!
 //! Rules 2 and 3 of the [strand](super) say who owns a letter and what its header promises; the `SAFETY:` lines here cite them.
 
 use super::{Lane, Letter, blocks};
 use crate::primitives::UnsafeCell;
 use std::alloc::Layout;
+use std::collections::VecDeque;
 use std::fmt;
 use std::ptr::{self, NonNull};
 
@@ -117,65 +118,44 @@ impl<S: 'static, L: Letter<S>> Node<S, L> {
     }
 }
 
-/// Letters in order, linked through their `next`; the holder's own.
-pub(super) struct Backlog<S: 'static> {
-    first: *mut Header<S>,
-    last: *mut Header<S>,
-}
+/// Letters in order; the holder's own.
+///
+/// An array of addresses and not a list: the letters were written by other cores, and only who knows the address of a letter
+/// some places ahead can have it fetched while the ones before it are opened.
+pub(super) struct Backlog<S: 'static>(VecDeque<NonNull<Header<S>>>);
+
+/// How many letters ahead one is fetched.
+const AHEAD: usize = 4;
+
+/// A backlog that once was longer gives its memory back when it is empty.
+const KEPT: usize = 4_096;
 
 impl<S: 'static> Backlog<S> {
     pub(super) fn new() -> Self {
-        Self { first: ptr::null_mut(), last: ptr::null_mut() }
+        Self(VecDeque::new())
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.first.is_null()
+        self.0.is_empty()
     }
 
+    pub(super) fn push(&mut self, letter: NonNull<Header<S>>) {
+        self.0.push_back(letter);
+    }
+
+    #[inline]
     pub(super) fn pop(&mut self) -> Option<Mail<S>> {
-        self.pop_first().map(Mail)
-    }
-
-    pub(super) fn pop_first(&mut self) -> Option<NonNull<Header<S>>> {
-        let letter = NonNull::new(self.first)?;
-        // SAFETY: in our list, so it is the holder's (rule 2).
-        self.first = unsafe { letter.as_ref() }.next.with(|next| unsafe { *next });
-        if self.first.is_null() {
-            self.last = ptr::null_mut();
+        let letter = self.0.pop_front()?;
+        match self.0.get(AHEAD) {
+            Some(ahead) => prefetch(ahead.as_ptr()),
+            None if self.0.is_empty() && self.0.capacity() > KEPT => self.0.shrink_to(0),
+            None => {}
         }
-        prefetch(self.first);
-        Some(letter)
-    }
-
-    pub(super) fn push_first(&mut self, letter: NonNull<Header<S>>) {
-        // SAFETY: the holder's (rule 2).
-        unsafe { letter.as_ref() }.next.with_mut(|next| unsafe { *next = self.first });
-        self.first = letter.as_ptr();
-        if self.last.is_null() {
-            self.last = self.first;
-        }
-    }
-
-    pub(super) fn push_last(&mut self, letter: NonNull<Header<S>>) {
-        // SAFETY: the holder's (rule 2).
-        unsafe { letter.as_ref() }.next.with_mut(|next| unsafe { *next = ptr::null_mut() });
-        self.append(Backlog { first: letter.as_ptr(), last: letter.as_ptr() });
-    }
-
-    pub(super) fn append(&mut self, more: Backlog<S>) {
-        match NonNull::new(self.last) {
-            None => *self = more,
-            Some(_) if more.is_empty() => {}
-            Some(last) => {
-                // SAFETY: in our list, so it is the holder's (rule 2).
-                unsafe { last.as_ref() }.next.with_mut(|next| unsafe { *next = more.first });
-                self.last = more.last;
-            }
-        }
+        Some(Mail(letter))
     }
 }
 
-/// Fetches the next letter while this one is opened: it was written by another core.
+/// Fetches a letter that will be opened soon.
 #[inline]
 fn prefetch<T>(letter: *mut T) {
     #[cfg(all(target_arch = "x86_64", not(filbert_loom)))]
