@@ -155,9 +155,9 @@ pub(crate) fn run(effort: Effort, report: &mut Report) {
     let ours = Ours::new();
     #[cfg(feature = "peers")]
     let peer = peer::Peer::new();
-    let rounds = effort.pick(1, 15, 40);
+    let rounds = effort.pick(1, 25, 30);
 
-    let operations = effort.pick(640, 200_000, 1_000_000);
+    let operations = effort.pick(640, 200_000, 500_000);
     for producers in [1, 2] {
         let contestants = vec![
             Contestant::new("filbert", || {

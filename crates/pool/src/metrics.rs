@@ -245,6 +245,12 @@ pub(crate) struct Batch<'a> {
 }
 
 impl Batch<'_> {
+    /// When the last task ended, or the batch began.
+    #[inline]
+    pub(crate) fn now(&self) -> u64 {
+        self.began
+    }
+
     /// Like [`StageMetrics::observe`], for the next task of the batch.
     #[inline]
     pub(crate) fn observe<R>(&mut self, task: &'static str, body: impl FnOnce() -> R) -> R {

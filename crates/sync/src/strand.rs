@@ -9,7 +9,7 @@
 //! | `pushed` | submitters, by read-modify-write | anyone |
 //! | `popped` | the holder, by plain store | anyone |
 //! | `inside` (value, backlog) | the holder | the holder |
-//! | a letter's `next` | its submitter before the push, then the holder | the holder |
+//! | a letter's `next` | its submitter before the push | the holder |
 //!
 //! Rules:
 //! 1. `HELD` is set only from a word without it (Acquire) and cleared only by [`Held`]'s drop (Release); so one thread at a
@@ -23,6 +23,12 @@ use crate::primitives::{AtomicUsize, Ordering, UnsafeCell};
 use crossbeam_utils::CachePadded;
 use std::fmt;
 use std::ptr::{self, NonNull};
+
+mod blocks;
+mod letter;
+
+pub use letter::Mail;
+use letter::{Backlog, Header, Node};
 
 const HELD: usize = 1;
 const QUEUED: usize = 2;
@@ -93,7 +99,12 @@ struct Inside<S: 'static> {
     value: S,
     normal: Backlog<S>,
     urgent: Backlog<S>,
+    /// Empty but while a stack is turned around.
+    newest_first: Vec<NonNull<Header<S>>>,
 }
+
+/// A longer stack gives the memory for turning it around back.
+const SCRATCH_KEPT: usize = 4_096;
 
 // SAFETY: the value and the letters move between threads (S: Send, Letter: Send) but by rule 1 are touched by one at a time.
 unsafe impl<S: Send + 'static> Sync for Strand<S> {}
@@ -103,7 +114,8 @@ unsafe impl<S: Send + 'static> Send for Strand<S> {}
 impl<S: Send + 'static> Strand<S> {
     /// An idle strand with an empty mailbox.
     pub fn new(value: S) -> Self {
-        let inside = Inside { value, normal: Backlog::new(), urgent: Backlog::new() };
+        let inside =
+            Inside { value, normal: Backlog::new(), urgent: Backlog::new(), newest_first: Vec::new() };
         let mailbox =
             Mailbox { word: AtomicUsize::new(0), pushed: AtomicUsize::new(0), popped: AtomicUsize::new(0) };
         Self { mailbox: CachePadded::new(mailbox), inside: UnsafeCell::new(inside) }
@@ -273,24 +285,20 @@ impl<S: Send + 'static, F: Fn(Released)> Held<'_, S, F> {
     /// Puts a taken stack into the backlog, oldest first.
     fn sort(&mut self, taken: usize) {
         let mut top: *mut Header<S> = ptr::with_exposed_provenance_mut(taken & !FLAGS);
-        let inside = self.inside();
-        let mut in_order = Backlog::new();
+        let Inside { normal, urgent, newest_first, .. } = self.inside();
         while let Some(letter) = NonNull::new(top) {
+            newest_first.push(letter);
             // SAFETY: taken, so it is the holder's (rule 2).
             top = unsafe { letter.as_ref() }.next.with(|next| unsafe { *next });
-            in_order.push_first(letter);
         }
-        if taken & URGENT == 0 {
-            inside.normal.append(in_order);
-            return;
-        }
-        while let Some(letter) = in_order.pop_first() {
-            // SAFETY: as above.
-            match unsafe { letter.as_ref() }.lane {
-                Lane::Normal => inside.normal.push_last(letter),
-                Lane::Priority => inside.urgent.push_last(letter),
+        while let Some(letter) = newest_first.pop() {
+            // SAFETY: as above. Only a stack with a priority letter is looked through; the others are read when opened.
+            match taken & URGENT == 0 || unsafe { letter.as_ref() }.lane == Lane::Normal {
+                true => normal.push(letter),
+                false => urgent.push(letter),
             }
         }
+        newest_first.shrink_to(SCRATCH_KEPT);
     }
 
     fn release(&mut self) -> Released {
@@ -351,170 +359,6 @@ impl<S: 'static> fmt::Debug for Strand<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Strand").field("word", &self.mailbox.word).finish_non_exhaustive()
     }
-}
-
-/// A letter that was taken out: to be opened, or discarded by dropping it.
-pub struct Mail<S: 'static>(NonNull<Header<S>>);
-
-// SAFETY: owns one letter (rule 2), and letters are `Send`.
-unsafe impl<S: 'static> Send for Mail<S> {}
-
-impl<S: 'static> Mail<S> {
-    /// The letter's name.
-    #[inline]
-    pub fn name(&self) -> &'static str {
-        // SAFETY: ours (rule 2).
-        let header = unsafe { self.0.as_ref() };
-        // SAFETY: address and length of a `&'static str` that was no longer than 4 GB (rule 3).
-        unsafe {
-            std::str::from_utf8_unchecked(std::slice::from_raw_parts(
-                header.name,
-                header.name_length as usize,
-            ))
-        }
-    }
-
-    /// Opens the letter; what [`Letter::open`] says.
-    #[inline]
-    pub fn open(self, value: &mut S) -> bool {
-        let letter = self.0;
-        std::mem::forget(self);
-        // SAFETY: ours (rule 2), and the table is that of its own kind (rule 3); forgotten, so it is freed once.
-        unsafe { (letter.as_ref().table.open)(letter, value) }
-    }
-}
-
-impl<S: 'static> Drop for Mail<S> {
-    fn drop(&mut self) {
-        // SAFETY: ours (rule 2), and the table is that of its own kind (rule 3).
-        unsafe { (self.0.as_ref().table.discard)(self.0) }
-    }
-}
-
-impl<S: 'static> fmt::Debug for Mail<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Mail").field(&self.name()).finish()
-    }
-}
-
-#[repr(C)]
-struct Header<S: 'static> {
-    next: UnsafeCell<*mut Header<S>>,
-    table: &'static Table<S>,
-    name: *const u8,
-    name_length: u32,
-    lane: Lane,
-}
-
-struct Table<S: 'static> {
-    open: unsafe fn(NonNull<Header<S>>, &mut S) -> bool,
-    discard: unsafe fn(NonNull<Header<S>>),
-}
-
-/// Small: with a closure of one word, 40 bytes. Aligned so that three flags fit below the address.
-#[repr(C, align(8))]
-struct Node<S: 'static, L> {
-    header: Header<S>,
-    letter: L,
-}
-
-impl<S: 'static, L: Letter<S>> Node<S, L> {
-    const TABLE: Table<S> = Table { open: Self::open, discard: Self::discard };
-
-    fn leak(name: &'static str, letter: L, lane: Lane) -> NonNull<Header<S>> {
-        // A name that does not fit is cut to nothing, which is a name too.
-        let name_length = u32::try_from(name.len()).unwrap_or(0);
-        let next = UnsafeCell::new(ptr::null_mut());
-        let header = Header { next, table: &Self::TABLE, name: name.as_ptr(), name_length, lane };
-        NonNull::from(Box::leak(Box::new(Node { header, letter }))).cast()
-    }
-
-    /// # Safety
-    /// `header` is the caller's, and was made by `leak` of this type.
-    unsafe fn open(header: NonNull<Header<S>>, value: &mut S) -> bool {
-        // SAFETY: the caller's promise, by rules 2 and 3.
-        let node = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
-        // Freed before it runs: a letter that mails the next one finds its own memory in the allocator's cache.
-        let Node { letter, .. } = *node;
-        letter.open(value)
-    }
-
-    /// # Safety
-    /// As for `open`.
-    unsafe fn discard(header: NonNull<Header<S>>) {
-        // SAFETY: the caller's promise, by rules 2 and 3.
-        drop(unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) });
-    }
-}
-
-/// Letters in order, linked through their `next`; the holder's own.
-struct Backlog<S: 'static> {
-    first: *mut Header<S>,
-    last: *mut Header<S>,
-}
-
-impl<S: 'static> Backlog<S> {
-    fn new() -> Self {
-        Self { first: ptr::null_mut(), last: ptr::null_mut() }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.first.is_null()
-    }
-
-    fn pop(&mut self) -> Option<Mail<S>> {
-        self.pop_first().map(Mail)
-    }
-
-    fn pop_first(&mut self) -> Option<NonNull<Header<S>>> {
-        let letter = NonNull::new(self.first)?;
-        // SAFETY: in our list, so it is the holder's (rule 2).
-        self.first = unsafe { letter.as_ref() }.next.with(|next| unsafe { *next });
-        if self.first.is_null() {
-            self.last = ptr::null_mut();
-        }
-        prefetch(self.first);
-        Some(letter)
-    }
-
-    fn push_first(&mut self, letter: NonNull<Header<S>>) {
-        // SAFETY: the holder's (rule 2).
-        unsafe { letter.as_ref() }.next.with_mut(|next| unsafe { *next = self.first });
-        self.first = letter.as_ptr();
-        if self.last.is_null() {
-            self.last = self.first;
-        }
-    }
-
-    fn push_last(&mut self, letter: NonNull<Header<S>>) {
-        // SAFETY: the holder's (rule 2).
-        unsafe { letter.as_ref() }.next.with_mut(|next| unsafe { *next = ptr::null_mut() });
-        self.append(Backlog { first: letter.as_ptr(), last: letter.as_ptr() });
-    }
-
-    fn append(&mut self, more: Backlog<S>) {
-        match NonNull::new(self.last) {
-            None => *self = more,
-            Some(_) if more.is_empty() => {}
-            Some(last) => {
-                // SAFETY: in our list, so it is the holder's (rule 2).
-                unsafe { last.as_ref() }.next.with_mut(|next| unsafe { *next = more.first });
-                self.last = more.last;
-            }
-        }
-    }
-}
-
-/// Fetches the next letter while this one is opened: it was written by another core.
-#[inline]
-fn prefetch<T>(letter: *mut T) {
-    #[cfg(all(target_arch = "x86_64", not(filbert_loom)))]
-    // SAFETY: a prefetch has no effect but on the cache, whatever the address.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(letter.cast())
-    }
-    #[cfg(not(all(target_arch = "x86_64", not(filbert_loom))))]
-    let _ = letter;
 }
 
 #[cfg(all(test, not(filbert_loom)))]

@@ -63,22 +63,22 @@ fn events_of_a_topic_are_delivered_in_order() {
     end(&env, &stage, Ending::Drain);
 }
 
-fn slow_is_empty(stage: &EventStage) -> bool {
-    stage.topics().iter().all(|topic| topic.queued == 0)
-}
-
 #[test]
 fn a_reserve_is_there_while_another_topic_floods_and_its_listener_is_blocked() {
     for threads in [2, 5] {
         let env = Env::real();
-        let stage = EventStage::start(&env, EventSettings { threads, ..small(40, 10) });
+        // Nothing times out: b waits for its own listener now and then, and a's last offers wait for a's.
+        let patient = Duration::from_secs(600);
+        let settings = EventSettings { threads, offer_timeout: patient, ..small(40, 10) };
+        let stage = EventStage::start(&env, settings);
         let (a, b) = (stage.topic("a"), stage.topic("b"));
         let go = Arc::new(Latch::new());
-        let mut dropped = 0;
-        while dropped < 2 {
+        let mut pending = Vec::new();
+        while pending.len() < 2 {
+            let _on_a_partition_thread = context::enter(PARTITION);
             let go = Arc::clone(&go);
-            if let Offer::Dropped = a.offer("slow", move || go.wait()).unwrap() {
-                dropped += 1;
+            if let Offer::Pending(future) = a.offer("slow", move || go.wait()).unwrap() {
+                pending.push(future);
             }
         }
         let delivered = Arc::new(AtomicUsize::new(0));
@@ -92,11 +92,33 @@ fn a_reserve_is_there_while_another_topic_floods_and_its_listener_is_blocked() {
         wait_for("b's events, with a's listener blocked", || delivered.load(Ordering::Relaxed) == 100);
         assert!(!go.is_open());
         go.open();
-        wait_for("a's events", || slow_is_empty(&stage));
-        assert_eq!(stage.topics()[0].dropped, 2);
-        assert_eq!(stage.snapshot().dropped, 2);
+        for future in pending {
+            assert_eq!(future.wait(), Ok(Offered::Accepted));
+        }
+        wait_for("a's events", || stage.topics().iter().all(|topic| topic.queued == 0));
+        assert_eq!(stage.snapshot().dropped, 0);
         end(&env, &stage, Ending::Drain);
     }
+}
+
+#[test]
+fn an_application_thread_waits_and_then_drops() {
+    let env = Env::real();
+    let stage = EventStage::start(&env, small(3, 0));
+    let (topic, go) = (stage.topic("full"), Arc::new(Latch::new()));
+    let mut dropped = 0;
+    while dropped < 3 {
+        let go = Arc::clone(&go);
+        match topic.offer("slow", move || go.wait()).unwrap() {
+            Offer::Accepted => {}
+            Offer::Dropped => dropped += 1,
+            Offer::Pending(_) => panic!("an application thread waits"),
+        }
+    }
+    go.open();
+    end(&env, &stage, Ending::Drain);
+    assert_eq!((stage.topics()[0].dropped, stage.snapshot().dropped), (3, 3));
+    assert!(stage.topics()[0].delivered >= 3);
 }
 
 /// Fills a topic whose listener waits in virtual time for `block`.

@@ -13,8 +13,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many operations a strand may run before others get their turn.
-const BATCH: usize = 64;
+/// How long a strand may run before others get their turn, and how many operations at most. By time, because what was taken
+/// out of a mailbox is best opened while it is in the cache, and because a few slow operations are a long turn already.
+const TURN_NANOS: u64 = 50_000;
+const BATCH: usize = 1_024;
 
 /// The same under simulation, where short turns mean more ways to interleave.
 const SIMULATED_BATCH: usize = 4;
@@ -214,6 +216,7 @@ impl<S: Send + 'static> StrandCell<S> {
             Some(_) => 1 + env.random_below(SIMULATED_BATCH),
         };
         let mut observed = core.metrics.batch(worker);
+        let turn_ends = observed.now() + TURN_NANOS;
         for _ in 0..batch {
             let Some(mail) = held.next(lane) else { break };
             if core.is_cancelled() {
@@ -229,7 +232,8 @@ impl<S: Send + 'static> StrandCell<S> {
                 core.metrics.worker(worker).count_panicked();
             }
             stripe.moved();
-            if lane == Lane::Normal && stripe.has_priority() {
+            let priority_waits = lane == Lane::Normal && stripe.has_priority();
+            if priority_waits || observed.now() >= turn_ends {
                 break;
             }
         }
