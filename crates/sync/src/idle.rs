@@ -6,7 +6,7 @@
 //!
 //! | Field | Written by | Meaning |
 //! |---|---|---|
-//! | `counts` | anyone, read-modify-write | active and searching workers, in one word |
+//! | `counts` | anyone, read-modify-write | active, searching and helping threads, in one word |
 //! | `asleep` | the sleeper: before it lies down, after it got up | never too low; zero means that no bed need be looked at |
 //! | `Bed::state` | the sleeper (to asleep), whoever claims it (to `AWAKE`) | the claim decides who wakes whom |
 //! | `Bed::slept_on`, `thread`, `kept_off` | the sleeper; `kept_off` also whoever claims it | hints only: where to wake whom, see [`processor`] |
@@ -16,8 +16,9 @@
 //! 1. Work is published first, then [`Idle::notify`]. A sleeper announces first ([`Idle::announce`]), then looks for work
 //!    once more, then sleeps. Each has a SeqCst fence between the two steps, so one of them sees the other.
 //! 2. While someone searches nobody is woken: the searcher finds the work, or announces its sleep after the work was
-//!    published, and then its last look finds it.
-//! 3. A waker counts its wakee as searching before it claims a bed. So at most one wake-up is under way, however many
+//!    published, and then its last look finds it. For forks an awake waiter (*helping*) counts as well; when its own result comes
+//!    first, it announces the forks that it leaves.
+//! 3. A waker counts its wakee as searching (helping) before it claims a bed. So at most one wake-up is under way, however many
 //!    pieces of work are published; the wakee, when it finds one and was the last searcher, wakes the next.
 //! 4. A waker that found no bed takes its count back and looks again, because someone may have trusted the count
 //!    (rule 2) while someone else lay down.
@@ -27,7 +28,7 @@
 //! Rejected: a lock around a list of sleepers (every fork would take it); a wake-up per piece of work (a futex call
 //! costs microseconds, a fork nanoseconds); a timer that looks after unannounced work (an idle pool must use no CPU).
 
-use crate::primitives::{AtomicBool, AtomicU32, AtomicUsize, Ordering, fence};
+use crate::primitives::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::processor;
 #[cfg(filbert_loom)]
 use loom::sync::{Condvar, Mutex};
@@ -35,9 +36,22 @@ use loom::sync::{Condvar, Mutex};
 use std::sync::{Condvar, Mutex};
 
 const AWAKE: u32 = 0;
-const ACTIVE: usize = 1;
-const SEARCHING: usize = 1 << 16;
-const FIELD: usize = SEARCHING - 1;
+const ACTIVE: u64 = 1;
+const SEARCHING: u64 = 1 << 16;
+const HELPING: u64 = 1 << 32;
+const FIELD: u64 = SEARCHING - 1;
+
+const fn active(counts: u64) -> u64 {
+    counts & FIELD
+}
+
+const fn searching(counts: u64) -> u64 {
+    counts / SEARCHING & FIELD
+}
+
+const fn helping(counts: u64) -> u64 {
+    counts / HELPING
+}
 
 /// How a worker sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +61,16 @@ pub enum Sleep {
     Idle = 1,
     /// Waits for a fork's result and takes other forks meanwhile.
     Waiting = 2,
+}
+
+impl Sleep {
+    /// What a thread that sleeps this way counts as when it is awake.
+    const fn counts_as(self) -> u64 {
+        match self {
+            Sleep::Idle => SEARCHING,
+            Sleep::Waiting => HELPING,
+        }
+    }
 }
 
 /// What was published.
@@ -61,9 +85,9 @@ pub enum News {
 /// The states of all workers of one pool.
 #[derive(Debug)]
 pub struct Idle {
-    counts: AtomicUsize,
+    counts: AtomicU64,
     asleep: AtomicUsize,
-    limit: usize,
+    limit: u64,
     beds: Box<[Bed]>,
 }
 
@@ -91,9 +115,9 @@ impl Idle {
             bell: Condvar::new(),
         };
         Self {
-            counts: AtomicUsize::new(0),
+            counts: AtomicU64::new(0),
             asleep: AtomicUsize::new(0),
-            limit,
+            limit: limit as u64,
             beds: (0..slots).map(|_| bed()).collect(),
         }
     }
@@ -116,18 +140,20 @@ impl Idle {
         fence(Ordering::SeqCst);
     }
 
-    /// A thread begins to search. False, and not counted, when `most` search already.
-    pub fn enter_search(&self, most: usize) -> bool {
-        if self.counts.fetch_add(SEARCHING, Ordering::SeqCst) / SEARCHING < most {
-            return true;
-        }
-        self.leave_search();
-        false
+    /// A thread that was not counted begins to search.
+    pub fn enter_search(&self) {
+        self.counts.fetch_add(SEARCHING, Ordering::SeqCst);
     }
 
-    /// A searcher stops without having found anything.
-    fn leave_search(&self) {
+    /// An active thread begins to search, in one step: in between, a publisher would wake another one. False, and not counted
+    /// any more, when `most` search already; then it looks for work once and sleeps.
+    pub fn search(&self, most: usize) -> bool {
+        let before = self.counts.fetch_add(SEARCHING.wrapping_sub(ACTIVE), Ordering::SeqCst);
+        if searching(before) < most as u64 {
+            return true;
+        }
         self.counts.fetch_sub(SEARCHING, Ordering::SeqCst);
+        false
     }
 
     /// A searcher found work and is active now. True when it was the last searcher: if there is more work, it wakes
@@ -135,44 +161,56 @@ impl Idle {
     pub fn found(&self) -> bool {
         let before = self.counts.fetch_add(ACTIVE.wrapping_sub(SEARCHING), Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        before / SEARCHING == 1
+        searching(before) == 1
+    }
+
+    /// An active thread waits for a fork's result, and takes forks meanwhile.
+    pub fn help(&self) {
+        self.counts.fetch_add(HELPING.wrapping_sub(ACTIVE), Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    /// A helper is active again. Forks that nobody was woken for because of it (rule 2) are its to announce.
+    pub fn stop_helping(&self) {
+        self.counts.fetch_add(ACTIVE.wrapping_sub(HELPING), Ordering::SeqCst);
+        fence(Ordering::SeqCst);
     }
 
     /// How many threads are active.
     pub fn active(&self) -> usize {
-        self.counts.load(Ordering::SeqCst) & FIELD
+        active(self.counts.load(Ordering::SeqCst)) as usize
     }
 
     /// True when fewer threads are active than the pool has workers: a hint, one plain load.
     #[inline]
     pub fn is_hungry(&self) -> bool {
-        self.counts.load(Ordering::Relaxed) & FIELD < self.limit
+        active(self.counts.load(Ordering::Relaxed)) < self.limit
     }
 
-    /// `me` is about to sleep, and stops searching if it did. It must look for work once more before [`Idle::sleep`].
-    pub fn announce(&self, me: usize, how: Sleep, searching: bool) {
+    /// `me` is about to sleep; `counted` says that it counts as searching (to sleep idle) or helping (to sleep waiting), which
+    /// it then does no more. It must look for work once more before [`Idle::sleep`].
+    pub fn announce(&self, me: usize, how: Sleep, counted: bool) {
         self.asleep.fetch_add(1, Ordering::SeqCst);
         let bed = &self.beds[me];
-        bed.slept_on.store(processor::current().map_or(0, |number| number + 1), Ordering::Relaxed);
+        if let Some(number) = processor::current() {
+            bed.slept_on.store(number + 1, Ordering::Relaxed);
+        }
         bed.state.store(how as u32, Ordering::SeqCst);
-        if searching {
-            self.leave_search();
+        if counted {
+            self.counts.fetch_sub(how.counts_as(), Ordering::SeqCst);
         }
         // Partner: the fence in `notify` (rule 1).
         fence(Ordering::SeqCst);
     }
 
-    /// `me` found work in its last look, or was rung for: it gets up. Afterwards it counts as searching if it was idle.
-    /// True when a waker had claimed it: then someone's work may still be unannounced unless `me` takes it.
-    pub fn get_up(&self, me: usize, how: Sleep) -> bool {
+    /// `me` found work in its last look, or was rung for: it gets up, and counts as searching, or helping, from now on.
+    pub fn get_up(&self, me: usize, how: Sleep) {
         let bed = &self.beds[me];
-        let mine = bed.state.compare_exchange(how as u32, AWAKE, Ordering::SeqCst, Ordering::SeqCst).is_ok();
-        self.asleep.fetch_sub(1, Ordering::SeqCst);
-        if mine && how == Sleep::Idle {
-            self.counts.fetch_add(SEARCHING, Ordering::SeqCst);
+        // A waker that claimed the bed has counted its sleeper already.
+        if bed.state.compare_exchange(how as u32, AWAKE, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            self.counts.fetch_add(how.counts_as(), Ordering::SeqCst);
         }
-        // A waker that claimed an idle bed has counted its sleeper as searching already.
-        !mine
+        self.asleep.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// After a sleep: true when the waker kept this thread off a processor, which it should undo
@@ -219,27 +257,25 @@ impl Idle {
     fn wake_one(&self, news: News) -> bool {
         loop {
             let counts = self.counts.load(Ordering::SeqCst);
-            if counts / SEARCHING != 0 || (news == News::Fork && counts & FIELD >= self.limit) {
+            let enough = news == News::Fork && (helping(counts) != 0 || active(counts) >= self.limit);
+            if searching(counts) != 0 || enough {
                 return false;
             }
             let counted = counts + SEARCHING;
             if self.counts.compare_exchange(counts, counted, Ordering::SeqCst, Ordering::SeqCst).is_err() {
                 continue;
             }
-            let here = match news {
-                News::Fork => processor::current().map_or(0, |number| number + 1),
-                News::Root => 0,
-            };
-            if let Some(bed) = self.claim(Sleep::Idle, here) {
-                self.ring(bed);
+            if self.wake(Sleep::Idle, news) {
                 return true;
             }
-            self.leave_search();
-            if news == News::Fork
-                && let Some(bed) = self.claim(Sleep::Waiting, here)
-            {
-                self.ring(bed);
-                return true;
+            if news == News::Fork {
+                self.counts.fetch_add(HELPING.wrapping_sub(SEARCHING), Ordering::SeqCst);
+                if self.wake(Sleep::Waiting, news) {
+                    return true;
+                }
+                self.counts.fetch_sub(HELPING, Ordering::SeqCst);
+            } else {
+                self.counts.fetch_sub(SEARCHING, Ordering::SeqCst);
             }
             // Rule 4: the fence pairs with the one of a sleeper that lay down while our count was up.
             fence(Ordering::SeqCst);
@@ -251,6 +287,19 @@ impl Idle {
                 return false;
             }
         }
+    }
+
+    fn wake(&self, how: Sleep, news: News) -> bool {
+        let here = match news {
+            // Who publishes a fork goes on working where it is.
+            News::Fork => processor::current().map_or(0, |number| number + 1),
+            News::Root => 0,
+        };
+        let bed = self.claim(how, here);
+        if let Some(bed) = bed {
+            self.ring(bed);
+        }
+        bed.is_some()
     }
 
     /// Claims a bed, rather one whose sleeper was on another processor than `here`: the kernel wakes it there.

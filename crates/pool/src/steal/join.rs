@@ -7,7 +7,7 @@
 //!    its own deque or waits until it is done. Unwinding goes the same way, by a drop guard.
 //!
 //! A private join costs a thread-local load, the closure and two words stored, one relaxed load of the slot's own attention
-//! word, two looks at the clock, and a comparison. When such a join took less than half a microsecond in all, the next ones on
+//! word, two looks at the clock, and a comparison. When such a join took less than a quarter of a microsecond in all, the next ones on
 //! this slot are most likely as small: they just run in sequence, for the price of one counter (`Slot::skips`). Older and
 //! larger joins wait in the list meanwhile for whoever wants one.
 //!

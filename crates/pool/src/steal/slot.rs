@@ -37,9 +37,9 @@ const EAGER_AT_START: u32 = 16;
 const EAGER_AFTER_THEFT: u32 = 4;
 
 /// How many joins run in sequence after a small one was seen.
-const SKIPS: u32 = 256;
+const SKIPS: u32 = 512;
 /// What counts as a small join, both halves together.
-const SMALL_NANOS: u64 = 500;
+const SMALL_NANOS: u64 = 250;
 /// How many private joins must be pending for whoever wants one, before any join may run in sequence.
 const KEPT: usize = 3;
 

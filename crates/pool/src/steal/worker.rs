@@ -5,7 +5,7 @@
 use super::core::{Core, Work};
 use super::slot::{self, Slot};
 use crate::context;
-use filbert_sync::idle::Sleep;
+use filbert_sync::idle::{News, Sleep};
 use filbert_sync::join_slot::JoinSlot;
 use filbert_sync::processor::Affinity;
 use std::sync::Arc;
@@ -26,7 +26,8 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
     let most = (core.settings.threads / 2).max(1);
     let processors = Affinity::of_this_thread();
     core.idle.move_in(index);
-    let mut searching = core.idle.enter_search(most);
+    core.idle.enter_search();
+    let mut searching = true;
     loop {
         if let Some(work) = search(&core, slot, searching) {
             if !searching {
@@ -40,8 +41,7 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
                 core.run(index, work);
                 next = core.find_work(slot);
             }
-            core.idle.leave_active();
-            searching = core.idle.enter_search(most);
+            searching = core.idle.search(most);
             continue;
         }
         if core.is_over() {
@@ -84,12 +84,15 @@ pub(super) fn help_until(slot: &Slot, done: &JoinSlot) {
             // SAFETY: taken out of a deque.
             unsafe { job.run() };
         } else {
-            core.idle.leave_active();
+            core.idle.help();
             let job = wait_or_steal(core, slot, done);
-            core.idle.enter_active();
-            if let Some(job) = job {
+            core.idle.stop_helping();
+            match job {
                 // SAFETY: taken out of a deque.
-                unsafe { job.run() };
+                Some(job) => unsafe { job.run() },
+                // Publishers trusted us to find their forks.
+                None if core.has_forks() => core.notify(News::Fork),
+                None => {}
             }
         }
     }
@@ -110,18 +113,11 @@ fn wait_or_steal(core: &Core, slot: &Slot, done: &JoinSlot) -> Option<super::job
                 return Some(job);
             }
         }
-        core.idle.announce(slot.index, Sleep::Waiting, false);
+        core.idle.announce(slot.index, Sleep::Waiting, true);
         if done.announce_wait() && !core.has_forks() {
             core.metrics.worker(slot.index).count_parked();
             core.idle.sleep(slot.index);
         }
-        let claimed = core.idle.get_up(slot.index, Sleep::Waiting);
-        if done.is_done() {
-            if claimed {
-                // We were woken for a fork that we shall not take.
-                core.notify_visible();
-            }
-            return None;
-        }
+        core.idle.get_up(slot.index, Sleep::Waiting);
     }
 }

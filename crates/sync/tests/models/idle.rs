@@ -35,7 +35,8 @@ impl Pool {
 
     /// A worker that leaves once all the work is done; whoever does the last piece rings for the others.
     fn work(&self, me: usize, all: usize) {
-        let mut searching = self.idle.enter_search(1);
+        self.idle.enter_search();
+        let mut searching = true;
         loop {
             if self.done.load(Ordering::Acquire) == all {
                 return;
@@ -51,8 +52,7 @@ impl Pool {
                 if self.done.fetch_add(1, Ordering::AcqRel) + 1 == all {
                     self.idle.ring_all();
                 }
-                self.idle.leave_active();
-                searching = self.idle.enter_search(1);
+                searching = self.idle.search(1);
                 continue;
             }
             self.idle.announce(me, Sleep::Idle, searching);
@@ -117,5 +117,59 @@ fn a_fork_held_back_by_the_limit_is_found_when_a_thread_leaves() {
             pool.idle.notify(News::Fork);
         }
         worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_helper_leaves_no_fork_behind() {
+    check(3, || {
+        // One thread helps (it waits for a result) while this one publishes a fork; the result may come first.
+        let pool = Pool::new(2, 2);
+        pool.idle.enter_active();
+        pool.idle.enter_active();
+        let worker = Arc::clone(&pool);
+        let worker = thread::spawn(move || worker.work(0, 1));
+        let helper = Arc::clone(&pool);
+        let helper = thread::spawn(move || {
+            helper.idle.help();
+            helper.idle.stop_helping();
+            if helper.visible() {
+                helper.idle.notify(News::Fork);
+            }
+            helper.idle.leave_active();
+            if helper.visible() {
+                helper.idle.notify(News::Fork);
+            }
+        });
+        pool.publish(News::Fork);
+        pool.idle.leave_active();
+        if pool.visible() {
+            pool.idle.notify(News::Fork);
+        }
+        helper.join().unwrap();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn a_waiter_asleep_is_woken_for_a_fork() {
+    check(3, || {
+        let pool = Pool::new(1, 2);
+        pool.idle.enter_active();
+        pool.idle.enter_active();
+        let waiter = Arc::clone(&pool);
+        let waiter = thread::spawn(move || {
+            waiter.idle.help();
+            while !waiter.take() {
+                waiter.idle.announce(0, Sleep::Waiting, true);
+                if !waiter.visible() {
+                    waiter.idle.sleep(0);
+                }
+                waiter.idle.get_up(0, Sleep::Waiting);
+            }
+            waiter.idle.stop_helping();
+        });
+        pool.publish(News::Fork);
+        waiter.join().unwrap();
     });
 }

@@ -18,7 +18,7 @@ impl<S: Source<Item = f64>> Shaped<'_, S> {
             let first = block * BLOCK;
             source.fold_range(first..(first + BLOCK).min(length), 0.0, |sum: f64, item| sum + item)
         };
-        if !adaptive && length < min_leaf.saturating_mul(2) {
+        if !adaptive && length / 2 < min_leaf {
             return (0..blocks).map(block_sum).fold(0.0, |sum, block| sum + block);
         }
         let blocks_range = pool.range(0..blocks).min_leaf(min_leaf.div_ceil(BLOCK));

@@ -110,10 +110,10 @@ impl<'p, S: Source> Shaped<'p, S> {
         tree::run(pool, length, min_leaf, adaptive, &Leaf { start, fold, combine })
     }
 
-    /// True when the range is a plain loop on the calling thread. No division: this is most of what a tiny range pays.
+    /// True when the range is a plain loop on the calling thread. A shift and no division: this is most of what a tiny range pays.
     #[inline(always)]
     fn is_small(&self, length: usize) -> bool {
-        !self.adaptive && length < self.min_leaf.saturating_mul(2)
+        !self.adaptive && length / 2 < self.min_leaf
     }
 
     /// Reduces the items with `op`, from `identity()`.
@@ -238,7 +238,7 @@ impl<R: Send, F: Fn(Range<usize>) -> R + Sync> Chunks<'_, F> {
     #[inline]
     pub fn reduce(self, identity: impl Fn() -> R + Sync, op: impl Fn(R, R) -> R + Sync) -> R {
         let Chunks { pool, length, body, min_leaf, adaptive } = self;
-        if !adaptive && length < min_leaf.saturating_mul(2) {
+        if !adaptive && length / 2 < min_leaf {
             return op(identity(), body(0..length));
         }
         let fold = |folded, part| op(folded, body(part));

@@ -109,7 +109,8 @@ struct Node<'a, W: Work> {
     result: UnsafeCell<Option<std::thread::Result<W::Out>>>,
 }
 
-/// Runs `leaf` over `0..length` on `pool`.
+/// Runs `leaf` over `0..length` on `pool`. Cold, so that the plain loop of small ranges is laid out as if this were not there.
+#[cold]
 #[inline(never)]
 pub(super) fn run<A, S, F, C>(
     pool: &WorkStealing,
