@@ -34,7 +34,7 @@ pub struct TaskFuture<T> {
 }
 
 /// The other end: whoever runs the task puts the result in. Dropped without one, the task counts as cancelled.
-pub(crate) struct Resolver<T> {
+pub(crate) struct Resolver<T: Send + 'static> {
     shared: Option<Arc<Shared<T>>>,
 }
 
@@ -69,7 +69,7 @@ enum Phase {
 }
 
 /// A task's two ends.
-pub(crate) fn task_future<T>(
+pub(crate) fn task_future<T: Send + 'static>(
     env: &Arc<Env>,
     stage: StageId,
     task: &'static str,
@@ -122,7 +122,7 @@ impl<T: Send + 'static> Shared<T> {
     }
 }
 
-impl<T> Resolver<T> {
+impl<T: Send + 'static> Resolver<T> {
     /// The task begins now; false when it was cancelled while it was queued.
     pub(crate) fn begin(&self) -> bool {
         let Some(shared) = &self.shared else { return false };
@@ -147,9 +147,7 @@ impl<T> Resolver<T> {
         }
         true
     }
-}
 
-impl<T: Send + 'static> Resolver<T> {
     /// Hands the result over.
     pub(crate) fn resolve(mut self, result: TaskResult<T>) {
         if let Some(shared) = self.shared.take() {
@@ -183,33 +181,10 @@ impl<T: Send + 'static> Resolver<T> {
     }
 }
 
-impl<T> Drop for Resolver<T> {
+impl<T: Send + 'static> Drop for Resolver<T> {
     fn drop(&mut self) {
-        let Some(shared) = self.shared.take() else { return };
-        let error = shared.cancelled();
-        let mut state = shared.lock();
-        if state.phase == Phase::Done {
-            return;
-        }
-        state.phase = Phase::Done;
-        let (waker, callback) = (state.waker.take(), state.callback.take());
-        match callback {
-            Some(callback) => {
-                drop(state);
-                callback(Err(error));
-            }
-            None => {
-                state.result = Some(Err(error));
-                let sleepers = state.sleepers;
-                shared.is_done.store(true, Ordering::Release);
-                drop(state);
-                if sleepers > 0 {
-                    shared.done.notify_all();
-                }
-                if let Some(waker) = waker {
-                    waker.wake();
-                }
-            }
+        if let Some(shared) = self.shared.take() {
+            shared.finish(Err(shared.cancelled()));
         }
     }
 }

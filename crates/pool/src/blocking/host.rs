@@ -59,7 +59,11 @@ impl dyn Host {
 }
 
 /// A future that hands its value, its panic or its cancellation to its `TaskFuture`.
-struct Hosted<F: Future> {
+struct Hosted<F>
+where
+    F: Future,
+    F::Output: Send + 'static,
+{
     future: Pin<Box<F>>,
     resolver: Option<Resolver<F::Output>>,
 }

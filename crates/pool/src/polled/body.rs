@@ -73,7 +73,11 @@ impl<T: Tasklet> Body for TaskletBody<T> {
 ///
 /// A future that wakes itself while it is polled has more to do, and its task's state word already says so: it is queued
 /// again, behind the others.
-pub(super) struct FutureBody<F: Future> {
+pub(super) struct FutureBody<F>
+where
+    F: Future,
+    F::Output: Send + 'static,
+{
     pub(super) future: Pin<Box<F>>,
     pub(super) output: Option<F::Output>,
     pub(super) resolver: Resolver<F::Output>,

@@ -450,9 +450,9 @@ proptest! {
         let mut bits = Vec::new();
         for threads in [1, 2, 3, 7] {
             let pool = shared_pool(threads);
-            bits.push(pool.slice(&values).map(|v| *v).sum_f64().to_bits());
-            bits.push(pool.slice(&values).min_leaf(100 * threads).map(|v| *v).sum_f64().to_bits());
-            bits.push(pool.slice(&values).adaptive().map(|v| *v).sum_f64().to_bits());
+            bits.push(pool.slice(&values).map(|v| *v).sum().to_bits());
+            bits.push(pool.slice(&values).min_leaf(100 * threads).map(|v| *v).sum().to_bits());
+            bits.push(pool.slice(&values).adaptive().map(|v| *v).sum().to_bits());
         }
         prop_assert!(bits.iter().all(|sum| *sum == bits[0]));
     }

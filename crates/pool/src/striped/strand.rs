@@ -282,7 +282,7 @@ impl<S, F: FnOnce(&mut S) + Send + 'static> Letter<S> for Posted<F> {
 }
 
 /// An operation whose result goes to a future.
-struct Answered<F, R> {
+struct Answered<F, R: Send + 'static> {
     f: F,
     resolver: Resolver<R>,
 }

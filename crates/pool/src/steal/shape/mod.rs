@@ -3,11 +3,12 @@
 //! The number of leaves, the tree over them and every pending count are known before the first fork (`tree`); a range too
 //! small to be worth it is a plain loop on the calling thread, without an atomic operation.
 
-mod float;
 mod source;
+mod sum;
 mod tree;
 
 pub use source::{Filter, Indices, Map, Slice, Source};
+pub use sum::Summed;
 
 use super::WorkStealing;
 use std::ops::{Add, Range};
@@ -129,13 +130,13 @@ impl<'p, S: Source> Shaped<'p, S> {
         self.fold(identity, &op, &op)
     }
 
-    /// The sum of the items. For floating-point numbers see [`Shaped::sum_f64`].
+    /// The sum of the items: the same for any timing and any number of workers, also of floating-point numbers.
     #[inline]
     pub fn sum(self) -> S::Item
     where
-        S::Item: Add<Output = S::Item> + Default + Send,
+        S::Item: Summed,
     {
-        self.reduce(Default::default, Add::add)
+        Summed::sum_of(self)
     }
 
     /// How many items there are.

@@ -1,0 +1,54 @@
+//! Sums: integers by the tree of the range, floating-point numbers in fixed blocks.
+//!
+//! Floating-point addition is not associative, so the shape of such a sum must be fixed for its bits to depend neither on
+//! timing nor on the number of workers: blocks of [`BLOCK`] indices, each summed in order, and the blocks' sums added in
+//! order. Only who sums which block is left to the pool.
+
+use super::{Shaped, Source};
+
+/// How many indices are summed in one go.
+const BLOCK: usize = 1024;
+
+/// Numbers that [`Shaped::sum`] adds up: the same bits for the same items, for any timing and any number of workers.
+pub trait Summed: Sized + Send {
+    /// The sum of all items.
+    fn sum_of<S: Source<Item = Self>>(items: Shaped<'_, S>) -> Self;
+}
+
+macro_rules! exact {
+    ($($integer:ty),*) => {$(
+        impl Summed for $integer {
+            #[inline]
+            fn sum_of<S: Source<Item = Self>>(items: Shaped<'_, S>) -> Self {
+                items.reduce(|| 0, |a, b| a + b)
+            }
+        }
+    )*};
+}
+
+exact!(u8, u16, u32, u64, u128, usize, i8, i16, i32, i64, i128, isize);
+
+impl Summed for f64 {
+    fn sum_of<S: Source<Item = f64>>(items: Shaped<'_, S>) -> f64 {
+        let Shaped { pool, source, min_leaf, adaptive } = items;
+        let length = source.len();
+        let blocks = length.div_ceil(BLOCK);
+        let block_sum = |block: usize| {
+            let first = block * BLOCK;
+            source.fold_range(first..(first + BLOCK).min(length), 0.0, |sum: f64, item| sum + item)
+        };
+        if !adaptive && length / 2 < min_leaf {
+            return (0..blocks).map(block_sum).fold(0.0, |sum, block| sum + block);
+        }
+        let blocks_range = pool.range(0..blocks).min_leaf(min_leaf.div_ceil(BLOCK));
+        let sums = Shaped { adaptive, ..blocks_range }.map(block_sum).collect();
+        sums.iter().fold(0.0, |sum, block| sum + block)
+    }
+}
+
+impl Summed for f32 {
+    /// Added up in double precision, rounded once.
+    fn sum_of<S: Source<Item = f32>>(items: Shaped<'_, S>) -> f32 {
+        items.map(f64::from).sum() as f32
+    }
+}
