@@ -13,6 +13,8 @@ mod context;
 mod engine;
 mod env;
 mod error;
+#[cfg(test)]
+mod eventually;
 mod future;
 mod metrics;
 mod rules;

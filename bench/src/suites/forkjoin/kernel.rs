@@ -137,6 +137,7 @@ pub(super) fn after_a_gap(effort: Effort, report: &mut Report, pool: &WorkSteali
     contestants.push(("plain loop", Box::new(|| plain(&data))));
     for _ in 0..rounds {
         for (index, (name, body)) in contestants.iter().enumerate() {
+            // sleeps because the idle gap is what is measured.
             std::thread::sleep(gap);
             let start = Instant::now();
             let answer = black_box(body());

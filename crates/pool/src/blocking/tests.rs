@@ -3,20 +3,12 @@ use crate::context;
 use crate::engine::Ending;
 use crate::env::Env;
 use crate::error::{SubmitError, TaskError};
+use crate::eventually::eventually;
 use crate::rules::StageKind;
 use filbert_sync::Latch;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, Instant};
-
-/// Waits for a condition; a test that must fail does so after a minute.
-fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(60), "never happened: {what}");
-        std::thread::yield_now();
-    }
-}
+use std::time::Duration;
 
 #[test]
 fn mixed_runs_futures_and_blocking_closures() {

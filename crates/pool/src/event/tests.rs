@@ -1,9 +1,9 @@
 use super::*;
 use crate::context;
 use crate::error::SubmitError;
+use crate::eventually::eventually;
 use filbert_sync::Latch;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::time::Instant;
 
 const PARTITION: StageId = StageId::of(StageKind::Partition);
 
@@ -31,14 +31,6 @@ fn end(env: &Arc<Env>, stage: &EventStage, ending: Ending) {
     assert!(stage.engine().is_drained());
 }
 
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !done() {
-        assert!(Instant::now() < deadline, "waited too long for {what}");
-        std::thread::sleep(Duration::from_micros(200));
-    }
-}
-
 #[test]
 fn events_of_a_topic_are_delivered_in_order() {
     let env = Env::real();
@@ -52,14 +44,14 @@ fn events_of_a_topic_are_delivered_in_order() {
             Ok(Offer::Accepted)
         ));
     }
-    wait_for("the events", || stage.topics()[0].delivered == 1_000 && log.lock().unwrap().len() == 1_000);
+    eventually("the events", || stage.topics()[0].delivered == 1_000 && log.lock().unwrap().len() == 1_000);
     assert_eq!(*log.lock().unwrap(), (0..1_000).collect::<Vec<_>>());
     assert_eq!(
         stage.topics(),
         [TopicSnapshot { name: "news".to_owned(), queued: 0, delivered: 1_000, dropped: 0 }]
     );
     drop(topic);
-    wait_for("the topic to be gone", || stage.topics().is_empty());
+    eventually("the topic to be gone", || stage.topics().is_empty());
     end(&env, &stage, Ending::Drain);
 }
 
@@ -89,13 +81,13 @@ fn a_reserve_is_there_while_another_topic_floods_and_its_listener_is_blocked() {
             });
             assert!(matches!(offer, Ok(Offer::Accepted)), "{offer:?}");
         }
-        wait_for("b's events, with a's listener blocked", || delivered.load(Ordering::Relaxed) == 100);
+        eventually("b's events, with a's listener blocked", || delivered.load(Ordering::Relaxed) == 100);
         assert!(!go.is_open());
         go.open();
         for future in pending {
             assert_eq!(future.wait(), Ok(Offered::Accepted));
         }
-        wait_for("a's events", || stage.topics().iter().all(|topic| topic.queued == 0));
+        eventually("a's events", || stage.topics().iter().all(|topic| topic.queued == 0));
         assert_eq!(stage.snapshot().dropped, 0);
         end(&env, &stage, Ending::Drain);
     }

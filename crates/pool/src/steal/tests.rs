@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::error::TaskError;
+use crate::eventually::eventually;
 use proptest::prelude::*;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
 
 fn fib(n: u32) -> u64 {
     if n < 2 {
@@ -28,15 +28,6 @@ fn panics<R>(body: impl FnOnce() -> R) -> String {
 
 fn add(to: &AtomicUsize, value: usize) {
     to.fetch_add(value, Ordering::SeqCst);
-}
-
-/// Waits for a condition; a test that never sees it fails instead of hanging.
-fn eventually(what: &str, condition: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
-    while !condition() {
-        assert!(Instant::now() < end, "never happened: {what}");
-        std::thread::yield_now();
-    }
 }
 
 fn settings(threads: usize) -> StealSettings {

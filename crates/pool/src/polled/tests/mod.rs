@@ -10,6 +10,7 @@ use super::*;
 use crate::context::{self, StageId};
 use crate::engine::{Ending, Engine};
 use crate::env::Env;
+use crate::eventually::eventually;
 use crate::future::TaskFuture;
 use crate::metrics::{StageMetrics, StageSnapshot};
 use crate::rules::StageKind;
@@ -172,14 +173,5 @@ impl Engine for TestPool {
 
     fn is_drained(&self) -> bool {
         self.closed.load(Ordering::Acquire) && self.queues.groups().live() == 0
-    }
-}
-
-/// Waits for a condition that other threads bring about.
-fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !condition() {
-        assert!(Instant::now() < deadline, "waited in vain for: {what}");
-        std::thread::yield_now();
     }
 }

@@ -48,7 +48,7 @@ fn every_token_is_taken_and_every_task_runs_alone() {
             });
         }
     });
-    wait_for("every token to be taken", || {
+    eventually("every token to be taken", || {
         nodes.iter().all(|node| node.taken.load(Ordering::Relaxed) == node.sent.load(Ordering::Relaxed))
     });
     let total: usize = nodes.iter().map(|node| node.taken.load(Ordering::Relaxed)).sum();
@@ -75,8 +75,8 @@ fn tasks_are_cancelled_while_they_run_and_while_they_are_woken() {
             scope.spawn(|| handles.iter().cycle().take(200).for_each(TaskHandle::wake));
             scope.spawn(|| handles.iter().rev().for_each(TaskHandle::cancel));
         });
-        wait_for("every task to end", || handles.iter().all(TaskHandle::is_done));
-        wait_for("every state to be dropped", || Arc::strong_count(&probe) == 1);
+        eventually("every task to end", || handles.iter().all(TaskHandle::is_done));
+        eventually("every state to be dropped", || Arc::strong_count(&probe) == 1);
         pool.end();
     }
 }
@@ -106,7 +106,7 @@ fn a_ring_of_tasks_passes_a_token_round() {
     *wakers.lock().unwrap() = handles.iter().map(|handle| handle.waker().clone()).collect();
     tokens[0].store(true, Ordering::Relaxed);
     handles[0].wake();
-    wait_for("the token to come round", || passed.load(Ordering::Relaxed) > length * rounds);
+    eventually("the token to come round", || passed.load(Ordering::Relaxed) > length * rounds);
     pool.end();
     wakers.lock().unwrap().clear();
 }
@@ -166,9 +166,9 @@ fn a_query_that_keeps_starting_fragments_does_not_outrun_its_cancel() {
     for query in 0..20 {
         let group = pool.group("query");
         pool.spawn(&group, Spreading { pool: Arc::downgrade(&pool), group: group.clone() }).detach();
-        wait_for("some fragments", || group.turns() > query * 10);
+        eventually("some fragments", || group.turns() > query * 10);
         group.cancel();
-        wait_for("the last fragment to end", || group.tasks() == 0);
+        eventually("the last fragment to end", || group.tasks() == 0);
     }
     pool.end();
 }

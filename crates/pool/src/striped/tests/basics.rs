@@ -1,3 +1,5 @@
+//! Order, single writer, priority, bounds, panics: what every strand promises.
+
 use super::*;
 use crate::error::{SubmitError, TaskError};
 use crate::striped::Called;
@@ -153,7 +155,7 @@ fn loose_operations_are_bounded_and_keyed_ones_keep_their_order() {
 #[test]
 fn a_parked_stripe_is_kicked_by_priority_work() {
     let stage = TestStage::real(settings(1));
-    wait_for("the stripe to park", || stage.striped.snapshot().parked > 0);
+    eventually("the stripe to park", || stage.striped.snapshot().parked > 0);
     let strand = stage.striped.strand(0, ());
     assert_eq!(strand.submit_priority("now", |()| 1).unwrap().wait(), Ok(1));
 }

@@ -1,3 +1,5 @@
+//! Closing a stage: drained or cancelled, every future resolves.
+
 use super::*;
 use crate::error::{SubmitError, TaskError};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,7 +43,7 @@ fn load_and_close(stage: &TestStage, ending: Ending) {
     }
     match stage.env.simulator() {
         Some(simulator) => simulator.settle(&stage.env, 1_000_000_000),
-        None => wait_for("the stage to drain", || engine.is_drained()),
+        None => eventually("the stage to drain", || engine.is_drained()),
     }
     assert!(engine.is_drained());
 }
@@ -78,7 +80,7 @@ fn a_drain_waits_for_a_caller_and_for_the_mail_that_came_meanwhile() {
         .unwrap_or_else(|_| panic!("idle"))
         .unwrap();
     assert_eq!(future.wait(), Ok(1));
-    wait_for("the stage to drain", || stage.striped.engine().is_drained());
+    eventually("the stage to drain", || stage.striped.engine().is_drained());
 }
 
 #[test]

@@ -9,9 +9,10 @@ use super::{Striped, StripedSettings};
 use crate::context::StageId;
 use crate::engine::Ending;
 use crate::env::Env;
+use crate::eventually::eventually;
 use crate::rules::StageKind;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const TAKEOVER: Duration = Duration::from_millis(2);
 
@@ -60,14 +61,6 @@ impl Drop for TestStage {
 fn block_until(env: &Arc<Env>, mut done: impl FnMut() -> bool) {
     match env.simulator() {
         Some(simulator) => simulator.drive(env, None, &mut done),
-        None => wait_for("a condition in a blocked task", done),
-    }
-}
-
-fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !done() {
-        assert!(Instant::now() < deadline, "waited too long for {what}");
-        std::thread::sleep(Duration::from_micros(200));
+        None => eventually("a condition in a blocked task", done),
     }
 }

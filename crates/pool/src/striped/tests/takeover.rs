@@ -1,3 +1,5 @@
+//! A blocked strand and those that wait behind it.
+
 use super::*;
 use filbert_sync::Latch;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -73,7 +75,7 @@ fn several_blocked_stripes_leave_the_work_to_the_last_one() {
         .collect();
     // Mail before and after the three are stuck.
     let mut others: Vec<_> = strands[3..].iter().map(|strand| strand.submit("a", |()| ()).unwrap()).collect();
-    wait_for("three blocked stripes", || begun.load(Ordering::Relaxed) == 3);
+    eventually("three blocked stripes", || begun.load(Ordering::Relaxed) == 3);
     others.extend(strands[3..].iter().map(|strand| strand.submit("b", |()| ()).unwrap()));
     for other in others {
         assert_eq!(other.wait(), Ok(()));
