@@ -67,7 +67,7 @@ impl Pool {
 
 fn check(bound: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(bound);
+    builder.preemption_bound.get_or_insert(bound);
     builder.check(model);
 }
 
