@@ -46,7 +46,7 @@ const fn active(counts: u64) -> u64 {
 }
 
 const fn searching(counts: u64) -> u64 {
-    counts / SEARCHING & FIELD
+    (counts / SEARCHING) & FIELD
 }
 
 const fn helping(counts: u64) -> u64 {
