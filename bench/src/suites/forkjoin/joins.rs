@@ -1,6 +1,7 @@
 //! What a join costs: fib without a cutoff, and the sum of a tree of boxes.
 
 use super::SUITE;
+use super::kernel::{ints, plain};
 use crate::harness::{Contestant, Effort, Times, alternate};
 use crate::report::Report;
 use filbert_pool::{WorkStealing, join};
@@ -160,4 +161,53 @@ pub(super) fn tree(effort: Effort, report: &mut Report, pool: &WorkStealing) {
     let times = alternate(effort.pick(1, 11, 15), 1, contestants);
     let joins = f64::from(2_u32.pow(depth) - 1);
     report_all(report, &format!("tree of 2^{depth} leaves"), &times, joins, pool.threads());
+}
+
+/// The kernel by `join` down to 16 leaves: few and long halves, where a cheap join does not help and late sharing hurts.
+pub(super) fn coarse(effort: Effort, report: &mut Report, pool: &WorkStealing) {
+    let data = ints(effort.pick(16_000, 1_600_000, 1_600_000));
+    let leaf = data.len() / 16;
+    #[cfg(feature = "peers")]
+    let (rayon, chili) = peer_pools(pool.threads());
+    let contestants = vec![
+        Contestant::new("ours", || pool.run(|| halves_ours(&data, leaf))),
+        #[cfg(feature = "peers")]
+        Contestant::new("rayon", || rayon.install(|| halves_rayon(&data, leaf))),
+        #[cfg(feature = "peers")]
+        Contestant::new("chili", || halves_chili(&mut chili.scope(), &data, leaf)),
+        Contestant::new("plain loop", || plain(&data)),
+    ];
+    let times = alternate(effort.pick(1, 21, 61), 1, contestants);
+    for peer in &times[1..] {
+        report.time(SUITE, "16 coarse leaves by join", &times[0], peer);
+    }
+}
+
+fn halves_ours(values: &[i32], leaf: usize) -> u64 {
+    if values.len() <= leaf {
+        return plain(values);
+    }
+    let (left, right) = values.split_at(values.len() / 2);
+    let (left, right) = join(|| halves_ours(left, leaf), || halves_ours(right, leaf));
+    left + right
+}
+
+#[cfg(feature = "peers")]
+fn halves_rayon(values: &[i32], leaf: usize) -> u64 {
+    if values.len() <= leaf {
+        return plain(values);
+    }
+    let (left, right) = values.split_at(values.len() / 2);
+    let (left, right) = rayon::join(|| halves_rayon(left, leaf), || halves_rayon(right, leaf));
+    left + right
+}
+
+#[cfg(feature = "peers")]
+fn halves_chili(scope: &mut chili::Scope<'_>, values: &[i32], leaf: usize) -> u64 {
+    if values.len() <= leaf {
+        return plain(values);
+    }
+    let (left, right) = values.split_at(values.len() / 2);
+    let (left, right) = scope.join(|s| halves_chili(s, left, leaf), |s| halves_chili(s, right, leaf));
+    left + right
 }

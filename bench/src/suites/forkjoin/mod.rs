@@ -21,6 +21,7 @@ pub(crate) fn run(effort: Effort, report: &mut Report) {
     kernel::irregular(effort, report, &pool);
     joins::fib(effort, report, &pool);
     joins::tree(effort, report, &pool);
+    joins::coarse(effort, report, &pool);
     memory::limits(effort, report, &pool);
 }
 

@@ -60,6 +60,8 @@ pub(super) struct Slot {
     deque: Worker<JobRef>,
     core: Cell<*const Core>,
     clock: &'static Ticks,
+    /// [`SMALL_NANOS`] in the clock's unit.
+    small: u64,
     pub(super) index: usize,
     stealer: Stealer<JobRef>,
     taken: AtomicBool,
@@ -85,6 +87,7 @@ impl Slot {
             deque,
             core: Cell::new(ptr::null()),
             clock: Ticks::get(),
+            small: Ticks::get().raw_of_nanos(SMALL_NANOS),
             index,
             taken: AtomicBool::new(false),
         }
@@ -151,13 +154,13 @@ impl Slot {
     /// The time, for [`Slot::ended`].
     #[inline(always)]
     pub(super) fn now(&self) -> u64 {
-        self.clock.now()
+        self.clock.raw()
     }
 
     /// A private join ended that began at `began`: after a small one the next ones run in sequence.
     #[inline(always)]
     pub(super) fn ended(&self, began: u64) {
-        if self.clock.now().wrapping_sub(began) < SMALL_NANOS && self.tail.get() - self.head.get() >= KEPT {
+        if self.clock.raw().wrapping_sub(began) < self.small && self.tail.get() - self.head.get() >= KEPT {
             self.skips.set(SKIPS);
         }
     }

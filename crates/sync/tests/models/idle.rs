@@ -1,5 +1,6 @@
 //! Announce, look again, sleep: no work stays behind while everyone sleeps.
 
+use filbert_sync::Latch;
 use filbert_sync::idle::{Idle, News, Sleep};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -33,10 +34,13 @@ impl Pool {
         self.idle.notify(news);
     }
 
-    /// A worker that leaves once all the work is done; whoever does the last piece rings for the others.
     fn work(&self, me: usize, all: usize) {
         self.idle.enter_search();
-        let mut searching = true;
+        self.work_on(me, all, true);
+    }
+
+    /// A worker that leaves once all the work is done; whoever does the last piece rings for the others.
+    fn work_on(&self, me: usize, all: usize, mut searching: bool) {
         loop {
             if self.done.load(Ordering::Acquire) == all {
                 return;
@@ -171,5 +175,62 @@ fn a_waiter_asleep_is_woken_for_a_fork() {
         });
         pool.publish(News::Fork);
         waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn a_waker_that_came_too_early_looks_again() {
+    check(3, || {
+        // The worker lies down without having searched. The first waker may find it half in bed and count up and down in
+        // vain; the second publisher trusts that count, after it took away the work that the worker would have seen.
+        let pool = Pool::new(1, 1);
+        let worker = Arc::clone(&pool);
+        let worker = thread::spawn(move || worker.work_on(0, 2, false));
+        let second = Arc::clone(&pool);
+        let second = thread::spawn(move || {
+            if second.take() {
+                second.done.fetch_add(1, Ordering::AcqRel);
+            }
+            second.publish(News::Root);
+        });
+        pool.publish(News::Root);
+        second.join().unwrap();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn the_last_searcher_wakes_the_next_worker() {
+    check(2, || {
+        // Both pieces of work have to run at the same time: whoever begins one waits until both are begun.
+        let shared = Arc::new((Pool::new(2, 2), Latch::new()));
+        let workers: Vec<_> = (0..2)
+            .map(|me| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let (pool, both) = (&shared.0, &shared.1);
+                    pool.idle.enter_search();
+                    while !pool.take() {
+                        pool.idle.announce(me, Sleep::Idle, true);
+                        if !pool.visible() {
+                            pool.idle.sleep(me);
+                        }
+                        pool.idle.get_up(me, Sleep::Idle);
+                    }
+                    if pool.idle.found() && pool.visible() {
+                        pool.idle.notify(News::Root);
+                    }
+                    if pool.done.fetch_add(1, Ordering::AcqRel) == 1 {
+                        both.open();
+                    }
+                    both.wait();
+                })
+            })
+            .collect();
+        shared.0.publish(News::Root);
+        shared.0.publish(News::Root);
+        for worker in workers {
+            worker.join().unwrap();
+        }
     });
 }
