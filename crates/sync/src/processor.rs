@@ -4,7 +4,7 @@
 //! no last-level cache, as on many virtual machines. A waker that goes on working then shares its processor with the
 //! very thread that it woke for help, until the load balancer notices, milliseconds later. So a waker that goes on working
 //! takes its own processor out of the sleeper's set first ([`keep_off`]), and the woken thread puts its set back
-//! ([`Affinity::restore`]). The three system calls cost a microsecond together, the wake-up itself ten; nobody is pinned.
+//! ([`Affinity::restore`]). That is three system calls more per wake-up, and a wake-up is rare; nobody is pinned.
 //!
 //! Elsewhere than on Linux nothing is known and nothing is done.
 

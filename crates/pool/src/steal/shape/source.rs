@@ -54,7 +54,7 @@ impl<'d, T: Sync> Source for Slice<'d, T> {
 
     #[inline(always)]
     fn fold_range<A>(&self, part: Range<usize>, start: A, mut step: impl FnMut(A, &'d T) -> A) -> A {
-        // A `for` loop runs over pointers; `Iterator::fold` counts an index beside them, 3% on a short loop.
+        // A `for` loop, so that a leaf becomes the very instructions of a hand-written loop (`Iterator::fold` adds an index).
         let mut folded = start;
         for item in &self.0[part] {
             folded = step(folded, item);
