@@ -1,7 +1,6 @@
 //! What can go wrong when work is handed to a stage, and when its result is asked for.
 
 use crate::context::StageId;
-use std::any::Any;
 use std::time::Duration;
 
 /// Why a stage did not take the work. Nothing was queued and nothing will run.
@@ -99,16 +98,5 @@ impl TaskError {
     /// True when the task may still take effect.
     pub fn is_indeterminate(&self) -> bool {
         matches!(self, TaskError::TimedOut { .. } | TaskError::WaitRefused { .. })
-    }
-}
-
-/// What a panic said, as text.
-pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
-    if let Some(text) = payload.downcast_ref::<&str>() {
-        (*text).to_owned()
-    } else if let Some(text) = payload.downcast_ref::<String>() {
-        text.clone()
-    } else {
-        "(a panic without a text)".to_owned()
     }
 }

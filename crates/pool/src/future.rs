@@ -5,10 +5,10 @@
 
 use crate::context::{self, StageId};
 use crate::env::Env;
-use crate::error::{TaskError, panic_message};
+use crate::error::TaskError;
+use crate::panics::caught;
 use crate::thread::spin_until;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -160,13 +160,13 @@ impl<T: Send + 'static> Resolver<T> {
         if !self.begin() {
             return true;
         }
-        match catch_unwind(AssertUnwindSafe(body)) {
+        match caught(body) {
             Ok(value) => {
                 self.resolve(Ok(value));
                 true
             }
-            Err(payload) => {
-                self.panicked(panic_message(&*payload));
+            Err(message) => {
+                self.panicked(message);
                 false
             }
         }
@@ -272,6 +272,12 @@ impl<T: Send + 'static> TaskFuture<T> {
             Some(result) => {
                 drop(state);
                 self.shared.env.run_callback(Box::new(move || callback(result)));
+            }
+            None if state.phase == Phase::Done => {
+                // The result was taken out before.
+                drop(state);
+                let error = self.shared.cancelled();
+                self.shared.env.run_callback(Box::new(move || callback(Err(error))));
             }
             None => state.callback = Some(Box::new(callback)),
         }

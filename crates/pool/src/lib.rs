@@ -17,6 +17,7 @@ mod error;
 mod eventually;
 mod future;
 mod metrics;
+mod panics;
 mod rules;
 mod settings;
 mod sim;

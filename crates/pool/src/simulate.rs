@@ -18,9 +18,8 @@
 //!
 //! Rejected: collecting all failing seeds. The first one is enough to work on, and a broken invariant fails most of them.
 
-use crate::error::panic_message;
+use crate::panics::caught;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 const ONE_SEED: &str = "FILBERT_SEED";
@@ -81,8 +80,8 @@ struct Failure {
 
 fn run(range: Range<u64>, mut body: impl FnMut(u64)) -> Result<(), Failure> {
     for seed in range {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| body(seed))) {
-            return Err(Failure { seed, message: panic_message(&*payload) });
+        if let Err(message) = caught(|| body(seed)) {
+            return Err(Failure { seed, message });
         }
     }
     Ok(())

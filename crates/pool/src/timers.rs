@@ -3,6 +3,7 @@
 
 use crate::context::{self, StageId};
 use crate::env::Env;
+use crate::panics::caught;
 use crate::rules::StageKind;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -70,7 +71,7 @@ impl Timers {
             };
             if let Some(Reverse(entry)) = entry {
                 any = true;
-                let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(entry.action));
+                let _ = caught(entry.action);
             }
         }
     }

@@ -18,7 +18,7 @@ fn an_idle_member_uses_no_cpu() {
     let _: u64 = stages.cpu().range(0..1_000_000).map(|i| i as u64).sum();
     stages.generic().submit("once", || ()).unwrap().wait().unwrap();
     stages.executor("reports").unwrap().submit("once", || ()).unwrap().wait().unwrap();
-    stages.mixed().run("once", || ()).unwrap().wait().unwrap();
+    stages.mixed().submit("once", || ()).unwrap().wait().unwrap();
     stages.partition().strand(1, ()).submit("once", |()| ()).unwrap().wait().unwrap();
     let Some(before) = ticks() else {
         eprintln!("skipped: this system has no /proc");

@@ -22,11 +22,11 @@ fn ten_thousand_panics_leave_every_stage_working() {
         ("query", Box::new(|n| query.submit("fail", move |()| fail(n)))),
         ("generic", Box::new(|n| stages.generic().submit("fail", move || fail(n)))),
         ("executor/a", Box::new(|n| executor.submit("fail", move || fail(n)))),
-        ("fragment", Box::new(|n| stages.fragment().spawn_future("fail", async move { fail(n) }))),
-        ("flow", Box::new(|n| stages.flow().spawn("fail", move || fail(n)))),
-        ("cpu", Box::new(|n| stages.cpu().spawn("fail", move || fail(n)))),
+        ("fragment", Box::new(|n| stages.fragment().spawn("fail", async move { fail(n) }))),
+        ("flow", Box::new(|n| stages.flow().submit("fail", move || fail(n)))),
+        ("cpu", Box::new(|n| stages.cpu().submit("fail", move || fail(n)))),
         ("mixed", Box::new(|n| stages.mixed().spawn("fail", async move { fail(n) }))),
-        ("maintenance", Box::new(|n| stages.maintenance().run("fail", move || fail(n)))),
+        ("maintenance", Box::new(|n| stages.maintenance().submit("fail", move || fail(n)))),
     ];
     for round in 0..100 {
         let mut failing = Vec::new();
@@ -66,12 +66,12 @@ fn ten_thousand_panics_leave_every_stage_working() {
         query.submit("work", |()| ()).unwrap(),
         stages.generic().submit("work", || ()).unwrap(),
         executor.submit("work", || ()).unwrap(),
-        stages.fragment().spawn("work", || ()).unwrap(),
-        stages.flow().spawn_future("work", async {}).unwrap(),
-        stages.cpu().spawn("work", || ()).unwrap(),
-        stages.mixed().run("work", || ()).unwrap(),
-        stages.maintenance().run("work", || ()).unwrap(),
-        stages.dedicated().spawn("work", |_| ()).unwrap(),
+        stages.fragment().submit("work", || ()).unwrap(),
+        stages.flow().spawn("work", async {}).unwrap(),
+        stages.cpu().submit("work", || ()).unwrap(),
+        stages.mixed().submit("work", || ()).unwrap(),
+        stages.maintenance().submit("work", || ()).unwrap(),
+        stages.dedicated().submit("work", |_| ()).unwrap(),
     ];
     for future in working {
         let stage = future.stage();

@@ -16,18 +16,18 @@ fn submit(
 ) -> Result<TaskFuture<()>, SubmitError> {
     match to {
         StageKind::Application => unreachable!("nothing is submitted to the application"),
-        StageKind::Dedicated => stages.dedicated().spawn("cell", |_| body()),
+        StageKind::Dedicated => stages.dedicated().submit("cell", |_| body()),
         StageKind::Executor => stages.executor("a").unwrap().submit("cell", body),
-        StageKind::Maintenance => stages.maintenance().run("cell", body),
-        StageKind::Mixed => stages.mixed().run("cell", body),
+        StageKind::Maintenance => stages.maintenance().submit("cell", body),
+        StageKind::Mixed => stages.mixed().submit("cell", body),
         StageKind::Event => stages.event().topic("cell").submit("cell", body),
         StageKind::Generic => stages.generic().submit("cell", body),
         StageKind::Io => stages.io().spawn("cell", async move { body() }),
         StageKind::Partition => stages.partition().submit_keyed(7, "cell", body),
         StageKind::Query => stages.query().submit_any("cell", body),
-        StageKind::Fragment => stages.fragment().spawn("cell", body),
-        StageKind::Flow => stages.flow().spawn("cell", body),
-        StageKind::Cpu => stages.cpu().spawn("cell", body),
+        StageKind::Fragment => stages.fragment().submit("cell", body),
+        StageKind::Flow => stages.flow().submit("cell", body),
+        StageKind::Cpu => stages.cpu().submit("cell", body),
     }
 }
 
@@ -90,7 +90,7 @@ fn messages_name_both_stages() {
     let stages = Stages::start().unwrap();
     let inner = stages.clone();
     let crossing =
-        on(&stages, StageKind::Cpu, move || inner.mixed().run("read", || ()).map(TaskFuture::detach));
+        on(&stages, StageKind::Cpu, move || inner.mixed().submit("read", || ()).map(TaskFuture::detach));
     let message = crossing.unwrap_err().to_string();
     assert!(message.starts_with("a task on stage cpu may not submit to stage mixed"), "{message}");
     let work = stages.generic().submit("work", || ()).unwrap();

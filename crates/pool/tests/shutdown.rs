@@ -30,8 +30,8 @@ fn a_thousand_shutdowns_under_load_all_end() {
                         let futures = [
                             stages.generic().submit("load", || ()),
                             stages.executor("a").unwrap().submit("load", || ()),
-                            stages.cpu().spawn("load", || ()),
-                            stages.fragment().spawn_future("load", async {}),
+                            stages.cpu().submit("load", || ()),
+                            stages.fragment().spawn("load", async {}),
                             stages.mixed().spawn("load", async {}),
                             stages.io().spawn("load", async {}),
                             strand.submit("load", |count| *count += 1),
@@ -53,10 +53,12 @@ fn a_thousand_shutdowns_under_load_all_end() {
             while begun.load(Ordering::Relaxed) < 2 {
                 std::thread::yield_now();
             }
-            let report = stages.shutdown(how).unwrap();
+            let report = stages.shutdown(how);
+            // First of all, or a failure below would wait for the load for ever.
+            stop.store(true, Ordering::Relaxed);
+            let report = report.unwrap();
             assert_eq!(report.left_behind, Vec::<String>::new(), "round {round}");
             assert_eq!(report.cut_short, Vec::<&str>::new(), "round {round}");
-            stop.store(true, Ordering::Relaxed);
         });
         assert_eq!(
             stages.shutdown(Shutdown::Cancel).unwrap().left_behind.len(),
@@ -79,7 +81,7 @@ fn draining_does_all_that_was_accepted() {
     let strand = stages.partition().strand(5, ());
     for _ in 0..500 {
         stages.executor("a").unwrap().submit("count", count()).unwrap().detach();
-        stages.cpu().spawn("count", count()).unwrap().detach();
+        stages.cpu().submit("count", count()).unwrap().detach();
         stages.generic().submit("count", count()).unwrap().detach();
         let body = count();
         strand.submit("count", move |()| body()).unwrap().detach();

@@ -50,12 +50,12 @@ fn random_programs_keep_order_and_lose_nothing() {
                         match dice.below(4) {
                             0 => written.wait().unwrap(),
                             1 => {
-                                let fragment = stages.fragment().spawn("fragment", move || number).unwrap();
+                                let fragment = stages.fragment().submit("fragment", move || number).unwrap();
                                 assert_eq!(fragment.wait(), Ok(number));
                                 written.detach();
                             }
                             2 => {
-                                let future = stages.flow().spawn_future("flow", written).unwrap();
+                                let future = stages.flow().spawn("flow", written).unwrap();
                                 assert_eq!(future.wait(), Ok(Ok(())));
                             }
                             _ => written.detach(),
@@ -99,10 +99,10 @@ fn random_ends_leave_no_future_open() {
                 0 => stages.partition().submit_keyed(key, "work", body),
                 1 => stages.generic().submit("work", body),
                 2 => stages.executor("a").unwrap().submit("work", body),
-                3 => stages.cpu().spawn("work", body),
-                4 => stages.fragment().spawn_future("work", async move { body() }),
-                5 => stages.mixed().run("work", body),
-                _ => stages.dedicated().spawn("work", move |_| body()),
+                3 => stages.cpu().submit("work", body),
+                4 => stages.fragment().spawn("work", async move { body() }),
+                5 => stages.mixed().submit("work", body),
+                _ => stages.dedicated().submit("work", move |_| body()),
             };
             submitted += 1;
             open.push(future.unwrap());
@@ -146,7 +146,7 @@ fn virtual_time_passes_at_once() {
     let body = move || {
         counts.fetch_add(1, Ordering::Relaxed);
     };
-    let periodic = stages.maintenance().every(Duration::from_secs(60), "minute", body);
+    let periodic = stages.maintenance().every("minute", Duration::from_secs(60), body);
     stages.simulation().unwrap().advance(Duration::from_secs(3_600));
     let counted = rounds.load(Ordering::Relaxed);
     assert!((58..=60).contains(&counted), "{counted} rounds in an hour");

@@ -25,9 +25,9 @@ fn tasks_that_fill_their_executor_may_wait_for_partitions_and_fragments() {
                         *count
                     });
                     let counted = operation.unwrap().wait().unwrap();
-                    let fragment = stages.fragment().spawn("fragment", move || counted * 2).unwrap();
+                    let fragment = stages.fragment().submit("fragment", move || counted * 2).unwrap();
                     let future =
-                        stages.fragment().spawn_future("async fragment", async move { counted * 3 }).unwrap();
+                        stages.fragment().spawn("async fragment", async move { counted * 3 }).unwrap();
                     let sum = stages.cpu().range(0..100_000).map(|i| i as u64).sum();
                     fragment.wait().unwrap() + future.wait().unwrap() + sum - sum
                 };

@@ -38,14 +38,17 @@ impl Gate {
         Self { word: AtomicUsize::new(0) }
     }
 
-    /// Goes in, unless the gate is closed.
+    /// Goes in, unless the gate is closed. A closed gate is not counted on, even for a moment: once drained, always drained.
     #[inline]
     pub fn enter(&self) -> Option<Pass<'_>> {
-        if self.word.fetch_add(ONE, Ordering::Acquire) & CLOSED != 0 {
-            self.word.fetch_sub(ONE, Ordering::Release);
-            return None;
+        let mut word = self.word.load(Ordering::Relaxed);
+        while word & CLOSED == 0 {
+            match self.word.compare_exchange_weak(word, word + ONE, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Some(Pass { gate: self }),
+                Err(now) => word = now,
+            }
         }
-        Some(Pass { gate: self })
+        None
     }
 
     /// Nobody comes in from now on. True for the caller who closed it.

@@ -51,7 +51,8 @@ impl Parker {
         while self.state.load(Ordering::Acquire) != NOTIFIED {
             thread::park();
         }
-        self.state.store(EMPTY, Ordering::Relaxed);
+        // A swap, not a store: a second wake-up may have come since the look, and what its waker wrote must be seen.
+        self.state.swap(EMPTY, Ordering::Acquire);
     }
 
     /// Like [`Parker::park`] with a time-out; true when it was woken.
@@ -101,7 +102,8 @@ impl Parker {
         if self.state.compare_exchange(EMPTY, PARKED, Ordering::AcqRel, Ordering::Acquire).is_ok() {
             return false;
         }
-        self.state.store(EMPTY, Ordering::Relaxed);
+        // A swap, not a store: a second wake-up may have come since the look, and what its waker wrote must be seen.
+        self.state.swap(EMPTY, Ordering::Acquire);
         true
     }
 }

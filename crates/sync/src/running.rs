@@ -13,12 +13,15 @@
 //! 2. `name` and `length` always come from one `&'static str`, and a reader uses them only together, after rule 3.
 //! 3. A copy counts when `sequence` was the same even number before (Acquire) and after (Acquire fence, then load).
 
-use crate::primitives::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::primitives::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+
+/// How often a reader tries; a model needs to see only one try.
+const ATTEMPTS: usize = if cfg!(filbert_loom) { 1 } else { 8 };
 
 /// A worker's public statement of what it runs.
 #[derive(Debug)]
 pub struct Running {
-    sequence: AtomicU32,
+    sequence: AtomicU64,
     name: AtomicPtr<u8>,
     length: AtomicUsize,
     since: AtomicU64,
@@ -43,7 +46,7 @@ impl Running {
     /// A slot that says "nothing".
     pub fn new() -> Self {
         Self {
-            sequence: AtomicU32::new(0),
+            sequence: AtomicU64::new(0),
             name: AtomicPtr::new(std::ptr::null_mut()),
             length: AtomicUsize::new(0),
             since: AtomicU64::new(0),
@@ -77,7 +80,7 @@ impl Running {
 
     /// What the worker runs, if anything. Gives up (as "nothing") when the worker changes it faster than we can read.
     pub fn read(&self) -> Option<RunningTask> {
-        for _ in 0..8 {
+        for _ in 0..ATTEMPTS {
             let before = self.sequence.load(Ordering::Acquire);
             let name = self.name.load(Ordering::Relaxed);
             let length = self.length.load(Ordering::Relaxed);

@@ -27,13 +27,13 @@ impl Ticks {
     #[cfg(target_arch = "x86_64")]
     #[expect(clippy::disallowed_methods, reason = "this is the clock that is passed in")]
     fn calibrate() -> Self {
-        let origin = Instant::now();
-        let counter = counter();
+        let (origin, counter) = read_both();
         while origin.elapsed().as_micros() < 2_000 {
             std::hint::spin_loop();
         }
-        let ticks = self::counter().wrapping_sub(counter).max(1);
-        let nanos_per_tick = origin.elapsed().as_nanos() as f64 / ticks as f64;
+        let (end, end_counter) = read_both();
+        let ticks = end_counter.wrapping_sub(counter).max(1);
+        let nanos_per_tick = end.duration_since(origin).as_nanos() as f64 / ticks as f64;
         Self { origin, counter, nanos_per_tick }
     }
 
@@ -86,6 +86,21 @@ impl Ticks {
     pub fn origin(&self) -> Instant {
         self.origin
     }
+}
+
+/// Both clocks at one moment. A thread that loses its processor between the two reads would spoil the rate for the life of
+/// the process; so the closest of several readings counts.
+#[cfg(target_arch = "x86_64")]
+#[expect(clippy::disallowed_methods, reason = "this is the clock that is passed in")]
+fn read_both() -> (Instant, u64) {
+    let reading = |_| {
+        let before = counter();
+        let now = Instant::now();
+        let after = counter();
+        (after.wrapping_sub(before), now, before + after.wrapping_sub(before) / 2)
+    };
+    let closest = (0..20).map(reading).min_by_key(|reading| reading.0);
+    closest.map(|(_, now, counter)| (now, counter)).expect("twenty readings")
 }
 
 #[cfg(target_arch = "x86_64")]

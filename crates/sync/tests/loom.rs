@@ -11,6 +11,7 @@ mod models {
     mod join_slot;
     mod parker;
     mod pending;
+    mod running;
     mod strand;
     mod task_state;
 }

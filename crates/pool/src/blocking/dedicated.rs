@@ -6,6 +6,7 @@ use crate::env::Env;
 use crate::error::SubmitError;
 use crate::future::{TaskFuture, task_future};
 use crate::metrics::{StageMetrics, StageSnapshot};
+use crate::panics::{caught, discard};
 use crate::rules::StageKind;
 use filbert_sync::Latch;
 use std::collections::VecDeque;
@@ -69,7 +70,7 @@ impl Dedicated {
     }
 
     /// Gives `body` a thread of its own, named `task`. It should end soon after the signal is set.
-    pub fn spawn<T: Send + 'static>(
+    pub fn submit<T: Send + 'static>(
         &self,
         task: &'static str,
         body: impl FnOnce(&StopSignal) -> T + Send + 'static,
@@ -123,7 +124,7 @@ impl DedicatedCore {
 
     fn run(&self, slot: usize, body: Body) {
         let _entered = context::enter(self.metrics.id);
-        if !self.metrics.observe(slot, body.task, body.run) {
+        if !self.metrics.observe(slot, body.task, || caught(body.run).unwrap_or(false)) {
             self.metrics.worker(slot).count_panicked();
         }
         self.lock().live -= 1;
@@ -162,7 +163,7 @@ impl Engine for DedicatedCore {
         };
         self.lock().live -= dropped.len();
         self.stop.latch.open();
-        drop(dropped);
+        dropped.into_iter().for_each(discard);
     }
 
     fn is_drained(&self) -> bool {

@@ -2,10 +2,10 @@
 
 use crate::context;
 use crate::engine::Engine;
-use crate::error::{SubmitError, panic_message};
+use crate::error::SubmitError;
 use crate::future::{Resolver, TaskFuture, task_future};
+use crate::panics::caught;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -82,7 +82,7 @@ where
         if !resolver.watch(context.waker()) {
             return Poll::Ready(true);
         }
-        match catch_unwind(AssertUnwindSafe(|| this.future.as_mut().poll(context))) {
+        match caught(|| this.future.as_mut().poll(context)) {
             Ok(Poll::Pending) => Poll::Pending,
             Ok(Poll::Ready(value)) => {
                 if let Some(resolver) = this.resolver.take() {
@@ -90,9 +90,9 @@ where
                 }
                 Poll::Ready(true)
             }
-            Err(payload) => {
+            Err(message) => {
                 if let Some(resolver) = this.resolver.take() {
-                    resolver.panicked(panic_message(&*payload));
+                    resolver.panicked(message);
                 }
                 Poll::Ready(false)
             }

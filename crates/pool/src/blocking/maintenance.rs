@@ -39,7 +39,7 @@ impl Maintenance {
     }
 
     /// Runs `body` once, soon.
-    pub fn run<T: Send + 'static>(
+    pub fn submit<T: Send + 'static>(
         &self,
         task: &'static str,
         body: impl FnOnce() -> T + Send + 'static,
@@ -51,11 +51,11 @@ impl Maintenance {
     /// returned handle is dropped, or at shutdown. A panic is counted and does not stop it.
     pub fn every(
         &self,
-        pause: Duration,
         task: &'static str,
+        pause: Duration,
         body: impl FnMut() + Send + 'static,
     ) -> Periodic {
-        Periodic::start(self, pause, task, body)
+        Periodic::start(self, task, pause, body)
     }
 
     /// A value that is loaded again, in the background, when it is read and older than `after`.

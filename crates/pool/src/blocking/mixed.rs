@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// let stages = filbert_pool::Stages::start()?;
 /// let mixed = stages.mixed();
 /// // error: `*const ()` cannot be shared between threads safely
-/// stages.cpu().join(|| mixed.run("read a file", || ()), || ());
+/// stages.cpu().join(|| mixed.submit("read a file", || ()), || ());
 /// # Ok::<(), filbert_pool::SettingsError>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -47,7 +47,7 @@ impl<'a> Mixed<'a> {
     }
 
     /// Polls `future` until it is done; it may wait for as long as it likes.
-    pub fn spawn<F>(&self, task: &'static str, future: F) -> Result<TaskFuture<F::Output>, SubmitError>
+    pub fn spawn<F>(self, task: &'static str, future: F) -> Result<TaskFuture<F::Output>, SubmitError>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
@@ -56,8 +56,8 @@ impl<'a> Mixed<'a> {
     }
 
     /// Runs a closure that may block its thread.
-    pub fn run<T: Send + 'static>(
-        &self,
+    pub fn submit<T: Send + 'static>(
+        self,
         task: &'static str,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> Result<TaskFuture<T>, SubmitError> {

@@ -23,8 +23,8 @@ struct Round {
 impl Periodic {
     pub(super) fn start(
         maintenance: &Maintenance,
-        pause: Duration,
         task: &'static str,
+        pause: Duration,
         body: impl FnMut() + Send + 'static,
     ) -> Self {
         let stopped = Arc::new(AtomicBool::new(false));
@@ -51,7 +51,7 @@ impl Round {
             }
             let (maintenance, task) = (self.maintenance.clone(), self.task);
             // Refused only at shutdown: then the work is over.
-            if let Ok(done) = maintenance.run(task, move || self.work()) {
+            if let Ok(done) = maintenance.submit(task, move || self.work()) {
                 done.detach();
             }
         });

@@ -52,7 +52,7 @@ impl<T: Send + Sync + 'static> Refreshed<T> {
         let old = shared.maintenance.env().now().saturating_sub(at) >= shared.after;
         if old && !shared.refreshing.swap(true, Ordering::AcqRel) {
             let refreshed = Arc::clone(shared);
-            match shared.maintenance.run(shared.task, move || refreshed.refresh()) {
+            match shared.maintenance.submit(shared.task, move || refreshed.refresh()) {
                 Ok(begun) => begun.detach(),
                 // Shutting down, or read from a stage that may not start this: the old value it is.
                 Err(_) => shared.refreshing.store(false, Ordering::Release),

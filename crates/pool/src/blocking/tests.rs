@@ -15,7 +15,7 @@ fn mixed_runs_futures_and_blocking_closures() {
     let env = Env::real();
     let host = mixed::start(&env, 2, 4);
     let mixed = Mixed::new(&host);
-    let inner = mixed.run("read", || context::current().kind).unwrap();
+    let inner = mixed.submit("read", || context::current().kind).unwrap();
     let outer = mixed.spawn("await", async move { (inner.await, context::current().kind) }).unwrap();
     assert_eq!(outer.wait(), Ok((Ok(StageKind::Mixed), StageKind::Mixed)));
     let failed = mixed.spawn("bad", async { panic!("broken pipe") }).unwrap();
@@ -67,11 +67,11 @@ fn a_cancelled_shutdown_ends_though_a_closure_blocks() {
     let host = mixed::start(&env, 1, 2);
     let latch = Arc::new(Latch::new());
     let blocks = Arc::clone(&latch);
-    let stuck = Mixed::new(&host).run("stuck", move || blocks.wait()).unwrap();
+    let stuck = Mixed::new(&host).submit("stuck", move || blocks.wait()).unwrap();
     let asleep = Mixed::new(&host).spawn("asleep", std::future::pending::<()>()).unwrap();
     host.close(Ending::Cancel);
     assert!(matches!(asleep.wait(), Err(TaskError::Cancelled { .. })));
-    assert!(matches!(Mixed::new(&host).run("late", || ()), Err(SubmitError::ShutDown { .. })));
+    assert!(matches!(Mixed::new(&host).submit("late", || ()), Err(SubmitError::ShutDown { .. })));
     latch.open();
     drop(stuck);
 }
@@ -119,9 +119,9 @@ fn dedicated_threads_have_names_and_hear_the_signal() {
         while !stop.wait_timeout(Duration::from_secs(60)) {}
         "ended"
     };
-    let future = dedicated.spawn("kafka-reader", body).unwrap();
+    let future = dedicated.submit("kafka-reader", body).unwrap();
     assert_eq!(receiver.recv().unwrap().as_deref(), Some("kafka-reader"));
-    assert!(matches!(dedicated.spawn("another", |_| ()), Err(SubmitError::Overloaded { capacity: 1, .. })));
+    assert!(matches!(dedicated.submit("another", |_| ()), Err(SubmitError::Overloaded { capacity: 1, .. })));
     dedicated.engine().close(Ending::Drain);
     assert_eq!(future.wait(), Ok("ended"));
     assert!(env.threads().join(Duration::from_secs(60)).is_empty());
@@ -139,7 +139,7 @@ fn periodic_work_goes_on_after_a_panic_and_stops_when_dropped() {
             panic!("the second round fails");
         }
     };
-    let periodic = maintenance.every(Duration::from_millis(1), "tick", work);
+    let periodic = maintenance.every("tick", Duration::from_millis(1), work);
     eventually("five rounds", || rounds.load(Ordering::SeqCst) >= 5);
     drop(periodic);
     eventually("its closure is dropped", || Arc::strong_count(&rounds) == 1);

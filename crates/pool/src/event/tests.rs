@@ -255,3 +255,144 @@ fn every_offer_is_delivered_in_order_or_dropped_and_counted_for_every_seed() {
         end(&env, &stage, Ending::Drain);
     }
 }
+
+#[test]
+fn a_topic_that_is_asked_for_again_keeps_its_order() {
+    let env = Env::real();
+    let stage = EventStage::start(&env, EventSettings { threads: 2, ..EventSettings::default() });
+    let (begun, go) = (Arc::new(Latch::new()), Arc::new(Latch::new()));
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (begins, waits, first) = (Arc::clone(&begun), Arc::clone(&go), Arc::clone(&log));
+    let _ = stage.topic("news").offer("first", move || {
+        begins.open();
+        waits.wait_timeout(Duration::from_secs(1));
+        first.lock().unwrap().push(1);
+    });
+    begun.wait();
+    let (second, opens) = (Arc::clone(&log), Arc::clone(&go));
+    let _ = stage.topic("news").offer("second", move || {
+        second.lock().unwrap().push(2);
+        opens.open();
+    });
+    eventually("both", || log.lock().unwrap().len() == 2);
+    assert_eq!(*log.lock().unwrap(), [1, 2], "the second event ran while the first was still running");
+    end(&env, &stage, Ending::Drain);
+}
+
+#[test]
+fn room_that_comes_when_a_topic_goes_is_given_to_who_waits() {
+    let env = Env::simulated(1);
+    let stage = EventStage::start(&env, small(40, 10));
+    let other = stage.topic("other");
+    let topic = blocked_topic(&env, &stage, Duration::from_secs(1), 29);
+    let pending = {
+        let _on_a_partition_thread = context::enter(PARTITION);
+        match topic.offer("late", || ()).unwrap() {
+            Offer::Pending(future) => future,
+            offer => panic!("{offer:?}"),
+        }
+    };
+    // With one topic less there are ten more shared places.
+    drop(other);
+    // The listener begins and blocks: one place is free too, and then nothing for a second.
+    let more: Vec<_> = {
+        let _on_a_partition_thread = context::enter(PARTITION);
+        (0..5).map(|_| topic.offer("more", || ()).unwrap()).collect()
+    };
+    assert_eq!(pending.wait(), Ok(Offered::Accepted));
+    for offer in more {
+        match offer {
+            Offer::Accepted => {}
+            Offer::Pending(future) => {
+                assert_eq!(future.wait(), Ok(Offered::Accepted), "{:?}", stage.topics())
+            }
+            Offer::Dropped => panic!("dropped"),
+        }
+    }
+}
+
+#[test]
+fn a_cancelled_offer_is_not_delivered() {
+    let env = Env::simulated(1);
+    let stage = EventStage::start(&env, small(4, 0));
+    let topic = blocked_topic(&env, &stage, Duration::ZERO, 3);
+    let ran = Arc::new(AtomicUsize::new(0));
+    let runs = Arc::clone(&ran);
+    let pending = {
+        let _on_a_partition_thread = context::enter(PARTITION);
+        match topic
+            .offer("late", move || {
+                runs.fetch_add(1, Ordering::Relaxed);
+            })
+            .unwrap()
+        {
+            Offer::Pending(future) => future,
+            offer => panic!("{offer:?}"),
+        }
+    };
+    assert!(pending.cancel(), "it had not begun, and so never will");
+    env.simulator().unwrap().settle(&env, u64::MAX / 4);
+    assert_eq!(ran.load(Ordering::Relaxed), 0, "a cancelled offer was delivered");
+}
+
+struct Bomb;
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("from a drop");
+    }
+}
+
+#[test]
+fn a_waiting_event_that_panics_when_dropped_does_not_keep_the_stage_from_closing() {
+    let env = Env::simulated(1);
+    let stage = EventStage::start(&env, small(4, 0));
+    let topic = blocked_topic(&env, &stage, Duration::ZERO, 3);
+    let bomb = Bomb;
+    let pending = {
+        let _on_a_partition_thread = context::enter(PARTITION);
+        match topic
+            .offer("late", move || {
+                std::mem::forget(bomb);
+            })
+            .unwrap()
+        {
+            Offer::Pending(future) => future,
+            offer => panic!("{offer:?}"),
+        }
+    };
+    let engine = stage.engine();
+    let closed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| engine.close(Ending::Cancel)));
+    assert!(closed.is_ok(), "the close unwound");
+    env.simulator().unwrap().settle(&env, u64::MAX / 4);
+    assert!(engine.is_drained());
+    assert_eq!(pending.wait(), Ok(Offered::Dropped));
+}
+
+#[test]
+fn a_callback_that_panics_takes_no_event_with_it() {
+    let env = Env::simulated(1);
+    let stage = EventStage::start(&env, small(4, 0));
+    let topic = stage.topic("full");
+    let ran = Arc::new(AtomicUsize::new(0));
+    for _ in 0..4 {
+        let runs = Arc::clone(&ran);
+        let _ = topic.offer("event", move || {
+            runs.fetch_add(1, Ordering::Relaxed);
+        });
+    }
+    {
+        let _on_a_partition_thread = context::enter(PARTITION);
+        let runs = Arc::clone(&ran);
+        match topic
+            .offer("late", move || {
+                runs.fetch_add(1, Ordering::Relaxed);
+            })
+            .unwrap()
+        {
+            Offer::Pending(future) => future.on_complete(|_| panic!("callback")),
+            offer => panic!("{offer:?}"),
+        }
+    }
+    env.simulator().unwrap().settle(&env, u64::MAX / 4);
+    assert_eq!(ran.load(Ordering::Relaxed), 5, "{:?}", stage.topics());
+}

@@ -7,6 +7,7 @@ use super::{Shared, State};
 use crate::context;
 use crate::error::SubmitError;
 use crate::future::{Resolver, TaskFuture, task_future};
+use crate::panics::{caught, discard};
 use crate::rules::Level;
 use crate::striped::Strand;
 use std::sync::{Arc, Weak};
@@ -60,7 +61,7 @@ pub(super) struct Waiting {
 impl Waiting {
     /// Says how it ended, and drops an event that was not taken out.
     pub(super) fn resolve(self, offered: Offered) {
-        drop(self.event);
+        discard(self.event);
         self.resolver.resolve(Ok(offered));
     }
 }
@@ -171,7 +172,8 @@ impl TopicCore {
     fn post(self: &Arc<Self>, task: &'static str, event: impl FnOnce() + Send + 'static) {
         let delivery = Delivery { topic: Some(Arc::clone(self)) };
         let posted = self.strand.post(task, move |()| {
-            delivery.begin();
+            // Kept until the event has ended: a topic asked for again meanwhile is this one, and keeps its order.
+            let _topic = delivery.begin();
             event();
         });
         debug_assert!(posted.is_ok(), "an open stage takes an admitted event");
@@ -222,6 +224,10 @@ impl Drop for TopicCore {
         if state.by_name.get(&self.name).is_some_and(|(id, _)| *id == self.id) {
             state.by_name.remove(&self.name);
         }
+        // Its reserve is shared room now.
+        let settled = share_room(&mut state);
+        drop(state);
+        settle(&self.shared, settled);
     }
 }
 
@@ -231,14 +237,16 @@ struct Delivery {
 }
 
 impl Delivery {
-    fn begin(mut self) {
-        if let Some(topic) = self.topic.take() {
-            leave(&topic, |state| {
+    fn begin(mut self) -> Option<Arc<TopicCore>> {
+        let topic = self.topic.take();
+        if let Some(topic) = &topic {
+            leave(topic, |state| {
                 if let Some(ledger) = state.ledgers.get_mut(&topic.id) {
                     ledger.delivered += 1;
                 }
             });
         }
+        topic
     }
 }
 
@@ -255,30 +263,53 @@ impl Drop for Delivery {
     }
 }
 
-/// Gives a place back and lets waiting offers have it, topic by topic in turn.
+/// Gives a place back and lets waiting offers have it.
 fn leave(topic: &Arc<TopicCore>, count: impl FnOnce(&mut State)) {
-    let mut accepted = Vec::new();
-    {
+    let settled = {
         let mut guard = topic.shared.lock();
-        let state = &mut *guard;
-        state.accounts.leave(topic.id);
-        count(state);
-        // One round: a place that is free for the topic at the front may not be for it alone.
-        for _ in 0..state.rotation.len() {
-            let Some(id) = state.rotation.pop_front() else { break };
-            let Some(ledger) = state.ledgers.get_mut(&id) else { continue };
-            let admitted = !ledger.waiting.is_empty() && state.accounts.admit(id);
-            if admitted && let Some(offer) = ledger.waiting.pop_front() {
+        guard.accounts.leave(topic.id);
+        count(&mut guard);
+        share_room(&mut guard)
+    };
+    settle(&topic.shared, settled);
+}
+
+type Settled = (Vec<(Resolver<Offered>, Arc<TopicCore>)>, Vec<Waiting>);
+
+/// Lets waiting offers have what room there is, topic by topic in turn, until a whole round finds none.
+fn share_room(state: &mut State) -> Settled {
+    let (mut accepted, mut cancelled) = (Vec::new(), Vec::new());
+    let mut refused = 0;
+    while refused < state.rotation.len() {
+        let Some(id) = state.rotation.pop_front() else { break };
+        let Some(ledger) = state.ledgers.get_mut(&id) else { continue };
+        refused += 1;
+        if !ledger.waiting.is_empty()
+            && state.accounts.admit(id)
+            && let Some(offer) = ledger.waiting.pop_front()
+        {
+            refused = 0;
+            if offer.resolver.begin() {
                 let Waiting { topic, task, event, resolver, .. } = offer;
                 topic.post(task, event);
                 accepted.push((resolver, topic));
-            }
-            if !ledger.waiting.is_empty() {
-                state.rotation.push_back(id);
+            } else {
+                state.accounts.leave(id);
+                ledger.dropped += 1;
+                cancelled.push(offer);
             }
         }
+        if !ledger.waiting.is_empty() {
+            state.rotation.push_back(id);
+        }
     }
+    (accepted, cancelled)
+}
+
+/// Tells what became of offers; outside the lock, and whatever a callback or a waker does.
+fn settle(shared: &Shared, (accepted, cancelled): Settled) {
     for (resolver, _topic) in accepted {
-        resolver.resolve(Ok(Offered::Accepted));
+        let _ = caught(|| resolver.resolve(Ok(Offered::Accepted)));
     }
+    shared.drop_offers(cancelled);
 }

@@ -6,10 +6,9 @@
 use super::handle::TaskWaker;
 use super::tasklet::{Tasklet, Turn};
 use super::turn::TurnContext;
-use crate::error::panic_message;
 use crate::future::Resolver;
+use crate::panics::caught;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -35,9 +34,9 @@ pub(super) trait Body: Send {
 
 /// Drops a user's state; a panic in it replaces any other ending.
 fn drop_state<S>(state: S, ending: Ending) -> Ending {
-    match catch_unwind(AssertUnwindSafe(|| drop(state))) {
+    match caught(|| drop(state)) {
         Ok(()) => ending,
-        Err(payload) => Ending::Panicked(panic_message(&*payload)),
+        Err(message) => Ending::Panicked(message),
     }
 }
 

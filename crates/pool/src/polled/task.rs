@@ -11,11 +11,10 @@ use super::handle::TaskWaker;
 use super::tasklet::Turn;
 use super::turn::{self, TurnContext};
 use crate::env::Env;
-use crate::error::panic_message;
 use crate::metrics::StageMetrics;
+use crate::panics::caught;
 use filbert_sync::task_state::{Begin, TaskState};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, TryLockError, Weak};
 use std::task::Wake;
@@ -188,7 +187,7 @@ impl Task {
         let Some(body) = slot.as_deref_mut() else { unreachable!("task {} runs after its end", self.name) };
         let _here = turn::enter(self, began);
         let mut cx = TurnContext::new(waker, worker, began);
-        catch_unwind(AssertUnwindSafe(|| body.turn(&mut cx))).map_err(|payload| panic_message(&*payload))
+        caught(|| body.turn(&mut cx))
     }
 
     /// Ends the task without a turn. Called with a queue entry, by a pool that gives no more turns.
@@ -211,7 +210,7 @@ impl Task {
 
 /// Whoever waits for the result may have left a callback or a waker that panics: not the worker's problem.
 fn end_body(body: Box<dyn Body>, ending: Ending) {
-    let _ = catch_unwind(AssertUnwindSafe(|| body.end(ending)));
+    let _ = caught(|| body.end(ending));
 }
 
 impl Drop for Task {

@@ -18,8 +18,8 @@
 //! for that output; the pool runs it. A producer that finds its lane full takes the lock and consumes itself (so one thread
 //! is enough for any number of outputs); if the lock is taken, the output is being consumed at this very moment, and
 //! the producer steps aside: a router task is parked *as data* at the station and started again by whoever releases the lock, and
-//! its worker does something else; the calling thread of [`sharding_for_each`], which waits for the result anyway, sleeps
-//! until its lane has room.
+//! its worker does something else; the calling thread of [`sharding_for_each`], which waits for the result anyway, leaves its
+//! waker there instead and sleeps.
 //!
 //! ## Why it always ends
 //! 1. A lock is held only to consume. The closure that consumes gets no handle to any lane or station, so a holder waits for
@@ -27,10 +27,9 @@
 //! 2. A lane that holds a batch has a drain task on duty ([`Duty`](filbert_sync::Duty)), waiting in the pool or running.
 //! 3. Whoever releases a lock then starts the routers that stepped aside there. A router puts itself down first and tries the lock
 //!    once more afterwards; if that fails, somebody still holds it, and will look after releasing it.
-//! 4. The one producer of [`sharding_for_each`] sleeps only when it finds a lock taken. Besides itself only the drain task on
-//!    duty takes that lock, so that task is running, on another thread; it looks once more after it leaves its duty, and
-//!    whatever it takes from the lane wakes the sleeper. No other task has to run for that. Where tasks run one after the
-//!    other, no lock is ever found taken.
+//! 4. The one producer of [`sharding_for_each`] steps aside in the same way: it sleeps only while another thread holds that lock,
+//!    and that thread wakes it when it lets go. No task that has not begun has to run for that. Where tasks run one after
+//!    the other, no lock is ever found taken.
 //! 5. The first error or panic stops everybody: consumers close their lanes, which wakes a sleeping producer; routers end.
 //!
 //! Memory: per output and producer, `queue` batches in the lane, one being filled, one being consumed. Order: a lane is first in,

@@ -7,7 +7,6 @@ use super::station::{Shuffle, Station};
 use super::{Sharding, shard_of};
 use filbert_sync::conveyor::{SendError, Sender};
 use std::hash::Hash;
-use std::task::Waker;
 
 /// One input and its lanes to every output.
 pub(super) struct Router<I, T> {
@@ -139,11 +138,6 @@ impl<I: Iterator, T> Router<I, T> {
                 return Progress::Ended;
             }
         }
-    }
-
-    /// True when the lane to `output` has room or is closed; otherwise `waker` will be woken.
-    pub(super) fn ready_or_wake(&mut self, output: usize, waker: &Waker) -> bool {
-        self.lanes[output].ready_or_wake(waker)
     }
 
     fn deliver<'env, S>(&mut self, output: usize, shuffle: &'env S, spawn: &dyn Spawn<'env>) -> Delivery

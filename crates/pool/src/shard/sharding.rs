@@ -6,7 +6,6 @@ use super::parallel::{Parallel, Spawn};
 use super::router::{Progress, connect};
 use super::station::{Shuffle, Station};
 use filbert_sync::Parker;
-use std::convert::Infallible;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::task::Waker;
@@ -49,9 +48,8 @@ where
                 Ok(())
             };
             while let Progress::Busy(output) = router.advance(shuffle, &key, forward, spawn) {
-                while !router.ready_or_wake(output, &waker) {
-                    parker.park();
-                }
+                shuffle.step_aside(output, waker.clone(), spawn);
+                parker.park();
             }
         }
     });
@@ -62,7 +60,7 @@ where
 
 /// The part that the stage's threads share; the source is not in it.
 struct Consuming<T, O, E, F> {
-    stations: Vec<Station<T, O, Infallible>>,
+    stations: Vec<Station<T, O, Waker>>,
     each: F,
     failure: FirstFailure<E>,
 }
@@ -77,10 +75,10 @@ where
     type Element = T;
     type Output = O;
     type Error = E;
-    /// The one producer waits on its own thread.
-    type Aside = Infallible;
+    /// The one producer sleeps on its own thread.
+    type Aside = Waker;
 
-    fn stations(&self) -> &[Station<T, O, Infallible>] {
+    fn stations(&self) -> &[Station<T, O, Waker>] {
         &self.stations
     }
 
@@ -92,7 +90,7 @@ where
         (self.each)(output, element)
     }
 
-    fn resume<'env>(&'env self, aside: Infallible, _spawn: &dyn Spawn<'env>) {
-        match aside {}
+    fn resume<'env>(&'env self, aside: Waker, _spawn: &dyn Spawn<'env>) {
+        aside.wake();
     }
 }

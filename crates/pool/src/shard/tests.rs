@@ -292,7 +292,7 @@ fn itself(number: &usize) -> usize {
 
 /// What the panic said.
 fn message_of(body: impl FnOnce()) -> String {
-    crate::error::panic_message(&*catch_unwind(AssertUnwindSafe(body)).expect_err("it must panic"))
+    crate::panics::message(&*catch_unwind(AssertUnwindSafe(body)).expect_err("it must panic"))
 }
 
 #[test]

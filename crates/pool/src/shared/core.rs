@@ -7,6 +7,7 @@ use crate::env::Env;
 use crate::error::SubmitError;
 use crate::future::Callbacks;
 use crate::metrics::{StageMetrics, StageSnapshot};
+use crate::panics::{caught, discard};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
@@ -143,7 +144,7 @@ impl SharedCore {
     fn run(&self, worker: usize, task: Queued) {
         self.room.notify_one();
         let Queued { name, body, .. } = task;
-        if !self.metrics.observe(worker, name, body) {
+        if !self.metrics.observe(worker, name, || caught(body).unwrap_or(false)) {
             self.metrics.worker(worker).count_panicked();
         }
         self.lock().active -= 1;
@@ -156,10 +157,10 @@ impl Callbacks for SharedCore {
         let mut state = self.lock();
         if state.closed {
             drop(state);
-            callback();
+            let _ = caught(callback);
             return;
         }
-        let body = || std::panic::catch_unwind(std::panic::AssertUnwindSafe(callback)).is_ok();
+        let body = || caught(callback).is_ok();
         state.normal.push_back(Queued::new(self.env().now(), "callback", body));
         drop(state);
         self.work.notify_one();
@@ -204,7 +205,7 @@ impl Engine for SharedCore {
         self.work.notify_all();
         self.room.notify_all();
         // Their futures resolve as cancelled, outside the lock: a callback may submit elsewhere.
-        drop(dropped);
+        dropped.into_iter().for_each(discard);
     }
 
     fn is_drained(&self) -> bool {

@@ -9,10 +9,9 @@
 use super::core::{Core, Root, RootBody};
 use super::job::JobRef;
 use super::slot;
-use crate::error::panic_message;
 use crate::future::Resolver;
+use crate::panics::caught;
 use filbert_sync::pending::Pending;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
@@ -133,7 +132,7 @@ fn run<C: Completer>(node: Arc<Node<C>>) -> bool {
         && !node.tree.failed.load(Ordering::Relaxed)
     {
         let mut forks = Forks { node: &node, children: 0 };
-        let computed = catch_unwind(AssertUnwindSafe(|| body.compute(&mut forks)));
+        let computed = caught(|| body.compute(&mut forks));
         let children = forks.children;
         let mut state = node.state();
         // A child may have completed already.
@@ -142,10 +141,10 @@ fn run<C: Completer>(node: Arc<Node<C>>) -> bool {
         }
         match computed {
             Ok(()) => state.body = Some(body),
-            Err(payload) => {
+            Err(message) => {
                 ran = false;
                 drop(state);
-                node.tree.fail(panic_message(&*payload));
+                node.tree.fail(message);
             }
         }
     }
@@ -163,10 +162,10 @@ fn climb<C: Completer>(mut node: Arc<Node<C>>) {
         let children: Option<Vec<_>> = children.into_iter().collect();
         let output = match (body, children) {
             (Some(body), Some(children)) if !node.tree.failed.load(Ordering::Relaxed) => {
-                match catch_unwind(AssertUnwindSafe(|| body.on_completion(children))) {
+                match caught(|| body.on_completion(children)) {
                     Ok(output) => Some(output),
-                    Err(payload) => {
-                        node.tree.fail(panic_message(&*payload));
+                    Err(message) => {
+                        node.tree.fail(message);
                         None
                     }
                 }

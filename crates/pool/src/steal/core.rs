@@ -7,6 +7,7 @@ use crate::context::StageId;
 use crate::engine::{Ending, Engine};
 use crate::env::Env;
 use crate::metrics::{StageMetrics, StageSnapshot};
+use crate::panics::{caught, discard};
 use crate::polled::{RunQueues, Task};
 use filbert_sync::idle::{Idle, News};
 use filbert_sync::{Gate, Pass};
@@ -185,7 +186,7 @@ impl Core {
             Work::Root(root) => {
                 match root.body {
                     RootBody::Task(body) => {
-                        if !self.metrics.observe(index, root.name, body) {
+                        if !self.metrics.observe(index, root.name, || caught(body).unwrap_or(false)) {
                             self.metrics.worker(index).count_panicked();
                         }
                     }
@@ -266,7 +267,7 @@ impl Engine for Core {
                 self.queued.store(roots.len(), Ordering::SeqCst);
             }
             // Their futures may call user code: not under the lock.
-            drop(cancelled);
+            cancelled.into_iter().for_each(discard);
             self.polled.groups().cancel_all();
         }
         self.idle.ring_all();

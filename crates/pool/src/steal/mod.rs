@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   join ──► private list ──(start of a task, or a theft)──► shared deque ──► thieves
-//!   spawn, complete ──► roots (bounded, first in first out) ──► any worker
+//!   submit, complete ──► roots (bounded, first in first out) ──► any worker
 //!   join, run, scope, ranges from outside ──► the caller takes part as a guest
 //! ```
 //!
@@ -324,17 +324,17 @@ impl WorkStealing {
     ///
     /// ```
     /// let cpu = filbert_pool::WorkStealing::standalone(1);
-    /// let answer = cpu.spawn("answer", || 6 * 7)?;
+    /// let answer = cpu.submit("answer", || 6 * 7)?;
     /// assert_eq!(answer.wait(), Ok(42));
     /// # Ok::<(), filbert_pool::SubmitError>(())
     /// ```
-    pub fn spawn<T: Send + 'static>(
+    pub fn submit<T: Send + 'static>(
         &self,
         name: &'static str,
         body: impl FnOnce() -> T + Send + 'static,
     ) -> Result<TaskFuture<T>, SubmitError> {
         let (resolver, future) = task_future(&self.core.env, self.core.id(), name);
-        self.submit(name, Box::new(move || resolver.run(body)))?;
+        self.enqueue(name, Box::new(move || resolver.run(body)))?;
         Ok(future)
     }
 
@@ -346,11 +346,11 @@ impl WorkStealing {
     ) -> Result<TaskFuture<C::Output>, SubmitError> {
         let (resolver, future) = task_future(&self.core.env, self.core.id(), name);
         let root = completer::root(&self.core, resolver, root);
-        self.submit(name, Box::new(root))?;
+        self.enqueue(name, Box::new(root))?;
         Ok(future)
     }
 
-    fn submit(&self, name: &'static str, body: Box<dyn FnOnce() -> bool + Send>) -> Result<(), SubmitError> {
+    fn enqueue(&self, name: &'static str, body: Box<dyn FnOnce() -> bool + Send>) -> Result<(), SubmitError> {
         let core = &*self.core;
         context::check_submit(core.id())?;
         let refused = |error| {

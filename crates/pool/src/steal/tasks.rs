@@ -75,21 +75,21 @@ impl WorkStealing {
     ///
     /// ```
     /// let stages = filbert_pool::Stages::start()?;
-    /// let answer = stages.fragment().spawn("answer", || 6 * 7)?;
+    /// let answer = stages.fragment().submit("answer", || 6 * 7)?;
     /// let double = async move { answer.await.map(|answer| 2 * answer) };
-    /// assert_eq!(stages.fragment().spawn_future("double", double)?.wait(), Ok(Ok(84)));
+    /// assert_eq!(stages.fragment().spawn("double", double)?.wait(), Ok(Ok(84)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn spawn_future<F>(&self, name: &'static str, future: F) -> Result<TaskFuture<F::Output>, SubmitError>
+    pub fn spawn<F>(&self, name: &'static str, future: F) -> Result<TaskFuture<F::Output>, SubmitError>
     where
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.spawn_future_in(&self.group(name), name, future)
+        self.spawn_in(&self.group(name), name, future)
     }
 
-    /// Like [`WorkStealing::spawn_future`], as one of a group.
-    pub fn spawn_future_in<F>(
+    /// Like [`WorkStealing::spawn`], as one of a group.
+    pub fn spawn_in<F>(
         &self,
         group: &Group,
         name: &'static str,

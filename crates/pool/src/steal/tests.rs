@@ -16,7 +16,7 @@ fn fib(n: u32) -> u64 {
 }
 
 fn message(payload: Box<dyn std::any::Any + Send>) -> String {
-    crate::error::panic_message(&*payload)
+    crate::panics::message(&*payload)
 }
 
 fn panics<R>(body: impl FnOnce() -> R) -> String {
@@ -53,7 +53,7 @@ fn fib_by_one_two_and_five_workers() {
         for _ in 0..20 {
             assert_eq!(pool.run(|| fib(20)), 6_765);
         }
-        assert_eq!(pool.spawn("fib", || fib(22)).unwrap().wait(), Ok(17_711));
+        assert_eq!(pool.submit("fib", || fib(22)).unwrap().wait(), Ok(17_711));
     }
 }
 
@@ -183,7 +183,7 @@ fn a_thread_that_must_not_wait_does_everything_itself() {
     let env = Env::real();
     let flow = WorkStealing::start(&env, StageId::of(StageKind::Flow), settings(2));
     let other = cpu.clone();
-    let ran = flow.spawn("cross", move || {
+    let ran = flow.submit("cross", move || {
         let me = std::thread::current().id();
         let (a, b) = other.join(|| std::thread::current().id(), || std::thread::current().id());
         let scoped = other.scope(|scope| {
@@ -254,18 +254,18 @@ fn a_panic_in_a_scope_reaches_its_caller_after_all_tasks_ended() {
 fn spawned_tasks_report_values_panics_and_bounds() {
     let (env, pool) = staged(1);
     assert!(matches!(
-        pool.spawn("bad", || -> u32 { panic!("no") }).unwrap().wait(),
+        pool.submit("bad", || -> u32 { panic!("no") }).unwrap().wait(),
         Err(TaskError::Panicked { task: "bad", message, .. }) if message == "no"
     ));
     let (go, busy) = (Arc::new(Latch::new()), Arc::new(Latch::new()));
     let (wait, begun) = (Arc::clone(&go), Arc::clone(&busy));
-    let blocker = pool.spawn("blocker", move || {
+    let blocker = pool.submit("blocker", move || {
         begun.open();
         wait.wait();
     });
     busy.wait();
-    let queued: Vec<_> = (0..100).map(|i| pool.spawn("queued", move || i).unwrap()).collect();
-    let refused = pool.spawn("one too many", || ()).unwrap_err();
+    let queued: Vec<_> = (0..100).map(|i| pool.submit("queued", move || i).unwrap()).collect();
+    let refused = pool.submit("one too many", || ()).unwrap_err();
     assert_eq!(refused, SubmitError::Overloaded { stage: pool.stage(), capacity: 100 });
     let snapshot = pool.engine().snapshot();
     assert_eq!((snapshot.depth, snapshot.threads, snapshot.refused), (100, 1, 1));
@@ -278,7 +278,7 @@ fn spawned_tasks_report_values_panics_and_bounds() {
     eventually("all counted", || pool.engine().snapshot().executed >= 102);
     assert_eq!(pool.engine().snapshot().panicked, 1);
     end(&env, &pool, Ending::Drain);
-    assert_eq!(pool.spawn("late", || ()).unwrap_err(), SubmitError::ShutDown { stage: pool.stage() });
+    assert_eq!(pool.submit("late", || ()).unwrap_err(), SubmitError::ShutDown { stage: pool.stage() });
     assert_eq!(pool.run(|| fib(10)), 55, "a guest after the end works in sequence");
 }
 
@@ -287,12 +287,12 @@ fn cancel_drops_what_has_not_begun() {
     let (env, pool) = staged(1);
     let (go, busy) = (Arc::new(Latch::new()), Arc::new(Latch::new()));
     let (wait, begun) = (Arc::clone(&go), Arc::clone(&busy));
-    let blocker = pool.spawn("blocker", move || {
+    let blocker = pool.submit("blocker", move || {
         begun.open();
         wait.wait();
     });
     busy.wait();
-    let queued = pool.spawn("queued", || ()).unwrap();
+    let queued = pool.submit("queued", || ()).unwrap();
     pool.engine().close(Ending::Cancel);
     assert!(matches!(queued.wait(), Err(TaskError::Cancelled { .. })));
     go.open();
@@ -304,11 +304,11 @@ fn cancel_drops_what_has_not_begun() {
 fn shutdowns_under_load_all_end() {
     for round in 0..60 {
         let (env, pool) = staged(1 + round % 3);
-        let tasks: Vec<_> = (0..20).map(|_| pool.spawn("fib", || fib(12)).unwrap()).collect();
+        let tasks: Vec<_> = (0..20).map(|_| pool.submit("fib", || fib(12)).unwrap()).collect();
         std::thread::scope(|scope| {
             scope.spawn(|| assert_eq!(pool.run(|| fib(14)), 377));
             scope.spawn(|| {
-                let _ = pool.spawn("maybe", || ()).map(TaskFuture::detach);
+                let _ = pool.submit("maybe", || ()).map(TaskFuture::detach);
             });
             end(&env, &pool, if round % 2 == 0 { Ending::Drain } else { Ending::Cancel });
         });
@@ -416,7 +416,7 @@ fn simulated_pools_run_by_steps_and_in_sequence() {
         env.simulator().unwrap().add(Arc::downgrade(&engine));
         assert_eq!(pool.join(|| fib(8), || 2), (21, 2));
         assert_eq!(pool.range(0..100).sum(), 4_950);
-        let spawned = pool.spawn("fib", || fib(10)).unwrap();
+        let spawned = pool.submit("fib", || fib(10)).unwrap();
         let counted = pool.complete("count", Count { n: 6, bad: None, bad_end: None }).unwrap();
         assert_eq!((spawned.wait(), counted.wait()), (Ok(55), Ok(64)));
         engine.close(Ending::Drain);

@@ -9,6 +9,7 @@ use crate::engine::{Ending, Engine};
 use crate::env::Env;
 use crate::error::SubmitError;
 use crate::metrics::{StageMetrics, StageSnapshot};
+use crate::panics::discard;
 use crossbeam_utils::CachePadded;
 use filbert_sync::strand::Lane;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -241,6 +242,11 @@ impl Core {
         }
     }
 
+    /// An entry of any stripe.
+    fn any_entry(&self) -> Option<(usize, Entry)> {
+        (0..self.stripes.len()).find_map(|stripe| Some((stripe, self.find(stripe)?)))
+    }
+
     fn wake_all(&self) {
         for stripe in &self.stripes {
             stripe.wake();
@@ -273,7 +279,7 @@ impl Engine for Core {
 
     fn step(&self, worker: usize) -> bool {
         let Some(entry) = self.find(worker) else { return false };
-        entry.strand.turn(worker, entry.lane);
+        entry.take_turn(worker);
         true
     }
 
@@ -306,7 +312,7 @@ impl Engine for Core {
         if !std::mem::replace(&mut registry.closed, true) {
             let strands: Vec<_> = registry.strands.iter().filter_map(Weak::upgrade).collect();
             drop(registry);
-            for strand in strands {
+            for strand in &strands {
                 // Counted before it is closed: its last release may come at once.
                 self.undrained.fetch_add(1, Ordering::Relaxed);
                 if !strand.close() {
@@ -315,8 +321,18 @@ impl Engine for Core {
             }
             self.closed.store(true, Ordering::Release);
             self.undrained.fetch_sub(1, Ordering::AcqRel);
+            // These may be the last handles of a user's values.
+            strands.into_iter().for_each(discard);
+        } else {
+            drop(registry);
         }
         self.wake_all();
+        if ending == Ending::Cancel && self.metrics.env().simulator().is_some() {
+            // Nobody may drive the simulator any more: what is queued is dropped here and now.
+            while let Some((worker, entry)) = self.any_entry() {
+                entry.take_turn(worker);
+            }
+        }
     }
 
     fn is_drained(&self) -> bool {

@@ -6,10 +6,10 @@
 
 use super::core::{Core, Turn};
 use crate::context;
-use crate::error::{SubmitError, TaskError, panic_message};
+use crate::error::{SubmitError, TaskError};
 use crate::future::{Resolver, TaskFuture, TaskResult, task_future};
+use crate::panics::{caught, discard};
 use filbert_sync::strand::{Held, Lane, Letter, Refused, Released, Strand as Protocol};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -161,9 +161,8 @@ impl<S: Send + 'static> Strand<S> {
         // Only the holder counts, so a load and a store are enough.
         cell.called.store(cell.called.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         let value = held.value();
-        Ok(metrics.observe_caller(name, || catch_unwind(AssertUnwindSafe(|| f(value)))).map_err(|payload| {
-            TaskError::Panicked { stage: metrics.id, task: name, message: panic_message(&*payload) }
-        }))
+        let result = metrics.observe_caller(name, || caught(|| f(value)));
+        Ok(result.map_err(|message| TaskError::Panicked { stage: metrics.id, task: name, message }))
     }
 
     /// Operations that wait for the strand.
@@ -221,13 +220,11 @@ impl<S: Send + 'static> StrandCell<S> {
             let Some(mail) = held.next(lane) else { break };
             if core.is_cancelled() {
                 // Its future, if it has one, says "cancelled"; what it owns may panic when dropped.
-                let _ = catch_unwind(AssertUnwindSafe(|| drop(mail)));
+                discard(mail);
                 continue;
             }
             let value = held.value();
-            let went_well = observed.observe(mail.name(), || {
-                catch_unwind(AssertUnwindSafe(|| mail.open(value))).unwrap_or(false)
-            });
+            let went_well = observed.observe(mail.name(), || caught(|| mail.open(value)).unwrap_or(false));
             if !went_well {
                 core.metrics.worker(worker).count_panicked();
             }

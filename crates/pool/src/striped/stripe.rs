@@ -8,6 +8,7 @@
 //! look, never an entry.
 
 use super::core::Turn;
+use crate::panics::caught;
 use crossbeam_utils::CachePadded;
 use filbert_sync::Parker;
 use filbert_sync::strand::Lane;
@@ -21,6 +22,15 @@ pub(super) struct Entry {
     pub(super) lane: Lane,
     /// When it was queued.
     pub(super) since: u64,
+}
+
+impl Entry {
+    /// Gives the strand its turn. Nothing that its owner's code does, not even the drop of its value or of a panic's payload, ends
+    /// the stripe; the strand itself is released by its guard.
+    pub(super) fn take_turn(self, worker: usize) {
+        let Self { strand, lane, .. } = self;
+        let _ = caught(|| strand.turn(worker, lane));
+    }
 }
 
 /// What the stripe's thread is about.
@@ -44,6 +54,8 @@ pub(super) struct Stripe {
     priority: AtomicUsize,
     asleep: AtomicBool,
     stuck: AtomicBool,
+    /// Woken to watch the others; taken by its own thread when it gets up.
+    summoned: AtomicBool,
     /// When the stripe, though busy, looks at the others again; written by its own thread.
     pub(super) next_look: AtomicU64,
 }
@@ -66,6 +78,7 @@ impl Stripe {
             priority: AtomicUsize::new(0),
             asleep: AtomicBool::new(false),
             stuck: AtomicBool::new(false),
+            summoned: AtomicBool::new(false),
             next_look: AtomicU64::new(0),
         }
     }
@@ -165,6 +178,7 @@ impl Stripe {
             let asleep = inbox.mode == Mode::Asleep;
             if asleep {
                 self.set_mode(&mut inbox, Mode::Looking);
+                self.summoned.store(true, Ordering::Relaxed);
             }
             asleep
         };
@@ -172,6 +186,11 @@ impl Stripe {
             self.parker.unpark();
         }
         asleep
+    }
+
+    /// True when [`Stripe::wake`] ended the last sleep. By the owner; the unpark published it.
+    pub(super) fn was_summoned(&self) -> bool {
+        self.summoned.load(Ordering::Relaxed) && self.summoned.swap(false, Ordering::Relaxed)
     }
 
     /// Entries that wait, seen under the locks.

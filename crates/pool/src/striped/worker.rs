@@ -17,7 +17,7 @@ pub(super) fn run(core: &Core, me: usize) {
             if std::mem::take(&mut watched) {
                 core.hand_over_watch();
             }
-            entry.strand.turn(me, entry.lane);
+            entry.take_turn(me);
             continue;
         }
         if spin_until(|| stripe.waiting() > 0) || !stripe.fall_asleep() {
@@ -35,6 +35,7 @@ pub(super) fn run(core: &Core, me: usize) {
             None => {
                 stripe.parker.park();
                 core.idle.fetch_sub(SLEEPER, Ordering::SeqCst);
+                watched = stripe.was_summoned();
             }
             Some(until) => {
                 core.idle.fetch_add(WATCHER - SLEEPER, Ordering::SeqCst);

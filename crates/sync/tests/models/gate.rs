@@ -31,3 +31,16 @@ fn a_drained_gate_has_seen_every_submit() {
         assert_eq!(seen, accepted, "a submit was accepted after the drain");
     });
 }
+
+#[test]
+fn a_drained_gate_stays_drained_whoever_knocks() {
+    loom::model(|| {
+        let gate = Arc::new(Gate::new());
+        gate.close();
+        let knocks = Arc::clone(&gate);
+        let thread = thread::spawn(move || assert!(knocks.enter().is_none()));
+        // Workers end when they see this; one that saw it false again would sleep for ever.
+        assert!(gate.is_drained());
+        thread.join().unwrap();
+    });
+}

@@ -38,3 +38,26 @@ fn two_wakers_and_one_sleep() {
         }
     });
 }
+
+/// The owner consumes the first wake-up while a second one comes: what the second waker wrote must not be lost with it.
+#[test]
+fn a_wake_up_that_comes_while_another_is_consumed_is_not_lost() {
+    loom::model(|| {
+        let shared = Arc::new((Parker::new(), AtomicUsize::new(0)));
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    shared.1.fetch_add(1, Ordering::Relaxed);
+                    shared.0.unpark();
+                })
+            })
+            .collect();
+        while shared.1.load(Ordering::Relaxed) < 2 {
+            shared.0.park();
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}

@@ -12,8 +12,8 @@ pub(super) fn show(member: &Member, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "  {refused}")?;
     }
     let inner = stages.clone();
-    let crossing = move || inner.mixed().run("read", || ()).map(|read| read.detach());
-    let crossing = stages.cpu().spawn("crosses", crossing).map_err(io::Error::other)?;
+    let crossing = move || inner.mixed().submit("read", || ()).map(|read| read.detach());
+    let crossing = stages.cpu().submit("crosses", crossing).map_err(io::Error::other)?;
     if let Err(refused) = crossing.wait().map_err(io::Error::other)? {
         writeln!(out, "  {refused}")?;
     }

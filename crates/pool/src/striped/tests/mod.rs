@@ -2,6 +2,7 @@
 
 mod basics;
 mod ending;
+mod hostile;
 mod simulated;
 mod takeover;
 

@@ -150,7 +150,7 @@ fn check(seeds: std::ops::Range<u64>) -> u64 {
             Ok(taken) => stolen += taken,
             Err(payload) => panic!(
                 "seed {seed}: {}\nreplay: FILBERT_SEED={seed} cargo test -p filbert-pool --lib striped::tests::simulated",
-                crate::error::panic_message(&*payload)
+                crate::panics::message(&*payload)
             ),
         }
     }
