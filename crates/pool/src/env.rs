@@ -3,7 +3,10 @@
 //! No stage reads a clock, rolls a die or blocks a thread but through its `Env`. That is the whole difference between a
 //! real and a simulated set of stages; the strands, tasks and queues above are the same code.
 
+use crate::context::{self, StageId};
 use crate::future::Callbacks;
+use crate::panics::caught;
+use crate::rules::StageKind;
 use crate::sim::Simulator;
 use crate::thread::Threads;
 use crate::timers::Timers;
@@ -100,7 +103,7 @@ impl Env {
     pub(crate) fn run_callback(&self, callback: Box<dyn FnOnce() + Send>) {
         match self.callbacks.get().and_then(Weak::upgrade) {
             Some(callbacks) => callbacks.run(callback),
-            None => callback(),
+            None => run_callback_here(callback),
         }
     }
 }
@@ -109,6 +112,12 @@ impl std::fmt::Debug for Env {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Env").field("simulated", &self.simulator().is_some()).finish_non_exhaustive()
     }
+}
+
+/// A callback without the `generic` stage: as on that stage, its panic is its own, and it may not wait upwards.
+pub(crate) fn run_callback_here(callback: Box<dyn FnOnce() + Send>) {
+    let _stage = context::enter(StageId::of(StageKind::Generic));
+    let _ = caught(callback);
 }
 
 /// One round of SplitMix64: a good scramble of a counter.

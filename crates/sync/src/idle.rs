@@ -148,12 +148,12 @@ impl Idle {
     /// An active thread begins to search, in one step: in between, a publisher would wake another one. False, and not counted
     /// any more, when `most` search already; then it looks for work once and sleeps.
     pub fn search(&self, most: usize) -> bool {
-        let before = self.counts.fetch_add(SEARCHING.wrapping_sub(ACTIVE), Ordering::SeqCst);
-        if searching(before) < most as u64 {
-            return true;
-        }
-        self.counts.fetch_sub(SEARCHING, Ordering::SeqCst);
-        false
+        // One step, also for "no": a count that is taken back at once would be trusted meanwhile, by a publisher (rule 2) and
+        // by the last real searcher (rule 3).
+        let room = |counts| searching(counts) < most as u64;
+        let step = |counts| Some(if room(counts) { counts - ACTIVE + SEARCHING } else { counts - ACTIVE });
+        let (Ok(before) | Err(before)) = self.counts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, step);
+        room(before)
     }
 
     /// A searcher found work and is active now. True when it was the last searcher: if there is more work, it wakes
@@ -254,12 +254,13 @@ impl Idle {
     }
 
     #[cold]
-    fn wake_one(&self, news: News) -> bool {
+    fn wake_one(&self, mut news: News) -> bool {
+        let mut woken = false;
         loop {
             let counts = self.counts.load(Ordering::SeqCst);
             let enough = news == News::Fork && (helping(counts) != 0 || active(counts) >= self.limit);
             if searching(counts) != 0 || enough {
-                return false;
+                return woken;
             }
             let counted = counts + SEARCHING;
             if self.counts.compare_exchange(counts, counted, Ordering::SeqCst, Ordering::SeqCst).is_err() {
@@ -270,21 +271,22 @@ impl Idle {
             }
             if news == News::Fork {
                 self.counts.fetch_add(HELPING.wrapping_sub(SEARCHING), Ordering::SeqCst);
-                if self.wake(Sleep::Waiting, news) {
-                    return true;
+                woken = self.wake(Sleep::Waiting, news);
+                if !woken {
+                    self.counts.fetch_sub(HELPING, Ordering::SeqCst);
                 }
-                self.counts.fetch_sub(HELPING, Ordering::SeqCst);
             } else {
                 self.counts.fetch_sub(SEARCHING, Ordering::SeqCst);
             }
             // Rule 4: the fence pairs with the one of a sleeper that lay down while our count was up.
             fence(Ordering::SeqCst);
-            let wanted = |bed: &Bed| match bed.state.load(Ordering::SeqCst) {
-                AWAKE => false,
-                how => how == Sleep::Idle as u32 || news == News::Fork,
-            };
-            if !self.beds.iter().any(wanted) {
-                return false;
+            let sleeps =
+                |how: Sleep| self.beds.iter().any(|bed| bed.state.load(Ordering::SeqCst) == how as u32);
+            if sleeps(Sleep::Idle) {
+                // Whoever trusted our count may have published a root: from here on we stand for that one too.
+                news = News::Root;
+            } else if woken || news == News::Root || !sleeps(Sleep::Waiting) {
+                return woken;
             }
         }
     }

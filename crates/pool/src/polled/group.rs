@@ -12,7 +12,7 @@
 
 use super::task::Task;
 use crossbeam_utils::CachePadded;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -53,7 +53,7 @@ pub(super) struct GroupCore {
 /// The tasks of a group that are not done. They hold the group, not the other way.
 #[derive(Default)]
 struct Members {
-    tasks: HashMap<u64, Weak<Task>>,
+    tasks: BTreeMap<u64, Weak<Task>>,
     cancelled: bool,
 }
 

@@ -35,6 +35,9 @@ pub(crate) trait Schedule: Send + Sync {
     /// Queues the task: at the current worker when called on the pool, else at [`Task::home`], and wakes a worker if all
     /// that are awake are busy. A pool that takes no more turns calls [`Task::discard`] instead.
     fn schedule(&self, task: Arc<Task>, position: Position);
+
+    /// A task was freed without a turn, on any thread: a closed pool may be over now.
+    fn freed(&self) {}
 }
 
 const NO_WORKER: usize = usize::MAX;
@@ -225,6 +228,9 @@ impl Drop for Task {
         self.group.remove_task(self.id);
         if self.state.is_queued() {
             self.group.leave();
+        }
+        if let Some(schedule) = self.schedule.upgrade() {
+            schedule.freed();
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{SharedSettings, WhenFull};
 use crate::context::{self, StageId};
 use crate::engine::{Ending, Engine};
-use crate::env::Env;
+use crate::env::{self, Env};
 use crate::error::SubmitError;
 use crate::future::Callbacks;
 use crate::metrics::{StageMetrics, StageSnapshot};
@@ -157,7 +157,7 @@ impl Callbacks for SharedCore {
         let mut state = self.lock();
         if state.closed {
             drop(state);
-            let _ = caught(callback);
+            env::run_callback_here(callback);
             return;
         }
         let body = || caught(callback).is_ok();

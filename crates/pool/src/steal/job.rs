@@ -15,6 +15,7 @@
 //! 3. Whoever runs a promoted stack job reads where to ring before it says that the job is done: then the frame may be gone.
 //! 4. `fork` is the first field, so that a promotion, which knows no type, can write it.
 
+use crate::panics::caught;
 use filbert_sync::idle::Idle;
 use filbert_sync::join_slot::JoinSlot;
 use std::cell::UnsafeCell;
@@ -52,7 +53,9 @@ impl JobRef {
         unsafe fn run<F: FnOnce()>(data: *const ()) {
             // SAFETY: the pointer came from `Box::into_raw` below, and by rule 1 comes back once.
             let body = unsafe { Box::from_raw(data.cast::<F>().cast_mut()) };
-            body();
+            // It may run inside another frame's wait, whose half is still with a thief: it must not unwind. A panic that gets here
+            // is of a user's callback or `Drop`, after its task was told.
+            let _ = caught(body);
         }
         Self { data: Box::into_raw(Box::new(body)).cast_const().cast(), run: run::<F> }
     }

@@ -25,6 +25,9 @@ mod tasks;
 mod worker;
 
 #[cfg(test)]
+#[allow(warnings, clippy::all)]
+mod review;
+#[cfg(test)]
 mod tests;
 
 pub use completer::{Completer, Forks};

@@ -24,6 +24,12 @@ impl Schedule for Core {
         self.polled.push(worker, task, position);
         self.notify(News::Root);
     }
+
+    fn freed(&self) {
+        if self.gate.is_closed() {
+            self.idle.ring_all();
+        }
+    }
 }
 
 impl WorkStealing {

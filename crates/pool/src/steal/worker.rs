@@ -17,6 +17,11 @@ const WAIT_NANOS: u64 = 60_000;
 /// Pauses between two looks into other workers' deques.
 const PAUSES: usize = 8;
 
+thread_local! {
+    /// The processors that this worker had when it began.
+    static PROCESSORS: std::cell::Cell<Option<Affinity>> = const { std::cell::Cell::new(None) };
+}
+
 /// The body of a worker thread.
 pub(super) fn run(core: Arc<Core>, index: usize) {
     let slot = &core.slots[index];
@@ -25,6 +30,7 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
     let _held = unsafe { slot::hold(slot) };
     let most = (core.settings.threads / 2).max(1);
     let processors = Affinity::of_this_thread();
+    PROCESSORS.set(Some(processors));
     core.idle.move_in(index);
     core.idle.enter_search();
     let mut searching = true;
@@ -87,12 +93,13 @@ pub(super) fn help_until(slot: &Slot, done: &JoinSlot) {
             core.idle.help();
             let job = wait_or_steal(core, slot, done);
             core.idle.stop_helping();
-            match job {
+            // Publishers trusted us to find their forks, all of them: whatever we took, the rest is announced.
+            if core.has_forks() {
+                core.notify(News::Fork);
+            }
+            if let Some(job) = job {
                 // SAFETY: taken out of a deque.
-                Some(job) => unsafe { job.run() },
-                // Publishers trusted us to find their forks.
-                None if core.has_forks() => core.notify(News::Fork),
-                None => {}
+                unsafe { job.run() };
             }
         }
     }
@@ -117,6 +124,9 @@ fn wait_or_steal(core: &Core, slot: &Slot, done: &JoinSlot) -> Option<super::job
         if done.announce_wait() && !core.has_forks() {
             core.metrics.worker(slot.index).count_parked();
             core.idle.sleep(slot.index);
+            if core.idle.was_kept_off(slot.index) {
+                PROCESSORS.with(|all| all.get().map(|all| all.restore()));
+            }
         }
         core.idle.get_up(slot.index, Sleep::Waiting);
     }

@@ -200,6 +200,75 @@ fn a_waker_that_came_too_early_looks_again() {
 }
 
 #[test]
+fn a_transient_searcher_is_trusted_by_nobody() {
+    check(2, || {
+        // Worker 2 sleeps idle, B searches (it is the one searcher allowed), A is active and ends its task. Three roots come.
+        let pool = Pool::new(3, 3);
+        pool.idle.enter_search();
+        pool.idle.enter_search();
+        pool.idle.enter_active();
+        pool.idle.announce(2, Sleep::Idle, true);
+        let b = Arc::clone(&pool);
+        let b = thread::spawn(move || {
+            if b.take() && b.idle.found() && b.visible() {
+                b.idle.notify(News::Root);
+            }
+        });
+        let a = Arc::clone(&pool);
+        let a = thread::spawn(move || {
+            let searching = a.idle.search(1);
+            if a.take() {
+                if !searching {
+                    a.idle.enter_active();
+                } else if a.idle.found() && a.visible() {
+                    a.idle.notify(News::Root);
+                }
+                return true;
+            }
+            false
+        });
+        pool.queue.fetch_add(3, Ordering::Release);
+        pool.idle.notify(News::Root);
+        b.join().unwrap();
+        let a_took = a.join().unwrap();
+        // Both are busy for ever now and one root is left: worker 2 must have been rung.
+        if a_took && pool.queue.load(Ordering::SeqCst) == 1 {
+            pool.idle.sleep(2);
+        }
+    });
+}
+
+#[test]
+fn a_root_that_trusted_a_waker_of_a_fork_is_not_lost() {
+    check(3, || {
+        // Bed 0 waits for a fork; worker 1 lies down; one thread publishes a fork, another one a root.
+        let pool = Pool::new(2, 8);
+        pool.idle.enter_active();
+        pool.idle.help();
+        pool.idle.announce(0, Sleep::Waiting, true);
+        // Worker 1 was told "enough search already" (`search` said false): it lies down uncounted.
+        let root = Arc::clone(&pool);
+        let root = thread::spawn(move || root.publish(News::Root));
+        let sleeper = Arc::clone(&pool);
+        let sleeper = thread::spawn(move || {
+            let mut counted = false;
+            loop {
+                sleeper.idle.announce(1, Sleep::Idle, counted);
+                counted = true;
+                if sleeper.visible() {
+                    return;
+                }
+                sleeper.idle.sleep(1);
+                sleeper.idle.get_up(1, Sleep::Idle);
+            }
+        });
+        pool.idle.notify(News::Fork);
+        root.join().unwrap();
+        sleeper.join().unwrap();
+    });
+}
+
+#[test]
 fn the_last_searcher_wakes_the_next_worker() {
     check(2, || {
         // Both pieces of work have to run at the same time: whoever begins one waits until both are begun.
@@ -232,5 +301,33 @@ fn the_last_searcher_wakes_the_next_worker() {
         for worker in workers {
             worker.join().unwrap();
         }
+    });
+}
+
+#[test]
+fn a_helper_that_takes_one_of_two_forks_leaves_none_behind() {
+    check(3, || {
+        // Bed 0 sleeps idle. A helper takes one of two forks that were published at once and is busy with it.
+        let pool = Pool::new(2, 3);
+        pool.idle.enter_search();
+        pool.idle.announce(0, Sleep::Idle, true);
+        pool.idle.enter_active();
+        pool.idle.enter_active();
+        pool.idle.help();
+        let helper = Arc::clone(&pool);
+        let helper = thread::spawn(move || {
+            let took = helper.take();
+            helper.idle.stop_helping();
+            // As in `help_until`: only a helper without a job announces.
+            let _ = took;
+            if helper.visible() {
+                helper.idle.notify(News::Fork);
+            }
+        });
+        pool.publish(News::Fork);
+        pool.publish(News::Fork);
+        helper.join().unwrap();
+        // The publisher goes on with its first half for ever; the helper too. Some fork is left: bed 0 was rung.
+        pool.idle.sleep(0);
     });
 }
