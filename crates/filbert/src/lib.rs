@@ -26,6 +26,7 @@ struct Readme;
 
 pub use filbert_pool as pool;
 pub use filbert_pool::{
-    Settings, SettingsError, Shutdown, ShutdownReport, Stages, SubmitError, TaskError, TaskFuture,
+    Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, Stages, SubmitError, TaskError,
+    TaskFuture,
 };
 pub use member::{Member, MemberBuilder};

@@ -1,6 +1,6 @@
 //! One Filbert process: its stages, and later everything that runs on them.
 
-use filbert_pool::{Settings, SettingsError, Shutdown, ShutdownReport, Stages, TaskError};
+use filbert_pool::{Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, Stages};
 
 /// A running Filbert: a handle that is cheap to clone.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Member {
     }
 
     /// Ends the member.
-    pub fn shutdown(&self, how: Shutdown) -> Result<ShutdownReport, TaskError> {
+    pub fn shutdown(&self, how: Shutdown) -> Result<ShutdownReport, ShutdownRefused> {
         self.stages.shutdown(how)
     }
 }

@@ -5,6 +5,7 @@
 //! knows what the other does, and the engine does not know which of them calls.
 
 use crate::metrics::{StageMetrics, StageSnapshot};
+use std::time::Duration;
 
 /// How a stage ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,12 @@ pub(crate) trait Engine: Send + Sync + 'static {
 
     /// Begins the end: new work is refused, sleepers are woken, threads leave when nothing is left for them.
     fn close(&self, ending: Ending);
+
+    /// After [`Engine::close`] with [`Ending::Cancel`]: waits for threads that the stage did not get from `Threads`; how many are
+    /// still inside a task when the time is over.
+    fn leave_behind(&self, _within: Duration) -> usize {
+        0
+    }
 
     /// True when the stage is closed and nothing is queued or running any more.
     fn is_drained(&self) -> bool;

@@ -54,7 +54,8 @@ pub use shard::{
 };
 pub use shared::{Shared, WhenFull};
 pub use stages::{
-    ExecutorSettings, Shutdown, ShutdownReport, Simulation, Stages, StagesBuilder, UnknownExecutor,
+    ExecutorSettings, Shutdown, ShutdownRefused, ShutdownReport, Simulation, Stages, StagesBuilder,
+    UnknownExecutor,
 };
 pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};
 pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};

@@ -114,5 +114,57 @@ fn a_stage_cannot_shut_itself_down() {
     let inner = stages.clone();
     let refused =
         stages.generic().submit("end", move || inner.shutdown(Shutdown::Cancel)).unwrap().wait().unwrap();
-    assert!(matches!(refused, Err(TaskError::WaitRefused { .. })), "{refused:?}");
+    let message = refused.unwrap_err().to_string();
+    assert!(
+        message.starts_with("a shutdown waits for every stage, so a task on stage generic cannot"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_drained_shutdown_ends_the_threads_of_mixed() {
+    let stages = small().start().unwrap();
+    stages.mixed().submit("work", || ()).unwrap().wait().unwrap();
+    let report = stages.shutdown(Shutdown::Drain).unwrap();
+    assert_eq!(report.left_behind, Vec::<String>::new());
+}
+
+#[test]
+fn blocking_work_that_never_ends_is_left_behind_and_named() {
+    let stages = small().set("shutdown.within_ms", 50).start().unwrap();
+    let latch = Arc::new(filbert_sync::Latch::new());
+    let waits = Arc::clone(&latch);
+    let stuck = stages.mixed().submit("stuck", move || waits.wait()).unwrap();
+    let report = stages.shutdown(Shutdown::Drain).unwrap();
+    assert_eq!((report.cut_short, report.left_behind), (vec!["mixed"], vec!["mixed".to_owned()]));
+    latch.open();
+    drop(stuck);
+}
+
+#[test]
+fn user_code_that_a_shutdown_runs_cannot_ask_for_another_one() {
+    struct Asks(filbert_pool::Stages, std::sync::mpsc::Sender<bool>);
+    impl Drop for Asks {
+        fn drop(&mut self) {
+            let _ = self.1.send(self.0.shutdown(Shutdown::Cancel).is_err());
+        }
+    }
+    let stages = small().set("executor.a.threads", 1).start().unwrap();
+    let (begun, latch) = (Arc::new(filbert_sync::Latch::new()), Arc::new(filbert_sync::Latch::new()));
+    let (opens, waits) = (Arc::clone(&begun), Arc::clone(&latch));
+    let busy = move || {
+        opens.open();
+        waits.wait();
+    };
+    stages.executor("a").unwrap().submit("busy", busy).unwrap().detach();
+    begun.wait();
+    let (sender, refused) = std::sync::mpsc::channel();
+    let asks = Asks(stages.clone(), sender);
+    stages.executor("a").unwrap().submit("queued", move || drop(asks)).unwrap().detach();
+    let releases = std::thread::spawn(move || {
+        assert_eq!(refused.recv(), Ok(true), "dropped by the shutdown, on its thread");
+        latch.open();
+    });
+    stages.shutdown(Shutdown::Cancel).unwrap();
+    releases.join().unwrap();
 }

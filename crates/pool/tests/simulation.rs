@@ -152,3 +152,26 @@ fn virtual_time_passes_at_once() {
     assert!((58..=60).contains(&counted), "{counted} rounds in an hour");
     drop(periodic);
 }
+
+/// A dedicated thread that waits in a loop, as they do: it lets virtual time pass and everything else go on.
+#[test]
+fn a_dedicated_loop_lives_beside_the_rest() {
+    simulate::seeds("a_dedicated_loop_lives_beside_the_rest", 0..200, |seed| {
+        let stages = Stages::simulated(seed);
+        let rounds = Arc::new(AtomicUsize::new(0));
+        let counts = Arc::clone(&rounds);
+        let body = move |stop: &filbert_pool::StopSignal| {
+            while !stop.wait_timeout(Duration::from_millis(10)) {
+                counts.fetch_add(1, Ordering::Relaxed);
+            }
+            "ended"
+        };
+        let poller = stages.dedicated().submit("poller", body).unwrap();
+        assert_eq!(stages.generic().submit("beside", || 1).unwrap().wait(), Ok(1));
+        stages.simulation().unwrap().advance(Duration::from_millis(95));
+        let counted = rounds.load(Ordering::Relaxed);
+        assert!((8..=10).contains(&counted), "{counted} rounds of 10 ms in 95 ms");
+        stages.shutdown(if seed % 2 == 0 { Shutdown::Drain } else { Shutdown::Cancel }).unwrap();
+        assert_eq!(poller.wait(), Ok("ended"));
+    });
+}

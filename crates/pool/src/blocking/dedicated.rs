@@ -1,17 +1,23 @@
 //! The *dedicated* mechanism: one named thread for one long-running blocking thing, counted and joined at shutdown.
 
+use super::simulated_thread::{Baton, Returned};
 use crate::context::{self, StageId};
 use crate::engine::{Ending, Engine};
 use crate::env::Env;
 use crate::error::SubmitError;
 use crate::future::{TaskFuture, task_future};
 use crate::metrics::{StageMetrics, StageSnapshot};
-use crate::panics::{caught, discard};
+use crate::panics::caught;
 use crate::rules::StageKind;
 use filbert_sync::Latch;
-use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
+
+/// How many simulated threads may be inside a nested wait at a time.
+const SIMULATED_WORKERS: usize = 8;
+
+/// How often a cancelled simulation goes on with a thread that does not heed its signal.
+const LAST_TURNS: usize = 1_000;
 
 /// Makes dedicated threads.
 #[derive(Clone)]
@@ -20,14 +26,17 @@ pub struct Dedicated {
 }
 
 /// Tells a dedicated thread that it is time to end.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct StopSignal {
     latch: Arc<Latch>,
+    /// Under simulation a wait hands the baton back, and takes virtual time.
+    simulated: Option<(Arc<Baton>, Arc<Env>)>,
 }
 
 pub(crate) struct DedicatedCore {
     metrics: StageMetrics,
-    stop: StopSignal,
+    capacity: usize,
+    stop: Arc<Latch>,
     state: Mutex<State>,
 }
 
@@ -35,13 +44,14 @@ struct State {
     free: Vec<usize>,
     live: usize,
     closed: bool,
-    /// Under simulation there are no threads: bodies wait here for their turn.
-    simulated: VecDeque<Body>,
+    simulated: Vec<Simulated>,
 }
 
-struct Body {
+/// A thread of the simulation, begun or not.
+#[derive(Clone)]
+struct Simulated {
     task: &'static str,
-    run: Box<dyn FnOnce() -> bool + Send>,
+    baton: Arc<Baton>,
 }
 
 impl StopSignal {
@@ -52,54 +62,97 @@ impl StopSignal {
 
     /// Sleeps until the signal comes or the time is over; true when it came.
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
-        self.latch.wait_timeout(timeout)
+        match &self.simulated {
+            None => self.latch.wait_timeout(timeout),
+            Some((baton, env)) => {
+                if !self.is_set() {
+                    baton.pause(env.now().saturating_add(timeout.as_nanos() as u64));
+                }
+                self.is_set()
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for StopSignal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StopSignal").field("is_set", &self.is_set()).finish_non_exhaustive()
     }
 }
 
 impl Dedicated {
     pub(crate) fn start(env: &Arc<Env>, threads: usize) -> Self {
-        let metrics = StageMetrics::new(env, StageId::of(StageKind::Dedicated), threads, None);
-        let state =
-            State { free: (0..threads).rev().collect(), live: 0, closed: false, simulated: VecDeque::new() };
-        let stop = StopSignal { latch: Arc::new(Latch::new()) };
-        Self { core: Arc::new(DedicatedCore { metrics, stop, state: Mutex::new(state) }) }
+        let simulated = env.simulator().is_some();
+        let workers = if simulated { SIMULATED_WORKERS } else { threads };
+        let metrics = StageMetrics::new(env, StageId::of(StageKind::Dedicated), workers, None);
+        let free = (0..threads).rev().collect();
+        let state = State { free, live: 0, closed: false, simulated: Vec::new() };
+        let stop = Arc::new(Latch::new());
+        Self { core: Arc::new(DedicatedCore { metrics, capacity: threads, stop, state: Mutex::new(state) }) }
     }
 
     pub(crate) fn engine(&self) -> Arc<dyn Engine> {
         self.core.clone()
     }
 
-    /// Gives `body` a thread of its own, named `task`. It should end soon after the signal is set.
+    /// Gives `body` a thread of its own, named `task`. It should end soon after the signal is set: look at it, or sleep with
+    /// [`StopSignal::wait_timeout`], which is also what lets virtual time pass under simulation.
+    ///
+    /// ```
+    /// use filbert_pool::{Shutdown, Stages};
+    /// use std::time::Duration;
+    ///
+    /// let stages = Stages::start()?;
+    /// let polled = stages.dedicated().submit("poller", |stop| {
+    ///     let mut rounds = 0;
+    ///     while !stop.wait_timeout(Duration::from_millis(1)) {
+    ///         rounds += 1; // read a device, a socket, a queue
+    ///     }
+    ///     rounds
+    /// })?;
+    /// stages.shutdown(Shutdown::Drain)?;
+    /// polled.wait()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn submit<T: Send + 'static>(
         &self,
         task: &'static str,
         body: impl FnOnce(&StopSignal) -> T + Send + 'static,
     ) -> Result<TaskFuture<T>, SubmitError> {
         let core = &self.core;
+        let env = core.metrics.env();
         let stage = core.metrics.id;
         context::check_submit(stage)?;
-        let (resolver, future) = task_future(core.metrics.env(), stage, task);
-        let stop = core.stop.clone();
-        let body = Body { task, run: Box::new(move || resolver.run(|| body(&stop))) };
-        match core.admit() {
-            Ok(slot) if core.metrics.env().simulator().is_some() => {
-                let mut state = core.lock();
-                state.free.push(slot);
-                state.simulated.push_back(body);
-            }
-            Ok(slot) => {
-                let running = Arc::clone(core);
-                let run = move || {
-                    running.run(slot, body);
-                    running.lock().free.push(slot);
-                };
-                core.metrics.env().threads().spawn(task.to_owned(), run);
-            }
-            Err(refusal) => {
-                core.metrics.count_refused();
-                return Err(refusal);
-            }
+        let slot = core.admit().inspect_err(|_| core.metrics.count_refused())?;
+        let (resolver, future) = task_future(env, stage, task);
+        let latch = Arc::clone(&core.stop);
+        if env.simulator().is_some() {
+            let baton = Arc::new(Baton::new());
+            let stop = StopSignal { latch, simulated: Some((Arc::clone(&baton), Arc::clone(env))) };
+            let runs = Arc::clone(&baton);
+            env.threads().spawn(task.to_owned(), move || {
+                runs.receive();
+                context::adopt(stage);
+                let sound = caught(|| resolver.run(|| body(&stop))).unwrap_or(false);
+                runs.end(sound);
+            });
+            core.lock().simulated.push(Simulated { task, baton });
+            core.lock().free.push(slot);
+            return Ok(future);
         }
+        let stop = StopSignal { latch, simulated: None };
+        let running = Arc::clone(core);
+        env.threads().spawn(task.to_owned(), move || {
+            context::adopt(stage);
+            let body = || caught(|| resolver.run(|| body(&stop))).unwrap_or(false);
+            let sound = running.metrics.observe(slot, task, body);
+            if !sound {
+                running.metrics.worker(slot).count_panicked();
+            }
+            let mut state = running.lock();
+            state.live -= 1;
+            state.free.push(slot);
+        });
         Ok(future)
     }
 }
@@ -116,18 +169,32 @@ impl DedicatedCore {
         if state.closed {
             return Err(SubmitError::ShutDown { stage });
         }
-        let slot =
-            state.free.pop().ok_or(SubmitError::Overloaded { stage, capacity: self.metrics.workers() })?;
+        let overloaded = SubmitError::Overloaded { stage, capacity: self.capacity };
+        let slot = if state.live < self.capacity { state.free.pop() } else { None }.ok_or(overloaded)?;
         state.live += 1;
         Ok(slot)
     }
 
-    fn run(&self, slot: usize, body: Body) {
-        let _entered = context::enter(self.metrics.id);
-        if !self.metrics.observe(slot, body.task, || caught(body.run).unwrap_or(false)) {
-            self.metrics.worker(slot).count_panicked();
+    /// A simulated thread that wants to go on.
+    fn ready(&self) -> Option<Simulated> {
+        let now = self.metrics.env().now();
+        let stopped = self.stop.is_open();
+        let due = |thread: &&Simulated| thread.baton.wake_at().is_some_and(|at| stopped || at <= now);
+        self.lock().simulated.iter().find(due).cloned()
+    }
+
+    /// Lets a simulated thread run until it waits or ends.
+    fn give_turn(&self, worker: usize, thread: &Simulated) {
+        let returned = self.metrics.observe_turn(worker, thread.task, || thread.baton.give());
+        if let Returned::Ended(sound) = returned {
+            self.metrics.worker(worker).count_executed(1);
+            if !sound {
+                self.metrics.worker(worker).count_panicked();
+            }
+            let mut state = self.lock();
+            state.live -= 1;
+            state.simulated.retain(|other| !Arc::ptr_eq(&other.baton, &thread.baton));
         }
-        self.lock().live -= 1;
     }
 }
 
@@ -137,33 +204,32 @@ impl Engine for DedicatedCore {
     }
 
     fn has_work(&self, _worker: usize) -> bool {
-        !self.lock().simulated.is_empty()
+        self.ready().is_some()
     }
 
     fn step(&self, worker: usize) -> bool {
-        let body = self.lock().simulated.pop_front();
-        body.map(|body| self.run(worker, body)).is_some()
+        self.ready().map(|thread| self.give_turn(worker, &thread)).is_some()
+    }
+
+    fn next_deadline(&self) -> Option<u64> {
+        self.lock().simulated.iter().filter_map(|thread| thread.baton.wake_at()).min()
     }
 
     fn snapshot(&self) -> StageSnapshot {
-        let (depth, live) = {
-            let state = self.lock();
-            (state.simulated.len(), state.live)
-        };
-        let mut snapshot = self.metrics.snapshot("dedicated", Some(self.metrics.workers()), depth, None);
+        let live = self.lock().live;
+        let mut snapshot = self.metrics.snapshot("dedicated", Some(self.capacity), 0, None);
         snapshot.threads = live;
+        snapshot.threads_at_most = self.capacity;
         snapshot
     }
 
     fn close(&self, ending: Ending) {
-        let dropped = {
-            let mut state = self.lock();
-            state.closed = true;
-            if ending == Ending::Cancel { std::mem::take(&mut state.simulated) } else { VecDeque::new() }
-        };
-        self.lock().live -= dropped.len();
-        self.stop.latch.open();
-        dropped.into_iter().for_each(discard);
+        self.lock().closed = true;
+        self.stop.open();
+        if ending == Ending::Cancel && self.metrics.env().simulator().is_some() {
+            // Nobody may drive the simulator any more; a thread that heeds its signal ends now.
+            (0..LAST_TURNS).take_while(|_| self.step(0)).for_each(drop);
+        }
     }
 
     fn is_drained(&self) -> bool {

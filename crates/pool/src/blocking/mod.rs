@@ -13,6 +13,7 @@ mod mixed;
 mod periodic;
 mod refreshed;
 mod simulated_host;
+mod simulated_thread;
 mod slots;
 mod tokio_host;
 

@@ -1,6 +1,7 @@
 //! A value that is loaded anew after a while, without anyone waiting for it.
 
 use super::maintenance::Maintenance;
+use crate::panics::{caught, discard};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -70,16 +71,20 @@ impl<T: Send + Sync + 'static> Refreshed<T> {
 impl<T> Shared<T> {
     fn refresh(&self) {
         let _over = OverOnDrop(&self.refreshing);
-        let loaded = (self.load)();
-        let mut written = self.value.write().unwrap_or_else(|broken| broken.into_inner());
+        let loaded =
+            caught(|| (self.load)()).unwrap_or_else(|panic| Err(format!("the load panicked: {panic}")));
+        let write = || self.value.write().unwrap_or_else(|broken| broken.into_inner());
         match loaded {
             Ok(value) => {
-                *written =
+                let new =
                     Written { value: Arc::new(value), at: self.maintenance.env().now(), last_error: None };
+                let old = std::mem::replace(&mut *write(), new);
+                // Outside the lock: it may be the last handle of a user's value.
+                discard(old);
             }
             Err(error) => {
                 tracing::warn!(task = self.task, error, "refresh failed; the old value is kept");
-                written.last_error = Some(error);
+                write().last_error = Some(error);
             }
         }
     }

@@ -1,38 +1,61 @@
 //! Numbers for threads that a runtime makes and ends as it likes, so that each has counters of its own.
 
 use std::cell::Cell;
-use std::sync::Mutex;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 
 thread_local! {
-    static SLOT: Cell<usize> = const { Cell::new(0) };
+    static SLOT: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// The numbers that are free.
+/// The numbers that are free, and how many threads there are.
 #[derive(Debug)]
 pub(super) struct Slots {
-    free: Mutex<Vec<usize>>,
+    state: Mutex<State>,
+    left: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    free: Vec<usize>,
+    threads: usize,
 }
 
 impl Slots {
     pub(super) fn new(count: usize) -> Self {
-        Self { free: Mutex::new((0..count).rev().collect()) }
+        let state = State { free: (0..count).rev().collect(), threads: 0 };
+        Self { state: Mutex::new(state), left: Condvar::new() }
     }
 
-    /// The current thread takes a number until [`Slots::give`].
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    /// The current thread takes a number until [`Slots::give`]. A runtime may begin one thread before it has quite ended another;
+    /// such a thread goes without a number, since two writers of one set of counters would spoil them.
     pub(super) fn take(&self) {
-        let mut free = self.free.lock().unwrap_or_else(|broken| broken.into_inner());
-        // A runtime never has more threads than it was told; if it had, they would share number 0's counters.
-        SLOT.set(free.pop().unwrap_or(0));
+        let mut state = self.lock();
+        state.threads += 1;
+        SLOT.set(state.free.pop());
     }
 
-    /// The current thread gives its number back.
+    /// The current thread ends.
     pub(super) fn give(&self) {
-        let mut free = self.free.lock().unwrap_or_else(|broken| broken.into_inner());
-        free.push(SLOT.get());
+        let mut state = self.lock();
+        state.threads -= 1;
+        state.free.extend(SLOT.take());
+        drop(state);
+        self.left.notify_all();
+    }
+
+    /// Waits until every thread has ended or the time is over; how many go on.
+    pub(super) fn wait_until_left(&self, within: Duration) -> usize {
+        let waited = self.left.wait_timeout_while(self.lock(), within, |state| state.threads > 0);
+        waited.unwrap_or_else(|broken| broken.into_inner()).0.threads
     }
 }
 
-/// The current thread's number.
-pub(super) fn current() -> usize {
+/// The current thread's number, if it has one.
+pub(super) fn current() -> Option<usize> {
     SLOT.get()
 }

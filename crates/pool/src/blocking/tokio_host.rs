@@ -81,7 +81,7 @@ impl TokioHost {
             env.threads().spawn(format!("{id}-{number}"), move || {
                 context::adopt(id);
                 shared.slots.take();
-                runtime.block_on(async move {
+                runtime.block_on(async {
                     // An error means that the host is gone: nothing can be submitted any more.
                     let _ = stop.wait_for(|stop| *stop != Stop::No).await;
                     while *stop.borrow() == Stop::WhenIdle && shared.live.load(Ordering::Acquire) > 0 {
@@ -90,6 +90,7 @@ impl TokioHost {
                     }
                 });
                 runtime.shutdown_background();
+                shared.slots.give();
             });
         }
         Arc::new(Self { shared, handles, runtime: Mutex::new(None), stop })
@@ -127,9 +128,10 @@ impl Shared {
 
     fn admit(self: &Arc<Self>) -> Result<Live, SubmitError> {
         let stage = self.metrics.id;
-        let live = self.live.fetch_add(1, Ordering::AcqRel);
+        // SeqCst here and in `is_drained`: either this sees "closed" or the other sees this task.
+        let live = self.live.fetch_add(1, Ordering::SeqCst);
         let admitted = Live(Arc::clone(self));
-        let refusal = if self.closed.load(Ordering::Acquire) {
+        let refusal = if self.closed.load(Ordering::SeqCst) {
             SubmitError::ShutDown { stage }
         } else {
             match self.capacity {
@@ -141,11 +143,21 @@ impl Shared {
         Err(refusal)
     }
 
+    /// Runs a part of a task, observed where its thread has counters.
+    fn observe<R>(&self, name: &'static str, body: impl FnOnce() -> R) -> R {
+        match slots::current() {
+            Some(slot) => self.metrics.observe_turn(slot, name, body),
+            None => body(),
+        }
+    }
+
     fn done(&self, sound: bool) {
-        let counters = self.metrics.worker(slots::current());
-        counters.count_executed(1);
-        if !sound {
-            counters.count_panicked();
+        if let Some(slot) = slots::current() {
+            let counters = self.metrics.worker(slot);
+            counters.count_executed(1);
+            if !sound {
+                counters.count_panicked();
+            }
         }
     }
 }
@@ -155,7 +167,7 @@ struct Live(Arc<Shared>);
 
 impl Drop for Live {
     fn drop(&mut self) {
-        self.0.live.fetch_sub(1, Ordering::AcqRel);
+        self.0.live.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -172,8 +184,7 @@ impl Future for Observed {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
         let shared = &this.live.0;
-        let polled =
-            shared.metrics.observe_turn(slots::current(), this.name, || this.future.as_mut().poll(context));
+        let polled = shared.observe(this.name, || this.future.as_mut().poll(context));
         polled.map(|sound| shared.done(sound))
     }
 }
@@ -189,7 +200,7 @@ impl Host for TokioHost {
         let live = self.shared.admit()?;
         self.handles[0].spawn_blocking(move || {
             let shared = &live.0;
-            let sound = shared.metrics.observe_turn(slots::current(), name, closure);
+            let sound = shared.observe(name, closure);
             shared.done(sound);
         });
         Ok(())
@@ -218,7 +229,7 @@ impl Engine for TokioHost {
     }
 
     fn close(&self, ending: Ending) {
-        self.shared.closed.store(true, Ordering::Release);
+        self.shared.closed.store(true, Ordering::SeqCst);
         let stop = if ending == Ending::Cancel { Stop::Now } else { Stop::WhenIdle };
         self.stop.send_modify(|now| *now = if *now == Stop::Now { Stop::Now } else { stop });
         if ending == Ending::Cancel {
@@ -230,8 +241,16 @@ impl Engine for TokioHost {
         }
     }
 
+    fn leave_behind(&self, within: Duration) -> usize {
+        if self.runtime.lock().unwrap_or_else(|broken| broken.into_inner()).is_some() {
+            // Still open: nothing was asked to end.
+            return 0;
+        }
+        self.shared.slots.wait_until_left(within)
+    }
+
     fn is_drained(&self) -> bool {
-        self.shared.closed.load(Ordering::Acquire) && self.shared.live.load(Ordering::Acquire) == 0
+        self.shared.closed.load(Ordering::SeqCst) && self.shared.live.load(Ordering::SeqCst) == 0
     }
 }
 

@@ -6,7 +6,7 @@ mod simulation;
 mod start;
 
 pub use builder::{ExecutorSettings, StagesBuilder};
-pub use shutdown::{Shutdown, ShutdownReport};
+pub use shutdown::{Shutdown, ShutdownRefused, ShutdownReport};
 pub use simulation::Simulation;
 
 use crate::blocking::{Dedicated, Host, Io, Maintenance, Mixed};
@@ -56,7 +56,7 @@ struct Inner {
     dedicated: Dedicated,
     executors: RwLock<BTreeMap<String, Shared>>,
     engines: Mutex<Vec<Arc<dyn Engine>>>,
-    ending: Mutex<Option<ShutdownReport>>,
+    ending: shutdown::Progress,
 }
 
 /// There is no executor of that name.
@@ -183,8 +183,8 @@ impl Stages {
 
     /// Ends all stages; does nothing the second time but give the same report.
     ///
-    /// Refused with [`crate::TaskError::WaitRefused`] on a thread of a stage: it would wait for itself.
-    pub fn shutdown(&self, how: Shutdown) -> Result<ShutdownReport, crate::TaskError> {
+    /// Refused on a thread of a stage: it would wait for itself.
+    pub fn shutdown(&self, how: Shutdown) -> Result<ShutdownReport, ShutdownRefused> {
         shutdown::run(&self.inner, how)
     }
 

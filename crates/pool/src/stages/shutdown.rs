@@ -1,11 +1,11 @@
 //! The end of all stages: from the top down, so that what a stage still has to do can use the stages below it.
 
 use super::Inner;
-use crate::context;
+use crate::context::{self, StageId};
 use crate::engine::{Ending, Engine};
-use crate::error::TaskError;
 use crate::rules::StageKind;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 /// How to end.
@@ -45,16 +45,62 @@ const ORDER: [StageKind; 12] = [
 /// How long threads may take to leave once nothing is left to do.
 const LEAVE: Duration = Duration::from_secs(5);
 
-pub(super) fn run(inner: &Inner, how: Shutdown) -> Result<ShutdownReport, TaskError> {
-    if let Some(engine) = inner.engines().first()
-        && context::current().kind != StageKind::Application
-    {
-        return Err(TaskError::WaitRefused { from: context::current(), to: engine.metrics().id });
+/// How far the end of a set of stages has come.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    state: Mutex<State>,
+    over: Condvar,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    Open,
+    /// By that thread.
+    Ending(ThreadId),
+    Over(ShutdownReport),
+}
+
+/// Why there was no shutdown: the caller stands where it would wait for itself.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a shutdown waits for every stage, so a task on stage {from} cannot ask for it; \
+     tell a thread of the application to do it"
+)]
+#[non_exhaustive]
+pub struct ShutdownRefused {
+    /// Where the caller stands.
+    pub from: StageId,
+}
+
+pub(super) fn run(inner: &Inner, how: Shutdown) -> Result<ShutdownReport, ShutdownRefused> {
+    let from = context::current();
+    let refused = Err(ShutdownRefused { from });
+    if from.kind != StageKind::Application {
+        return refused;
     }
-    let mut ending = inner.ending.lock().unwrap_or_else(|broken| broken.into_inner());
-    if let Some(report) = &*ending {
-        return Ok(report.clone());
+    let me = std::thread::current().id();
+    let mut state = inner.ending.lock();
+    loop {
+        match &*state {
+            State::Over(report) => return Ok(report.clone()),
+            // User code that this very shutdown drops, or calls back, asks for another one.
+            State::Ending(thread) if *thread == me => return refused,
+            State::Ending(_) => {
+                state = inner.ending.over.wait(state).unwrap_or_else(|broken| broken.into_inner());
+            }
+            State::Open => break,
+        }
     }
+    *state = State::Ending(me);
+    drop(state);
+    let report = end(inner, how);
+    *inner.ending.lock() = State::Over(report.clone());
+    inner.ending.over.notify_all();
+    Ok(report)
+}
+
+fn end(inner: &Inner, how: Shutdown) -> ShutdownReport {
     let mut report = ShutdownReport::default();
     let deadline = Deadline::new(inner, Duration::from_millis(inner.settings.number("shutdown.within_ms")));
     for kind in ORDER {
@@ -68,15 +114,29 @@ pub(super) fn run(inner: &Inner, how: Shutdown) -> Result<ShutdownReport, TaskEr
             for engine in &engines {
                 if !deadline.wait_until(engine) {
                     report.cut_short.push(engine.metrics().id.name);
-                    engine.close(Ending::Cancel);
                 }
+                // Drained or not: what is left, threads that wait for more included, ends now.
+                engine.close(Ending::Cancel);
             }
         }
     }
     inner.env.timers().close();
     report.left_behind = inner.env.threads().join(LEAVE);
-    *ending = Some(report.clone());
-    Ok(report)
+    for engine in inner.engines() {
+        let id = engine.metrics().id;
+        // Maintenance holds up no one.
+        if id.kind != StageKind::Maintenance {
+            let threads = engine.leave_behind(LEAVE);
+            report.left_behind.extend(std::iter::repeat_n(id.name.to_owned(), threads));
+        }
+    }
+    report
+}
+
+impl Progress {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
 }
 
 /// The last handle is gone without a shutdown: nothing more begins, threads end by themselves.

@@ -1,7 +1,7 @@
 //! Makes every stage out of the settings; the only place that knows which mechanism a stage has.
 
 use super::builder::when_full;
-use super::{Inner, Stages};
+use super::{Inner, Stages, shutdown};
 use crate::blocking::{self, Dedicated, Io, Maintenance};
 use crate::context::StageId;
 use crate::env::Env;
@@ -61,7 +61,7 @@ pub(super) fn all(env: Arc<Env>, settings: Settings) -> Stages {
         io: Io::new(io_host, settings.threads(StageKind::Io)),
         maintenance: Maintenance::new(maintenance_host),
         engines: Mutex::new(Vec::new()),
-        ending: Mutex::new(None),
+        ending: shutdown::Progress::default(),
         executors: RwLock::new(executors.clone()),
         env,
         settings,
