@@ -16,12 +16,13 @@
 //! 1. Work is published first, then [`Idle::notify`]. A sleeper announces first ([`Idle::announce`]), then looks for work
 //!    once more, then sleeps. Each has a SeqCst fence between the two steps, so one of them sees the other.
 //! 2. While someone searches nobody is woken: the searcher finds the work, or announces its sleep after the work was
-//!    published, and then its last look finds it. For forks an awake waiter (*helping*) counts as well; when its own result comes
-//!    first, it announces the forks that it leaves.
+//!    published, and then its last look finds it. For forks an awake waiter (*helping*) counts as well; when it stops, with a fork
+//!    or with its own result, it announces the forks that it leaves. A count that nobody stands for must never be seen: going
+//!    from active to searching, or not, is one step.
 //! 3. A waker counts its wakee as searching (helping) before it claims a bed. So at most one wake-up is under way, however many
 //!    pieces of work are published; the wakee, when it finds one and was the last searcher, wakes the next.
-//! 4. A waker that found no bed takes its count back and looks again, because someone may have trusted the count
-//!    (rule 2) while someone else lay down.
+//! 4. A waker that takes its count back, or turns it into a helper's, looks again, because someone may have trusted the count
+//!    (rule 2) while someone else lay down; what was trusted may have been a root, so it goes on as if it had published one.
 //! 5. Fork work wakes nobody while as many threads are active as the pool has workers. A thread that stops being active
 //!    looks for published work after it said so.
 //!
