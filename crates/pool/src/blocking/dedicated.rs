@@ -13,7 +13,27 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// Makes dedicated threads.
+/// Makes dedicated threads: one named thread for one long-running blocking thing (a consumer of a foreign queue, a watcher of a
+/// folder), counted up to `dedicated.threads` and joined at shutdown. Cheap to clone.
+///
+/// The body gets a [`StopSignal`], which is set at shutdown; it should then end soon.
+///
+/// ```
+/// use filbert_pool::{Shutdown, Stages};
+/// use std::time::Duration;
+///
+/// let stages = Stages::start()?;
+/// let rounds = stages.dedicated().submit("watcher", |stop| {
+///     let mut rounds = 0;
+///     while !stop.wait_timeout(Duration::from_millis(1)) {
+///         rounds += 1;
+///     }
+///     rounds
+/// })?;
+/// stages.shutdown(Shutdown::Drain)?;
+/// println!("looked {} times", rounds.wait()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Dedicated {
     core: Arc<DedicatedCore>,
