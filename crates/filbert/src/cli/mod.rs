@@ -8,14 +8,18 @@ mod text;
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// An in-memory data platform in the making. Works today: the stages, where every kind of work runs on the threads made
-/// for it. Planned: network, data grid, dataflow, SQL, cubes, clusters.
+/// What `filbert` was asked for.
 #[derive(Debug, Parser)]
-#[command(name = "filbert", version, after_help = EXAMPLES)]
+#[command(name = "filbert", version, about = ABOUT, after_help = EXAMPLES)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
 }
+
+const ABOUT: &str = "Filbert, an in-memory data platform in the making.
+
+Works today:  the stages, where every kind of work runs on the threads made for it
+Planned:      network, data grid, dataflow, SQL, cubes, clusters";
 
 const EXAMPLES: &str = "Examples:
   filbert demo                          a tour of what works, in a few seconds
