@@ -42,10 +42,14 @@ pub use filbert_pool::{SubmitError, TaskError, TaskFuture, TaskResult};
 pub use filbert_pool::{Completer, Forks, Scope, WorkStealing, join, shape};
 // Tasks that take turns.
 pub use filbert_pool::{
-    Group, TURN_BUDGET, TaskHandle, TaskWaker, Tasklet, Turn, TurnContext, checkpoint, turn_is_over,
+    Checkpoint, Group, TURN_BUDGET, TaskHandle, TaskWaker, Tasklet, Turn, TurnContext, checkpoint,
+    turn_is_over,
 };
 // Work in order.
-pub use filbert_pool::{Called, EventStage, Offer, Offered, Strand, Striped, Topic, TopicSnapshot};
+pub use filbert_pool::{
+    Called, EventStage, Offer, Offered, StandaloneStriped, Strand, Striped, StripedSettings, Topic,
+    TopicSnapshot,
+};
 // Work that may block.
 pub use filbert_pool::{
     Dedicated, Executor, Io, Maintenance, Mixed, Periodic, Refreshed, StopSignal, WhenFull,
