@@ -1,7 +1,9 @@
-//! Filbert is an in-memory data platform in one Rust binary and one Rust library: a partitioned data grid, a dataflow
-//! engine, SQL, OLAP cubes and a fork-join pool, in which every kind of work runs on the threads made for it.
+//! Filbert is to be an in-memory data platform in one Rust library and one Rust binary. **What works today** is the ground of it:
+//! the *stages*, in which every kind of work runs on the threads made for it, with a fork-join pool, single-writer partitions,
+//! cooperative tasks, and a simulator. **Planned**: network, data grid, dataflow, SQL, OLAP cubes, clusters.
 //!
-//! Today it is the ground of all that: the [stages](filbert_pool). A [`Member`] starts them.
+//! A program begins with a [`Member`]; its [stages](Member::stages) are where work goes. The page of [`pool`] says which stage is
+//! for what, and which verbs it has.
 //!
 //! ```
 //! use filbert::Member;
@@ -24,9 +26,41 @@ mod member;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-pub use filbert_pool as pool;
-pub use filbert_pool::{
-    Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, Stages, SubmitError, TaskError,
-    TaskFuture,
-};
 pub use member::{Member, MemberBuilder};
+
+/// The stages, as a crate of their own.
+pub use filbert_pool as pool;
+
+// Starting and ending.
+pub use filbert_pool::{
+    ExecutorSettings, Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, Stages,
+    StagesBuilder, UnknownExecutor, settings_table,
+};
+// Results and errors.
+pub use filbert_pool::{SubmitError, TaskError, TaskFuture, TaskResult};
+// Computation.
+pub use filbert_pool::{Completer, Forks, Scope, WorkStealing, join, shape};
+// Tasks that take turns.
+pub use filbert_pool::{
+    Checkpoint, Group, TURN_BUDGET, TaskHandle, TaskWaker, Tasklet, Turn, TurnContext, checkpoint,
+    turn_is_over,
+};
+// Work in order.
+pub use filbert_pool::{
+    Called, EventStage, Offer, Offered, StandaloneStriped, Strand, Striped, StripedSettings, Topic,
+    TopicSnapshot,
+};
+// Work that may block.
+pub use filbert_pool::{
+    Dedicated, Executor, Io, Maintenance, Mixed, Periodic, Refreshed, StopSignal, WhenFull,
+};
+// Data on the move.
+pub use filbert_pool::{
+    ChunkedList, Sharding, chunked_list, resharding_for_each, shard, shard_of, sharded_for_each,
+    sharding_for_each,
+};
+// Looking and testing.
+pub use filbert_pool::{
+    Level, Permission, RunningNow, Simulation, SlowTask, StageId, StageKind, StageSnapshot, current,
+    simulate, stage_table,
+};

@@ -1,6 +1,7 @@
 //! What can go wrong when work is handed to a stage, and when its result is asked for.
 
 use crate::context::StageId;
+use crate::rules::StageKind;
 use std::time::Duration;
 
 /// Why a stage did not take the work. Nothing was queued and nothing will run.
@@ -9,8 +10,9 @@ use std::time::Duration;
 pub enum SubmitError {
     /// The queue is full.
     #[error(
-        "stage {stage} is overloaded: its queue holds {capacity} tasks already; try again later, \
-         send less, or raise the stage's capacity"
+        "stage {stage} is overloaded: its bound of {capacity}{} is reached; try again later, send less, \
+         or raise the setting {}",
+        bound_counts(*.stage), bounding_setting(*.stage)
     )]
     Overloaded {
         /// The stage that is full.
@@ -35,6 +37,26 @@ pub enum SubmitError {
         /// Where the work should have gone.
         to: StageId,
     },
+}
+
+/// The setting that bounds what a stage holds.
+fn bounding_setting(stage: StageId) -> String {
+    let name = match stage.kind {
+        StageKind::Partition | StageKind::Query => "mailbox_capacity",
+        StageKind::Dedicated => "threads",
+        _ => "capacity",
+    };
+    format!("{}.{name}", stage.name.replace('/', "."))
+}
+
+/// What the bound of a stage counts, where that is not plainly its tasks.
+fn bound_counts(stage: StageId) -> &'static str {
+    match stage.kind {
+        StageKind::Partition | StageKind::Query => " per strand",
+        StageKind::Event => " over all topics",
+        StageKind::Io => " over all loops",
+        _ => "",
+    }
 }
 
 impl SubmitError {
@@ -78,8 +100,8 @@ pub enum TaskError {
     },
     /// Waiting here could hold up the very thread that must do the work.
     #[error(
-        "a thread of stage {from} may not wait for stage {to}: waiting goes down only; \
-         await the result, or register a callback"
+        "a thread of stage {from} may not wait for stage {to}: waiting goes down only; {}",
+        instead_of_waiting(*.from)
     )]
     WaitRefused {
         /// Where the caller stands.
@@ -87,6 +109,17 @@ pub enum TaskError {
         /// What it wanted to wait for.
         to: StageId,
     },
+}
+
+/// What else a thread of that stage can do to get a result.
+fn instead_of_waiting(from: StageId) -> &'static str {
+    match from.kind {
+        StageKind::Cpu => {
+            "leave a callback with `on_complete`, or return and let the caller ask for the result \
+             (computation on `cpu` may not await either)"
+        }
+        _ => "leave a callback with `on_complete`, or await the result where the code is async",
+    }
 }
 
 impl TaskError {
@@ -98,5 +131,43 @@ impl TaskError {
     /// True when the task may still take effect.
     pub fn is_indeterminate(&self) -> bool {
         matches!(self, TaskError::TimedOut { .. } | TaskError::WaitRefused { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overload_names_the_setting_to_raise() {
+        let text = |stage, capacity| SubmitError::Overloaded { stage, capacity }.to_string();
+        let strand = text(StageId::of(StageKind::Partition), 1);
+        assert!(strand.starts_with("stage partition is overloaded: its bound of 1 per strand is reached"));
+        assert!(strand.ends_with("raise the setting partition.mailbox_capacity"), "{strand}");
+        let executor = text(StageId::named(StageKind::Executor, "reports"), 10);
+        assert!(executor.ends_with("raise the setting executor.reports.capacity"), "{executor}");
+    }
+
+    #[test]
+    fn every_setting_named_by_an_overload_exists() {
+        for kind in StageKind::ALL {
+            if matches!(kind, StageKind::Application | StageKind::Mixed | StageKind::Maintenance) {
+                continue;
+            }
+            let stage =
+                if kind == StageKind::Executor { StageId::named(kind, "any") } else { StageId::of(kind) };
+            let setting = bounding_setting(stage);
+            assert!(crate::settings::table::find(&setting).is_some(), "{setting}");
+        }
+    }
+
+    #[test]
+    fn computation_is_not_told_to_await() {
+        let text = |from| {
+            let (from, to) = (StageId::of(from), StageId::of(StageKind::Generic));
+            TaskError::WaitRefused { from, to }.to_string()
+        };
+        assert!(text(StageKind::Partition).ends_with("or await the result where the code is async"));
+        assert!(text(StageKind::Cpu).contains("`on_complete`, or return and let the caller ask"));
     }
 }

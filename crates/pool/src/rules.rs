@@ -55,7 +55,7 @@ pub enum StageKind {
 /// How far down a stage stands; waiting goes from A to B to C.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// May block on B and C.
+    /// May block on B and C, and inside A in the order application, dedicated, executors and maintenance, mixed.
     A,
     /// May block on C.
     B,

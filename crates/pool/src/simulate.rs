@@ -16,6 +16,10 @@
 //! Package, target and the test's full name come from what cargo and the test runner tell the process, so that
 //! a test that moves or is renamed still prints the right command.
 //!
+//! What simulated stages do not have: sockets and timers of tokio (there is no tokio runtime behind `io` and `mixed`; a
+//! future that asks for one panics), and waits that end in any order (a wait inside a wait ends first; where the
+//! outer one would have to go on first, the simulation says so and fails).
+//!
 //! Rejected: collecting all failing seeds. The first one is enough to work on, and a broken invariant fails most of them.
 
 use crate::panics::caught;
@@ -27,11 +31,20 @@ const SEED_COUNT: &str = "FILBERT_SEEDS";
 
 /// Runs `body` for every seed of the range, or for those that the environment asks for.
 ///
-/// `test` is the name of the test function; it is printed, and used to replay where the test runner does not tell it.
+/// `test` is the name of the test function; it is printed, and used to replay where the test runner does not tell it. Outside
+/// a test the program itself is named, with its arguments.
 ///
 /// ```
-/// filbert_pool::simulate::seeds("sums_are_the_same", 0..100, |seed| {
-///     assert_eq!(seed + 1, 1 + seed);
+/// use filbert_pool::{Stages, simulate};
+///
+/// simulate::seeds("a_strand_keeps_its_order", 0..20, |seed| {
+///     let stages = Stages::simulated(seed);
+///     let list = stages.partition().strand(seed, Vec::new());
+///     for i in 0..10 {
+///         list.post("append", move |list| list.push(i)).unwrap();
+///     }
+///     let list = list.submit("read", |list| list.clone()).unwrap();
+///     assert_eq!(list.wait().unwrap(), (0..10).collect::<Vec<_>>());
 /// });
 /// ```
 ///
@@ -93,9 +106,12 @@ struct Place {
     /// From cargo; not there when the test binary was started by hand.
     package: Option<String>,
     executable: String,
+    arguments: Vec<String>,
     test: String,
     /// The test runner told the full name.
     exact: bool,
+    /// The test runner runs it; else it is a program of its own, with arguments of its own.
+    harness: bool,
     release: bool,
 }
 
@@ -103,9 +119,13 @@ impl Place {
     fn here(test: &str) -> Self {
         // The test runner names each test's thread after the test, unless it runs them all on the main thread.
         let thread = std::thread::current().name().filter(|name| name.ends_with(test)).map(str::to_owned);
+        let mut arguments = std::env::args();
+        let executable = arguments.next().unwrap_or_default();
         Self {
             package: std::env::var("CARGO_PKG_NAME").ok(),
-            executable: std::env::args().next().unwrap_or_default(),
+            harness: thread.is_some() || is_test_binary(&executable),
+            executable,
+            arguments: arguments.collect(),
             exact: thread.is_some(),
             test: thread.unwrap_or_else(|| test.to_owned()),
             release: !cfg!(debug_assertions),
@@ -113,6 +133,11 @@ impl Place {
     }
 
     fn replay(&self, seed: u64) -> String {
+        if !self.harness {
+            let words: Vec<&str> =
+                [&self.executable].into_iter().chain(&self.arguments).map(String::as_str).collect();
+            return format!("{ONE_SEED}={seed} {}", words.join(" "));
+        }
         let Some(package) = &self.package else {
             let exact = if self.exact { " --exact" } else { "" };
             return format!("{ONE_SEED}={seed} {} {}{exact}", self.executable, self.test);
@@ -129,12 +154,22 @@ impl Place {
 /// `target/debug/deps/striped-0123456789abcdef` is the target `striped`.
 fn target_name(executable: &str) -> String {
     let stem = Path::new(executable).file_stem().unwrap_or_default().to_string_lossy();
-    match stem.rsplit_once('-') {
-        Some((name, hash)) if hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            name.to_owned()
-        }
-        _ => stem.into_owned(),
+    match without_hash(&stem) {
+        Some(name) => name.to_owned(),
+        None => stem.into_owned(),
     }
+}
+
+/// Cargo puts test binaries into `deps`, with a hash in their names; programs stand beside that folder.
+fn is_test_binary(executable: &str) -> bool {
+    let path = Path::new(executable);
+    let in_deps = path.parent().and_then(Path::file_name).is_some_and(|folder| folder == "deps");
+    in_deps && without_hash(&path.file_stem().unwrap_or_default().to_string_lossy()).is_some()
+}
+
+fn without_hash(stem: &str) -> Option<&str> {
+    let (name, hash) = stem.rsplit_once('-')?;
+    (hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(name)
 }
 
 #[cfg(test)]
@@ -145,6 +180,8 @@ mod tests {
         Place {
             package: Some("filbert-pool".to_owned()),
             executable: "/src/target/debug/deps/filbert_pool-0123456789abcdef".to_owned(),
+            arguments: Vec::new(),
+            harness: true,
             test: "polled::tests::a_test".to_owned(),
             exact: true,
             release: false,
@@ -192,6 +229,20 @@ mod tests {
     fn without_cargo_the_binary_itself_is_named() {
         let by_hand = Place { package: None, executable: "./striped".to_owned(), ..place() };
         assert_eq!(by_hand.replay(9), "FILBERT_SEED=9 ./striped polled::tests::a_test --exact");
+    }
+
+    #[test]
+    fn a_program_is_replayed_with_its_own_arguments_and_no_others() {
+        let program = Place {
+            executable: "target/debug/explore".to_owned(),
+            arguments: vec!["--deep".to_owned()],
+            harness: false,
+            exact: false,
+            ..place()
+        };
+        assert_eq!(program.replay(9), "FILBERT_SEED=9 target/debug/explore --deep");
+        assert!(!is_test_binary(&program.executable));
+        assert!(is_test_binary(&place().executable));
     }
 
     #[test]

@@ -96,5 +96,5 @@ fn messages_name_both_stages() {
     let work = stages.generic().submit("work", || ()).unwrap();
     let refused = on(&stages, StageKind::Partition, move || work.wait()).unwrap_err().to_string();
     assert!(refused.starts_with("a thread of stage partition may not wait for stage generic"), "{refused}");
-    assert!(refused.contains("await the result, or register a callback"), "{refused}");
+    assert!(refused.contains("leave a callback with `on_complete`, or await"), "{refused}");
 }

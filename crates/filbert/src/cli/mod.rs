@@ -3,25 +3,31 @@
 mod demo;
 mod stages;
 mod table;
+mod text;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// An in-memory data platform: data grid, dataflow, SQL, cubes and a fork-join pool, every kind of work on the threads
-/// made for it.
+/// What `filbert` was asked for.
 #[derive(Debug, Parser)]
-#[command(name = "filbert", version, after_help = EXAMPLES)]
+#[command(name = "filbert", version, about = ABOUT, after_help = EXAMPLES)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
 }
+
+const ABOUT: &str = "Filbert, an in-memory data platform in the making.
+
+Works today:  the stages, where every kind of work runs on the threads made for it
+Planned:      network, data grid, dataflow, SQL, cubes, clusters";
 
 const EXAMPLES: &str = "Examples:
   filbert demo                          a tour of what works, in a few seconds
   filbert stages                        the stages of a member with default settings
   filbert stages --config filbert.toml  the same with your settings, checked
   filbert stages --settings             every setting: default, range, meaning
-  filbert stages --rules                which stage may submit to and wait for which";
+  filbert stages --rules                which stage may submit to and wait for which
+  filbert stages --json                 one object per stage; also with --settings and --rules";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -55,3 +61,18 @@ fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
 
 /// What a command ends with.
 type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_sound_and_ignores_nothing() {
+        Arguments::command().debug_assert();
+        for ignored in ["--settings --config f", "--rules --config f", "--rules --settings"] {
+            let words = ["filbert", "stages"].into_iter().chain(ignored.split(' '));
+            assert!(Arguments::try_parse_from(words).is_err(), "{ignored}");
+        }
+        assert!(Arguments::try_parse_from(["filbert", "stages", "--rules", "--json"]).is_ok());
+    }
+}

@@ -19,7 +19,27 @@ const SIMULATED_WORKERS: usize = 8;
 /// How often a cancelled simulation goes on with a thread that does not heed its signal.
 const LAST_TURNS: usize = 1_000;
 
-/// Makes dedicated threads.
+/// Makes dedicated threads: one named thread for one long-running blocking thing (a consumer of a foreign queue, a watcher of a
+/// folder), counted up to `dedicated.threads` and joined at shutdown. Cheap to clone.
+///
+/// The body gets a [`StopSignal`], which is set at shutdown; it should then end soon.
+///
+/// ```
+/// use filbert_pool::{Shutdown, Stages};
+/// use std::time::Duration;
+///
+/// let stages = Stages::start()?;
+/// let rounds = stages.dedicated().submit("watcher", |stop| {
+///     let mut rounds = 0;
+///     while !stop.wait_timeout(Duration::from_millis(1)) {
+///         rounds += 1;
+///     }
+///     rounds
+/// })?;
+/// stages.shutdown(Shutdown::Drain)?;
+/// println!("looked {} times", rounds.wait()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Dedicated {
     core: Arc<DedicatedCore>,
@@ -97,23 +117,6 @@ impl Dedicated {
 
     /// Gives `body` a thread of its own, named `task`. It should end soon after the signal is set: look at it, or sleep with
     /// [`StopSignal::wait_timeout`], which is also what lets virtual time pass under simulation.
-    ///
-    /// ```
-    /// use filbert_pool::{Shutdown, Stages};
-    /// use std::time::Duration;
-    ///
-    /// let stages = Stages::start()?;
-    /// let polled = stages.dedicated().submit("poller", |stop| {
-    ///     let mut rounds = 0;
-    ///     while !stop.wait_timeout(Duration::from_millis(1)) {
-    ///         rounds += 1; // read a device, a socket, a queue
-    ///     }
-    ///     rounds
-    /// })?;
-    /// stages.shutdown(Shutdown::Drain)?;
-    /// polled.wait()?;
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     pub fn submit<T: Send + 'static>(
         &self,
         task: &'static str,

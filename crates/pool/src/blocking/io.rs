@@ -13,7 +13,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The event loops of a member.
+/// The event loops of a member, for sockets and framing and nothing else: tokio runtimes of one thread each.
+///
+/// A future lives on one loop for all its life, so what belongs to one connection needs no lock. It must not block and should
+/// not compute: hand that to another stage. In simulated stages there is no tokio: its timers and sockets do not work there.
+///
+/// ```
+/// let stages = filbert_pool::Stages::start()?;
+/// let doubled = stages.partition().submit_any("compute", || 2 * 21)?;
+/// let answer = stages.io().spawn("answer", async move { doubled.await })?;
+/// assert_eq!(answer.wait()?, Ok(42));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Io {
     host: SharedHost,
     loops: usize,

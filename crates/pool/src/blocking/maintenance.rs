@@ -14,7 +14,20 @@ use crate::rules::StageKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Background work in its own time.
+/// Background work in its own time: refreshes, eviction, housekeeping. Cheap to clone.
+///
+/// It never holds up a shutdown: what has not begun by then is cancelled, what still runs is left behind.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let stages = filbert_pool::Stages::start()?;
+/// let rates = stages.maintenance().refreshed("rates", Duration::from_secs(60), 1.0, || "1.1".parse::<f64>());
+/// assert_eq!(*rates.get(), 1.0, "not yet older than a minute");
+/// let sweeping = stages.maintenance().every("sweep", Duration::from_secs(60), || println!("swept"));
+/// drop(sweeping); // no further round
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Maintenance {
     host: SharedHost,
@@ -47,8 +60,9 @@ impl Maintenance {
         self.host.spawn_blocking(task, body)
     }
 
-    /// Runs `body` again and again, `pause` after the last time it ended; it never runs beside itself. It stops when the
-    /// returned handle is dropped, or at shutdown. A panic is counted and does not stop it.
+    /// Runs `body` again and again, `pause` after the last time it ended; it never runs beside itself. The first round comes
+    /// after one pause; a pause under 1 ms becomes 1 ms. It stops when the returned handle is dropped, or at shutdown. A panic
+    /// is counted and does not stop it.
     pub fn every(
         &self,
         task: &'static str,

@@ -15,7 +15,22 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// The right to start work that may block.
+/// The right to start work that may block, on the stage `mixed`: databases, files, HTTP.
+///
+/// [`spawn`](Mixed::spawn) polls a future inside a tokio runtime; [`submit`](Mixed::submit) runs a closure on a thread that may
+/// block. Tasks are unbounded by design: a future that waits costs its own memory and no thread. The threads for closures are
+/// capped by `mixed.blocking_threads`. In simulated stages there is no tokio: its timers and sockets do not work there.
+///
+/// ```
+/// let stages = filbert_pool::Stages::start()?;
+/// let inner = stages.clone();
+/// let length = stages.mixed().spawn("length", async move {
+///     let text = inner.mixed().submit("read", || "as if from a file".to_owned());
+///     text.unwrap().await.unwrap().len()
+/// })?;
+/// assert_eq!(length.wait(), Ok(17));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// It can neither be sent to another thread nor shared with one, so a closure for the `cpu` stage cannot capture it:
 /// pure computation that starts blocking work does not compile.

@@ -83,7 +83,19 @@ pub struct TopicSnapshot {
     pub dropped: u64,
 }
 
-/// The event stage; a handle that is cheap to clone.
+/// The `event` stage: [topics](Topic), each in order, in a common room. A handle that is cheap to clone.
+///
+/// A slow listener holds up its own topic only. All topics share one capacity, but a flood on one cannot take the room of
+/// another: up to its *reserve* (`event.reserved_per_topic`) a topic always finds room. Beyond that an event waits for room up
+/// to `event.offer_timeout_ms`; then it is dropped, and counted per topic.
+///
+/// ```
+/// let stages = filbert_pool::Stages::start()?;
+/// let prices = stages.event().topic("prices");
+/// prices.submit("price", || println!("42"))?.wait()?;
+/// assert_eq!(stages.event().topics()[0].delivered, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct EventStage {
     shared: Arc<Shared>,

@@ -13,7 +13,28 @@ use crate::striped::Strand;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// A topic; a handle that is cheap to clone.
+/// A topic: events in the order in which they were accepted, one at a time. A handle that is cheap to clone.
+///
+/// An event is a closure: **the call of the listener** with what it should hear. Several listeners are several calls in one closure,
+/// or a topic each. [`offer`](Topic::offer) says what became of the event, [`submit`](Topic::submit) gives a future of the
+/// listener's end. Without room, a thread of level A waits inside `offer` for up to the offer time-out; one of level B or C never
+/// waits and gets [`Offer::Pending`].
+///
+/// ```
+/// use filbert_pool::{Offer, Stages};
+/// use std::sync::mpsc;
+///
+/// let stages = Stages::start()?;
+/// let (listener, heard) = mpsc::channel();
+/// let prices = stages.event().topic("prices");
+/// for price in [41, 42] {
+///     let listener = listener.clone();
+///     let offer = prices.offer("price", move || listener.send(price).unwrap())?;
+///     assert!(matches!(offer, Offer::Accepted));
+/// }
+/// assert_eq!((heard.recv()?, heard.recv()?), (41, 42));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Topic {
     core: Arc<TopicCore>,

@@ -9,11 +9,11 @@
 //! ```
 //!
 //! A step that keeps its grouping uses the first: no element leaves its partition, nobody shares anything. Reading a table into
-//! partitions is the second. A step that changes its grouping needs new shard keys; the third does that in one pass, where the
-//! seed had two (partition-local results first, then a re-sharding of them).
+//! partitions is the second. A step that changes its grouping needs new shard keys; the third does that in one pass,
+//! instead of one for partition-local results and another that shards them anew.
 //!
 //! ## How elements travel
-//! An output is a [`station`]: a consumer behind a lock, and one lane of batches per producer in front of it. Whoever holds
+//! An output is a *station*: a consumer behind a lock, and one lane of batches per producer in front of it. Whoever holds
 //! the lock *is* the consumer; there is no thread per output. After a send, a producer summons a drain task if none is on duty
 //! for that output; the pool runs it. A producer that finds its lane full takes the lock and consumes itself (so one thread
 //! is enough for any number of outputs); if the lock is taken, the output is being consumed at this very moment, and

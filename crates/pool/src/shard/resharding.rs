@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 /// reaches the caller.
 ///
 /// ```
-/// # use filbert_pool::{Parallel, Sharding, resharding_for_each};
+/// # use filbert_pool::{Sharding, resharding_for_each, shard::Parallel};
 /// # fn words(on: &impl Parallel, lines: Vec<Vec<String>>) -> Result<Vec<usize>, std::convert::Infallible> {
 /// // Lines, partitioned by file, become words, partitioned by word.
 /// resharding_for_each(

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 /// partitions and reaches the caller.
 ///
 /// ```
-/// # use filbert_pool::{Parallel, Spawn, sharded_for_each};
+/// # use filbert_pool::{shard::Parallel, sharded_for_each};
 /// # fn sums(on: &impl Parallel) -> Result<Vec<u64>, std::convert::Infallible> {
 /// let inputs = vec![vec![1, 2], vec![], vec![3]];
 /// sharded_for_each(on, inputs, |_| 0, |sum, element: u64| { *sum += element; Ok(()) }) // [3, 0, 3]

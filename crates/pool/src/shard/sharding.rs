@@ -16,6 +16,24 @@ use std::task::Waker;
 /// of the source. The source stays on the calling thread (reading it may block); the outputs are consumed on the stage, P
 /// of them in parallel, and by the calling thread when a queue is full. The first error or panic stops everything and reaches the
 /// caller.
+///
+/// ```
+/// use filbert_pool::{Sharding, WorkStealing, shard_of, sharding_for_each};
+///
+/// let cpu = WorkStealing::standalone(2);
+/// let words = ["hazel", "filbert", "hazel", "nut"];
+/// let parts = sharding_for_each(
+///     &cpu,
+///     &Sharding::new(4),
+///     words,
+///     |word| *word,
+///     |_| Vec::new(),
+///     |part, word| { part.push(word); Ok::<_, std::convert::Infallible>(()) },
+/// )?;
+/// assert_eq!(parts.iter().map(Vec::len).sum::<usize>(), 4);
+/// assert_eq!(parts[shard_of("hazel", 4)].iter().filter(|word| **word == "hazel").count(), 2);
+/// # Ok::<(), std::convert::Infallible>(())
+/// ```
 pub fn sharding_for_each<T, K, O, E>(
     on: &(impl Parallel + ?Sized),
     sharding: &Sharding,

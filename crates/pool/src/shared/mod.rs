@@ -38,13 +38,27 @@ pub(crate) struct SharedSettings {
     pub(crate) slow_limit: Option<Duration>,
 }
 
-/// A stage whose threads share one queue: `generic`, or a named executor.
+/// A stage whose threads share one queue and one priority queue: `generic`, or a named executor. Cheap to clone.
+///
+/// Any thread takes any task, so the work balances itself; order is not kept. Each executor has threads, queues and bounds fully its
+/// own: a flood on one does not reach another. What a full one does with one more task is its setting `when_full`.
+///
+/// ```
+/// let stages = filbert_pool::Stages::builder()
+///     .executor("reports")
+///     .set("executor.reports.threads", 2)
+///     .set_word("executor.reports.when_full", "wait")
+///     .start()?;
+/// let report = stages.executor("reports")?.submit("report", || "done")?;
+/// assert_eq!(report.wait(), Ok("done"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
-pub struct Shared {
+pub struct Executor {
     core: Arc<SharedCore>,
 }
 
-impl Shared {
+impl Executor {
     pub(crate) fn start(env: &Arc<Env>, id: StageId, settings: &SharedSettings) -> Self {
         let core = Arc::new(SharedCore::new(env, id, settings));
         if env.simulator().is_none() {
@@ -78,7 +92,7 @@ impl Shared {
         self.enqueue(task, Rank::Normal, body)
     }
 
-    /// Like [`Shared::submit`], before all normal work that has not begun.
+    /// Like [`Executor::submit`], before all normal work that has not begun.
     pub fn submit_priority<T: Send + 'static>(
         &self,
         task: &'static str,
@@ -100,8 +114,8 @@ impl Shared {
     }
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for Executor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Shared").field(&self.core.id().name).finish()
+        f.debug_tuple("Executor").field(&self.core.id().name).finish()
     }
 }

@@ -9,12 +9,12 @@ fn settings(threads: usize, capacity: usize, when_full: WhenFull) -> SharedSetti
     SharedSettings { threads, capacity, when_full, slow_limit: None }
 }
 
-fn executor(env: &Arc<Env>, name: &str, settings: &SharedSettings) -> Shared {
-    Shared::start(env, StageId::named(StageKind::Executor, name), settings)
+fn executor(env: &Arc<Env>, name: &str, settings: &SharedSettings) -> Executor {
+    Executor::start(env, StageId::named(StageKind::Executor, name), settings)
 }
 
 /// Keeps every thread of the stage busy until the latch opens.
-fn occupy(stage: &Shared, threads: usize) -> Arc<Latch> {
+fn occupy(stage: &Executor, threads: usize) -> Arc<Latch> {
     let latch = Arc::new(Latch::new());
     let begun = Arc::new(std::sync::Barrier::new(threads + 1));
     for _ in 0..threads {
@@ -129,7 +129,7 @@ fn closing_drains_or_cancels() {
 #[test]
 fn callbacks_run_on_the_generic_stage() {
     let env = Env::real();
-    let generic = Shared::start(&env, StageId::of(StageKind::Generic), &settings(1, 10, WhenFull::Refuse));
+    let generic = Executor::start(&env, StageId::of(StageKind::Generic), &settings(1, 10, WhenFull::Refuse));
     env.set_callbacks(Arc::downgrade(&generic.callbacks()));
     let stage = executor(&env, "callbacks", &settings(1, 10, WhenFull::Refuse));
     let (sender, receiver) = std::sync::mpsc::channel();

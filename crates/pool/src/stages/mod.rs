@@ -17,7 +17,7 @@ use crate::event::EventStage;
 use crate::metrics::StageSnapshot;
 use crate::rules::StageKind;
 use crate::settings::{Settings, SettingsError};
-use crate::shared::Shared;
+use crate::shared::Executor;
 use crate::steal::WorkStealing;
 use crate::striped::Striped;
 use std::collections::BTreeMap;
@@ -47,14 +47,14 @@ struct Inner {
     partition: Striped,
     query: Striped,
     event: EventStage,
-    generic: Shared,
+    generic: Executor,
     fragment: WorkStealing,
     flow: WorkStealing,
     cpu: WorkStealing,
     mixed: Arc<dyn Host>,
     maintenance: Maintenance,
     dedicated: Dedicated,
-    executors: RwLock<BTreeMap<String, Shared>>,
+    executors: RwLock<BTreeMap<String, Executor>>,
     engines: Mutex<Vec<Arc<dyn Engine>>>,
     ending: shutdown::Progress,
 }
@@ -104,7 +104,7 @@ impl Stages {
     }
 
     /// Operations without a partition; user callbacks run here too.
-    pub fn generic(&self) -> &Shared {
+    pub fn generic(&self) -> &Executor {
         &self.inner.generic
     }
 
@@ -144,7 +144,7 @@ impl Stages {
     }
 
     /// A named executor.
-    pub fn executor(&self, name: &str) -> Result<Shared, UnknownExecutor> {
+    pub fn executor(&self, name: &str) -> Result<Executor, UnknownExecutor> {
         let executors = self.inner.executors.read().unwrap_or_else(|broken| broken.into_inner());
         executors.get(name).cloned().ok_or_else(|| UnknownExecutor {
             name: name.to_owned(),
@@ -153,7 +153,7 @@ impl Stages {
     }
 
     /// Adds an executor to stages that run already.
-    pub fn add_executor(&self, name: &str, settings: &ExecutorSettings) -> Result<Shared, SettingsError> {
+    pub fn add_executor(&self, name: &str, settings: &ExecutorSettings) -> Result<Executor, SettingsError> {
         let inner = &self.inner;
         settings.check(name)?;
         let mut executors = inner.executors.write().unwrap_or_else(|broken| broken.into_inner());
@@ -163,7 +163,7 @@ impl Stages {
             return Err(SettingsError { problems: vec![problem] });
         }
         let id = StageId::named(StageKind::Executor, name);
-        let executor = Shared::start(&inner.env, id, &settings.shared());
+        let executor = Executor::start(&inner.env, id, &settings.shared());
         inner.add_engine(executor.engine());
         executors.insert(name.to_owned(), executor.clone());
         Ok(executor)

@@ -4,6 +4,24 @@ use crate::env::Env;
 use std::time::Duration;
 
 /// Lets a test move simulated stages on. Waiting for a future moves them too.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let stages = filbert_pool::Stages::simulated(7);
+/// let strand = stages.partition().strand(1, 0);
+/// let inner = strand.clone();
+/// let every = stages.maintenance().every("count", Duration::from_secs(3600), move || {
+///     inner.post("count", |count| *count += 1).unwrap();
+/// });
+/// // A day passes, in no time.
+/// stages.simulation().unwrap().advance(Duration::from_secs(24 * 3600 + 60));
+/// assert!(strand.submit("read", |count| *count).unwrap().wait().unwrap() >= 23);
+/// # drop(every);
+/// ```
+///
+/// What does not work there: timers and sockets of tokio (no tokio runtime stands behind `io` and `mixed`), and waits that
+/// end in any order: a wait inside a wait ends first, and a simulation that needs it otherwise says so and fails.
 #[derive(Debug, Clone, Copy)]
 pub struct Simulation<'a> {
     env: &'a Env,

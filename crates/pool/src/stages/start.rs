@@ -8,7 +8,7 @@ use crate::env::Env;
 use crate::event::{EventSettings, EventStage};
 use crate::rules::StageKind;
 use crate::settings::Settings;
-use crate::shared::{Shared, SharedSettings};
+use crate::shared::{Executor, SharedSettings};
 use crate::steal::{StealSettings, WorkStealing};
 use crate::striped::{Striped, StripedSettings};
 use std::collections::BTreeMap;
@@ -28,13 +28,13 @@ pub(super) fn all(env: Arc<Env>, settings: Settings) -> Stages {
         settings.size("mixed.blocking_threads"),
     );
     let maintenance_host = blocking::start_maintenance(&env, settings.threads(StageKind::Maintenance));
-    let generic = Shared::start(&env, StageId::of(StageKind::Generic), &shared(&settings, "generic"));
+    let generic = Executor::start(&env, StageId::of(StageKind::Generic), &shared(&settings, "generic"));
     env.set_callbacks(Arc::downgrade(&generic.callbacks()));
-    let executors: BTreeMap<String, Shared> = settings
+    let executors: BTreeMap<String, Executor> = settings
         .executors()
         .map(|name| {
             let id = StageId::named(StageKind::Executor, name);
-            (name.to_owned(), Shared::start(&env, id, &shared(&settings, &format!("executor.{name}"))))
+            (name.to_owned(), Executor::start(&env, id, &shared(&settings, &format!("executor.{name}"))))
         })
         .collect();
     let event = EventStage::start(&env, event(&settings));
@@ -56,7 +56,7 @@ pub(super) fn all(env: Arc<Env>, settings: Settings) -> Stages {
         maintenance_host.clone(),
         dedicated.engine(),
     ];
-    let engines = engines.into_iter().chain(executors.values().map(Shared::engine));
+    let engines = engines.into_iter().chain(executors.values().map(Executor::engine));
     let inner = Inner {
         io: Io::new(io_host, settings.threads(StageKind::Io)),
         maintenance: Maintenance::new(maintenance_host),

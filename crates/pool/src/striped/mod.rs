@@ -68,7 +68,24 @@ impl Default for StripedSettings {
     }
 }
 
-/// A striped stage; a handle that is cheap to clone.
+/// A striped stage (`partition`, `query`): work in order by key, one thread at a time per key. A handle that is cheap to clone.
+///
+/// The unit is the [`Strand`]: a value, and mail for it. Each thread of the stage is a *stripe* with a queue of the strands that
+/// have mail; a strand is at home on one of them. A slow operation holds up its own strand only: idle stripes take over the
+/// strands that wait behind it.
+///
+/// ```
+/// let stages = filbert_pool::Stages::start()?;
+/// let partition = stages.partition();
+/// // A value of its own, owned by its strand.
+/// let account = partition.strand(42, 100_i64);
+/// assert_eq!(account.submit("withdraw", |balance| { *balance -= 30; *balance })?.wait(), Ok(70));
+/// // Without a value: operations with the same key keep their order.
+/// let first = partition.submit_keyed(7, "first", || 1)?;
+/// let second = partition.submit_keyed(7, "second", || 2)?;
+/// assert_eq!((first.wait(), second.wait()), (Ok(1), Ok(2)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone)]
 pub struct Striped {
     core: Arc<Core>,

@@ -21,7 +21,27 @@ const BATCH: usize = 1_024;
 /// The same under simulation, where short turns mean more ways to interleave.
 const SIMULATED_BATCH: usize = 4;
 
-/// A value of its own on a striped stage; a handle that is cheap to clone.
+/// A value of its own on a striped stage that one thread at a time touches: no lock, no `Arc<Mutex<_>>`. A handle that is cheap to
+/// clone.
+///
+/// [`submit`](Strand::submit) mails an operation and gives a future of its result; [`post`](Strand::post) mails one that nobody
+/// waits for; [`call`](Strand::call) runs it on the calling thread when the strand is idle. Mail is opened in the order in
+/// which it came, priority mail before the other. A full mailbox refuses with [`SubmitError::Overloaded`].
+///
+/// ```
+/// use filbert_pool::{Called, Stages};
+///
+/// let stages = Stages::start()?;
+/// let words = stages.partition().strand(1, Vec::new());
+/// words.post("push", |words| words.push("filbert"))?;
+/// let count = words.submit("count", |words| words.len())?;
+/// assert_eq!(count.wait(), Ok(1));
+/// match words.call("last", |words| words.last().copied())? {
+///     Called::Here(last) => assert_eq!(last, Ok(Some("filbert"))),
+///     Called::Queued(later) => assert_eq!(later.wait(), Ok(Some("filbert"))),
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Strand<S: Send + 'static> {
     cell: Arc<StrandCell<S>>,
 }

@@ -8,8 +8,8 @@ mod simulation;
 mod strands;
 
 use super::Outcome;
-use super::stages::write_snapshot;
-use filbert::{Member, Settings, Shutdown};
+use super::stages::write_counters;
+use filbert::{Member, Shutdown};
 use std::io::Write;
 use std::time::Instant;
 
@@ -27,9 +27,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     writeln!(out, "Filbert {}: every kind of work on the threads made for it\n", env!("CARGO_PKG_VERSION"))?;
 
     let start = Instant::now();
-    let mut settings = Settings::new();
-    settings.add_executor("reports");
-    let member = Member::builder().settings(settings).start()?;
+    let member = Member::builder().executor("reports").start()?;
     let stages = member.stages().snapshot();
     let took = start.elapsed();
     writeln!(out, "A member with {} stages started in {:.1} ms.\n", stages.len(), took.as_secs_f64() * 1e3)?;
@@ -41,12 +39,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     simulation::show(out, quick)?;
 
     writeln!(out, "\nWhat the stages did meanwhile")?;
-    write_snapshot(out, &member.stages().snapshot(), "  ")?;
+    write_counters(out, &member.stages().snapshot(), "  ")?;
 
     let start = Instant::now();
     let report = member.shutdown(Shutdown::Drain)?;
     let ended = start.elapsed().as_secs_f64() * 1e3;
     writeln!(out, "\nShut down in {ended:.1} ms; {} threads left behind.", report.left_behind.len())?;
-    writeln!(out, "Next: `filbert stages --settings`, `filbert stages --rules`, README.md.")?;
+    writeln!(
+        out,
+        "Next: `filbert stages`, `filbert stages --settings`, `filbert stages --rules`, README.md."
+    )?;
     Ok(())
 }

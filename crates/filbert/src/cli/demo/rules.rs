@@ -1,5 +1,6 @@
 //! Act 4: the rules. A wait that could hold up the thread it waits for is refused, with both stages named.
 
+use super::super::text::write_wrapped;
 use filbert::Member;
 use std::io::{self, Write};
 
@@ -9,13 +10,13 @@ pub(super) fn show(member: &Member, out: &mut impl Write) -> io::Result<()> {
     let work = stages.generic().submit("work", || 1).map_err(io::Error::other)?;
     let wait = stages.partition().submit_any("waits", move || work.wait()).map_err(io::Error::other)?;
     if let Err(refused) = wait.wait().map_err(io::Error::other)? {
-        writeln!(out, "  {refused}")?;
+        write_wrapped(out, "  ", &refused.to_string())?;
     }
     let inner = stages.clone();
     let crossing = move || inner.mixed().submit("read", || ()).map(|read| read.detach());
     let crossing = stages.cpu().submit("crosses", crossing).map_err(io::Error::other)?;
     if let Err(refused) = crossing.wait().map_err(io::Error::other)? {
-        writeln!(out, "  {refused}")?;
+        write_wrapped(out, "  ", &refused.to_string())?;
     }
     let failed = stages.executor("reports").map_err(io::Error::other)?;
     let quiet = QuietPanics::new();
@@ -23,7 +24,7 @@ pub(super) fn show(member: &Member, out: &mut impl Write) -> io::Result<()> {
         failed.submit("report", || -> u32 { panic!("division by zero") }).map_err(io::Error::other)?.wait();
     drop(quiet);
     if let Err(panicked) = failed {
-        writeln!(out, "  {panicked} (and the executor works on)")?;
+        write_wrapped(out, "  ", &format!("{panicked} (and the executor works on)"))?;
     }
     Ok(())
 }

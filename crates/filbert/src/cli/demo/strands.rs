@@ -1,8 +1,8 @@
 //! Act 2: strands. The same operation by a hop to a partition thread and on the caller's own; and a slow neighbour.
 
 use super::super::table::Table;
-use filbert::Member;
-use filbert::pool::Called;
+use super::super::text::write_wrapped;
+use filbert::{Called, Member};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -63,9 +63,8 @@ fn slow_neighbour(member: &Member, out: &mut impl Write) -> io::Result<()> {
     let held_up = slow.is_done();
     slow.wait().map_err(io::Error::other)?;
     let verdict = if held_up { "after it" } else { "while it still ran: idle threads took them over" };
-    writeln!(
-        out,
-        "  A task of 50 ms on one partition; 64 others answered within {:.1} ms, {verdict}.",
-        others.as_secs_f64() * 1e3
-    )
+    let took = others.as_secs_f64() * 1e3;
+    let text =
+        format!("A task of 50 ms on one partition; 64 others answered within {took:.1} ms, {verdict}.");
+    write_wrapped(out, "  ", &text)
 }

@@ -1,0 +1,40 @@
+//! Sentences on a terminal: wrapped at words, further lines indented.
+
+use std::io::{self, Write};
+
+/// The longest line, indentation included.
+const WIDTH: usize = 100;
+
+/// Writes `text` as lines of bearable length, each after `indent`, all but the first two letters deeper.
+pub(super) fn write_wrapped(out: &mut impl Write, indent: &str, text: &str) -> io::Result<()> {
+    let mut line = indent.to_owned();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            writeln!(out, "{line}")?;
+            line = format!("{indent}  ");
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line += word;
+        empty = false;
+    }
+    writeln!(out, "{line}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_text_is_cut_between_words() {
+        let mut out = Vec::new();
+        write_wrapped(&mut out, "  ", &"filbert ".repeat(30)).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text.matches("filbert").count(), 30);
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
+        assert!(text.lines().skip(1).all(|line| line.starts_with("    filbert")), "{text}");
+    }
+}
