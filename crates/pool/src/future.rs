@@ -352,3 +352,6 @@ impl<T> std::fmt::Debug for TaskFuture<T> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -290,6 +290,12 @@ impl WorkerMetrics {
         bump(&self.parked, 1);
     }
 
+    /// How often the worker went to sleep.
+    #[cfg(test)]
+    pub(crate) fn parked(&self) -> u64 {
+        self.parked.load(Ordering::Relaxed)
+    }
+
     /// A task panicked.
     pub(crate) fn count_panicked(&self) {
         bump(&self.panicked, 1);

@@ -231,7 +231,7 @@ mod tests {
     }
 
     impl Scripted {
-        fn new(steps: usize, catches: bool, step: fn(&Env)) -> (Arc<Env>, Arc<dyn Engine>) {
+        fn start(steps: usize, catches: bool, step: fn(&Env)) -> (Arc<Env>, Arc<dyn Engine>) {
             let env = Env::simulated(1);
             let metrics = StageMetrics::new(&env, StageId::of(StageKind::Mixed), 1, None);
             let engine: Arc<dyn Engine> =
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn a_deadlock_inside_a_task_reaches_whoever_drives_the_simulation() {
         for settles in [true, false] {
-            let (env, engine) = Scripted::new(1, true, wait_for_ever);
+            let (env, engine) = Scripted::start(1, true, wait_for_ever);
             let simulator = env.simulator().unwrap();
             let failure = caught(|| match settles {
                 true => simulator.settle(&env, 0),
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn a_worker_whose_step_unwinds_is_not_busy_for_ever() {
-        let (env, engine) = Scripted::new(2, false, |_| panic!("out of the step"));
+        let (env, engine) = Scripted::start(2, false, |_| panic!("out of the step"));
         let simulator = env.simulator().unwrap();
         for _ in 0..2 {
             assert_eq!(caught(|| simulator.turn()), Err("out of the step".to_owned()));

@@ -25,9 +25,6 @@ mod tasks;
 mod worker;
 
 #[cfg(test)]
-#[allow(warnings, clippy::all)]
-mod review;
-#[cfg(test)]
 mod tests;
 
 pub use completer::{Completer, Forks};
