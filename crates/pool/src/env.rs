@@ -87,7 +87,7 @@ impl Env {
 
     /// Runs `action` once, `delay` from now: on the timer thread, or when virtual time gets there. It must be short.
     pub(crate) fn after(self: &Arc<Self>, delay: Duration, action: impl FnOnce() + Send + 'static) {
-        let due = self.now().saturating_add(delay.as_nanos() as u64);
+        let due = self.now().saturating_add(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX));
         let earliest = self.timers.add(due, Box::new(action));
         if earliest && self.simulator().is_none() {
             self.timers.wake(self);

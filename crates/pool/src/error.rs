@@ -37,6 +37,17 @@ pub enum SubmitError {
         /// Where the work should have gone.
         to: StageId,
     },
+    /// The group was made by another pool.
+    #[error(
+        "group {group} was not made by the pool of stage {stage}: a group shares the turns of the one pool that made it; \
+         make one with `group` of the pool that is to run the task"
+    )]
+    ForeignGroup {
+        /// The group's name.
+        group: String,
+        /// The stage that was to run the task.
+        stage: StageId,
+    },
 }
 
 /// The setting that bounds what a stage holds.

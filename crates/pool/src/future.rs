@@ -137,15 +137,19 @@ impl<T: Send + 'static> Resolver<T> {
     /// For a task that sleeps between turns: `task` is woken when the task is cancelled. False when it already is.
     pub(crate) fn watch(&self, task: &Waker) -> bool {
         let Some(shared) = &self.shared else { return false };
+        let state = shared.lock();
+        if state.phase == Phase::Done || is_known(&state.task, task) {
+            return state.phase != Phase::Done;
+        }
+        drop(state);
+        // Wakers are foreign code, to clone and to drop: not under the lock.
+        let task = task.clone();
         let mut state = shared.lock();
-        if state.phase == Phase::Done {
-            return false;
-        }
-        match &mut state.task {
-            Some(known) => known.clone_from(task),
-            none => *none = Some(task.clone()),
-        }
-        true
+        let watched = state.phase != Phase::Done;
+        let unused = if watched { state.task.replace(task) } else { Some(task) };
+        drop(state);
+        drop(unused);
+        watched
     }
 
     /// Hands the result over.
@@ -232,14 +236,18 @@ impl<T: Send + 'static> TaskFuture<T> {
         // Checked even when the result is there: whether a wait is allowed must not depend on timing.
         context::check_wait(shared.stage)?;
         if let Some(simulator) = shared.env.simulator() {
-            let deadline = timeout.map(|timeout| simulator.now().saturating_add(timeout.as_nanos() as u64));
+            let deadline = timeout.and_then(|timeout| {
+                let nanos = u64::try_from(timeout.as_nanos()).ok()?;
+                simulator.now().checked_add(nanos)
+            });
             simulator.drive(&shared.env, deadline, &mut || shared.lock().phase == Phase::Done);
             return match shared.lock().result.take() {
                 Some(result) => result,
                 None => timed_out(timeout.unwrap_or_default()),
             };
         }
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        // Later than a clock can tell is never.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         spin_until(|| shared.is_done.load(Ordering::Acquire));
         let mut state = shared.lock();
         loop {
@@ -312,19 +320,28 @@ impl<T: Send + 'static> Future for TaskFuture<T> {
         if let Err(refused) = context::check_await(shared.stage) {
             return Poll::Ready(Err(refused));
         }
+        let state = shared.lock();
+        if is_known(&state.waker, context.waker()) && state.phase != Phase::Done {
+            return Poll::Pending;
+        }
+        drop(state);
+        // Wakers are foreign code, to clone and to drop: not under the lock.
+        let waker = context.waker().clone();
         let mut state = shared.lock();
-        if let Some(result) = state.result.take() {
-            return Poll::Ready(result);
-        }
-        if state.phase == Phase::Done {
-            return Poll::Ready(Err(shared.cancelled()));
-        }
-        match &mut state.waker {
-            Some(waker) => waker.clone_from(context.waker()),
-            none => *none = Some(context.waker().clone()),
-        }
-        Poll::Pending
+        let (answer, unused) = match state.result.take() {
+            Some(result) => (Poll::Ready(result), Some(waker)),
+            None if state.phase == Phase::Done => (Poll::Ready(Err(shared.cancelled())), Some(waker)),
+            None => (Poll::Pending, state.waker.replace(waker)),
+        };
+        drop(state);
+        drop(unused);
+        answer
     }
+}
+
+/// True when `known` wakes the same task.
+fn is_known(known: &Option<Waker>, waker: &Waker) -> bool {
+    known.as_ref().is_some_and(|known| known.will_wake(waker))
 }
 
 impl<T> std::fmt::Debug for TaskFuture<T> {
@@ -335,3 +352,6 @@ impl<T> std::fmt::Debug for TaskFuture<T> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -80,7 +80,7 @@ pub struct StageSnapshot {
     pub oldest_ms: Option<u64>,
     /// What runs right now.
     pub running: Vec<RunningNow>,
-    /// Tasks that ran, panicked ones included.
+    /// Tasks that ran to their end, panicked ones included; a task of many turns is one.
     pub executed: u64,
     /// Tasks that another worker than their first one ran.
     pub stolen: u64,
@@ -288,6 +288,12 @@ impl WorkerMetrics {
     /// The worker goes to sleep.
     pub(crate) fn count_parked(&self) {
         bump(&self.parked, 1);
+    }
+
+    /// How often the worker went to sleep.
+    #[cfg(test)]
+    pub(crate) fn parked(&self) -> u64 {
+        self.parked.load(Ordering::Relaxed)
     }
 
     /// A task panicked.

@@ -17,6 +17,9 @@
 //!
 //! *Crossing*: work that may block is submitted downwards only: pure computation on `cpu` starts no work on `mixed`,
 //! `maintenance`, executors or dedicated threads.
+//!
+//! *Awaiting* holds up nobody and is allowed everywhere but in closures on `cpu`, which have no task that could be woken. The
+//! table's row for `cpu` is about those closures; a future that is polled there, or on a pool of its own, awaits like any other.
 
 use std::fmt;
 
@@ -70,7 +73,7 @@ pub struct Permission {
     pub submit: bool,
     /// Block the thread until the work is done.
     pub wait: bool,
-    /// Be woken when the work is done.
+    /// Be woken when the work is done. Of a closure: futures always may.
     pub r#await: bool,
 }
 

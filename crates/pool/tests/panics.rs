@@ -80,3 +80,31 @@ fn ten_thousand_panics_leave_every_stage_working() {
     let panicked: u64 = stages.snapshot().iter().map(|stage| stage.panicked).sum();
     assert!(panicked >= 10_000, "{panicked} panics counted");
 }
+
+/// Panics when dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("bomb");
+        }
+    }
+}
+
+#[test]
+fn a_result_that_panics_when_dropped_leaves_an_executor_its_thread() {
+    let stages = Stages::builder().executor("a").set("executor.a.threads", 1).start().unwrap();
+    let executor = stages.executor("a").unwrap();
+    let (go, wait) = mpsc::channel::<()>();
+    executor
+        .submit("bomb", move || {
+            wait.recv().unwrap();
+            Bomb
+        })
+        .unwrap()
+        .detach();
+    go.send(()).unwrap();
+    let mut second = executor.submit("second", || 7).unwrap();
+    assert_eq!(second.wait_timeout(std::time::Duration::from_secs(60)), Ok(7));
+}

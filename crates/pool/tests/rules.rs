@@ -98,3 +98,12 @@ fn messages_name_both_stages() {
     assert!(refused.starts_with("a thread of stage partition may not wait for stage generic"), "{refused}");
     assert!(refused.contains("leave a callback with `on_complete`, or await"), "{refused}");
 }
+
+#[test]
+fn a_crossing_is_refused_in_simulation_too() {
+    for stages in [Stages::start().unwrap(), Stages::simulated(1)] {
+        let inner = stages.clone();
+        let crossed = stages.cpu().run(move || inner.mixed().submit("read", || ()).map(TaskFuture::detach));
+        assert!(matches!(crossed, Err(SubmitError::Crossing { .. })), "{crossed:?}");
+    }
+}

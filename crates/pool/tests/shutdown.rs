@@ -4,6 +4,7 @@
 use filbert_pool::{Shutdown, StageKind, Stages, StagesBuilder, SubmitError, TaskError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 fn small() -> StagesBuilder {
@@ -167,4 +168,29 @@ fn user_code_that_a_shutdown_runs_cannot_ask_for_another_one() {
     });
     stages.shutdown(Shutdown::Cancel).unwrap();
     releases.join().unwrap();
+}
+
+#[test]
+fn a_shutdown_inside_a_callback_of_a_shutdown_does_not_wait_for_itself() {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let stages = small().threads(StageKind::Cpu, 1).start().unwrap();
+        let (begin, begun) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let busy = move || {
+            begin.send(()).unwrap();
+            released.recv().unwrap();
+        };
+        stages.cpu().submit("busy", busy).unwrap().detach();
+        begun.recv().unwrap();
+        let again = stages.clone();
+        stages.cpu().submit("queued", || ()).unwrap().on_complete(move |_| {
+            let refused = again.shutdown(Shutdown::Cancel);
+            assert!(matches!(refused, Err(TaskError::WaitRefused { .. })), "{refused:?}");
+            release.send(()).unwrap();
+        });
+        sender.send(stages.shutdown(Shutdown::Cancel)).unwrap();
+    });
+    let report = receiver.recv_timeout(Duration::from_secs(60)).expect("the shutdown ends");
+    assert_eq!(report.unwrap().left_behind, Vec::<String>::new());
 }

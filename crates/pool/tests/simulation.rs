@@ -1,8 +1,8 @@
 //! Whole sets of stages in simulation: random programs over all of them, each replayable from its seed.
 
-use filbert_pool::{Shutdown, Stages, TaskError, TaskFuture, simulate};
-use std::sync::Arc;
+use filbert_pool::{Shutdown, Stages, TaskError, TaskFuture, Turn, TurnContext, simulate};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A small generator for the programs; the schedule has its own, from the same seed.
@@ -174,4 +174,50 @@ fn a_dedicated_loop_lives_beside_the_rest() {
         stages.shutdown(if seed % 2 == 0 { Shutdown::Drain } else { Shutdown::Cancel }).unwrap();
         assert_eq!(poller.wait(), Ok("ended"));
     });
+}
+
+/// Says that it is dropped.
+struct Tell(usize, Arc<Mutex<Vec<usize>>>);
+
+impl Drop for Tell {
+    fn drop(&mut self) {
+        self.1.lock().unwrap().push(self.0);
+    }
+}
+
+#[test]
+fn a_cancelled_group_is_replayable() {
+    let order_of = |seed| {
+        let stages = Stages::simulated(seed);
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let group = stages.flow().group("job");
+        for number in 0..20 {
+            let tell = Tell(number, Arc::clone(&order));
+            let tasklet = move |_: &mut TurnContext<'_>| {
+                let _ = &tell;
+                Turn::Again
+            };
+            stages.flow().spawn_tasklet_in(&group, "task", tasklet).unwrap().detach();
+        }
+        group.cancel();
+        stages.simulation().unwrap().settle();
+        let order = order.lock().unwrap().clone();
+        assert_eq!(order.len(), 20);
+        order
+    };
+    for seed in 0..5 {
+        assert_eq!(order_of(seed), order_of(seed));
+    }
+}
+
+#[test]
+fn panics_on_mixed_are_counted() {
+    let stages = Stages::simulated(1);
+    let future = stages.mixed().spawn("future", async { panic!("a future") }).unwrap();
+    let closure = stages.mixed().submit("closure", || panic!("a closure")).unwrap();
+    let results: [Result<(), _>; 2] = [future.wait(), closure.wait()];
+    assert!(results.iter().all(|result| matches!(result, Err(TaskError::Panicked { .. }))), "{results:?}");
+    stages.simulation().unwrap().settle();
+    let mixed = stages.snapshot().into_iter().find(|stage| stage.stage == "mixed").unwrap();
+    assert_eq!((mixed.executed, mixed.panicked), (2, 2));
 }

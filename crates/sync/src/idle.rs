@@ -6,10 +6,12 @@
 //!
 //! | Field | Written by | Meaning |
 //! |---|---|---|
-//! | `counts` | anyone, read-modify-write | active, searching and helping threads, in one word |
+//! | `counts` | anyone, read-modify-write | active, searching, helping and waiting threads, in one word; zero: nobody has work in hand |
 //! | `asleep` | the sleeper: before it lies down, after it got up | never too low; zero means that no bed need be looked at |
 //! | `Bed::state` | the sleeper (to asleep), whoever claims it (to `AWAKE`) | the claim decides who wakes whom |
-//! | `Bed::slept_on`, `thread`, `kept_off` | the sleeper; `kept_off` also whoever claims it | hints only: where to wake whom, see [`processor`] |
+//! | `Bed::slept_on`, `thread`, `processors` | the sleeper | hints only: where to wake whom, see [`processor`] |
+//! | `Bed::lies` | the sleeper | true from `announce` to `get_up` |
+//! | `Bed::kept_off` | whoever claimed the bed sets it; whoever clears it gives the processors back | see rule 6 |
 //! | `Bed::token` | under its lock | a wake-up, kept until taken |
 //!
 //! Rules:
@@ -25,14 +27,18 @@
 //!    (rule 2) while someone else lay down; what was trusted may have been a root, so it goes on as if it had published one.
 //! 5. Fork work wakes nobody while as many threads are active as the pool has workers. A thread that stops being active
 //!    looks for published work after it said so.
+//! 6. A claimer takes its processor out of the sleeper's set, then says so (`kept_off`), then looks whether the sleeper still lies. A
+//!    sleeper that gets up says so, then looks at `kept_off`. Each has a SeqCst fence in between: one of them at least sees
+//!    the other, and the one that clears `kept_off` gives the processors back, whichever reason the sleeper got up for.
 //!
 //! Rejected: a lock around a list of sleepers (every fork would take it); a wake-up per piece of work (a futex call
 //! costs microseconds, a fork nanoseconds); a timer that looks after unannounced work (an idle pool must use no CPU).
 
 use crate::primitives::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
-use crate::processor;
+use crate::processor::{self, Affinity};
 #[cfg(filbert_loom)]
 use loom::sync::{Condvar, Mutex};
+use std::sync::OnceLock;
 #[cfg(not(filbert_loom))]
 use std::sync::{Condvar, Mutex};
 
@@ -40,6 +46,7 @@ const AWAKE: u32 = 0;
 const ACTIVE: u64 = 1;
 const SEARCHING: u64 = 1 << 16;
 const HELPING: u64 = 1 << 32;
+const WAITING: u64 = 1 << 48;
 const FIELD: u64 = SEARCHING - 1;
 
 const fn active(counts: u64) -> u64 {
@@ -51,7 +58,7 @@ const fn searching(counts: u64) -> u64 {
 }
 
 const fn helping(counts: u64) -> u64 {
-    counts / HELPING
+    (counts / HELPING) & FIELD
 }
 
 /// How a worker sleeps.
@@ -72,6 +79,23 @@ impl Sleep {
             Sleep::Waiting => HELPING,
         }
     }
+
+    /// What it counts as while it sleeps: a waiter is in the middle of a task.
+    const fn sleeps_as(self) -> u64 {
+        match self {
+            Sleep::Idle => 0,
+            Sleep::Waiting => WAITING,
+        }
+    }
+}
+
+/// What a thread that finds nothing to do counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Was {
+    /// Still active: enough others search, so it looks once and lies down.
+    Active,
+    /// Searching; for one that waits for a fork, helping.
+    Looking,
 }
 
 /// What was published.
@@ -99,6 +123,8 @@ struct Bed {
     slept_on: AtomicU32,
     /// Its sleeper's thread, as the system numbers it; zero for one whose processors are not ours to choose.
     thread: AtomicU32,
+    processors: OnceLock<Affinity>,
+    lies: AtomicBool,
     kept_off: AtomicBool,
     token: Mutex<bool>,
     bell: Condvar,
@@ -111,6 +137,8 @@ impl Idle {
             state: AtomicU32::new(AWAKE),
             slept_on: AtomicU32::new(0),
             thread: AtomicU32::new(0),
+            processors: OnceLock::new(),
+            lies: AtomicBool::new(false),
             kept_off: AtomicBool::new(false),
             token: Mutex::new(false),
             bell: Condvar::new(),
@@ -125,7 +153,10 @@ impl Idle {
 
     /// The current thread sleeps in `bed` for its whole life, so its processors are ours to choose.
     pub fn move_in(&self, bed: usize) {
-        self.beds[bed].thread.store(processor::thread_number(), Ordering::Relaxed);
+        let bed = &self.beds[bed];
+        bed.processors.get_or_init(Affinity::of_this_thread);
+        // Release: whoever sees the number sees the processors too.
+        bed.thread.store(processor::thread_number(), Ordering::Release);
     }
 
     /// A thread becomes active that was not counted before.
@@ -146,15 +177,22 @@ impl Idle {
         self.counts.fetch_add(SEARCHING, Ordering::SeqCst);
     }
 
-    /// An active thread begins to search, in one step: in between, a publisher would wake another one. False, and not counted
-    /// any more, when `most` search already; then it looks for work once and sleeps.
-    pub fn search(&self, most: usize) -> bool {
-        // One step, also for "no": a count that is taken back at once would be trusted meanwhile, by a publisher (rule 2) and
-        // by the last real searcher (rule 3).
-        let room = |counts| searching(counts) < most as u64;
-        let step = |counts| Some(if room(counts) { counts - ACTIVE + SEARCHING } else { counts - ACTIVE });
-        let (Ok(before) | Err(before)) = self.counts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, step);
-        room(before)
+    /// An active thread begins to search, in one step: in between, a publisher would wake another one. When `most` search
+    /// already it stays active, looks for work once, and sleeps.
+    pub fn search(&self, most: usize) -> Was {
+        // Never counted and taken back at once: that would be trusted meanwhile, by a publisher (rule 2) and by the last real
+        // searcher (rule 3). And never uncounted: it may have work in hand the next moment, see `is_quiet`.
+        let step =
+            |counts| (searching(counts) < most as u64).then(|| counts.wrapping_sub(ACTIVE) + SEARCHING);
+        match self.counts.fetch_update(Ordering::SeqCst, Ordering::SeqCst, step) {
+            Ok(_) => Was::Looking,
+            Err(_) => Was::Active,
+        }
+    }
+
+    /// A worker ends: it counts as nothing any more.
+    pub fn leave(&self, was: Was) {
+        self.counts.fetch_sub(was.counts_as(Sleep::Idle), Ordering::SeqCst);
     }
 
     /// A searcher found work and is active now. True when it was the last searcher: if there is more work, it wakes
@@ -177,9 +215,10 @@ impl Idle {
         fence(Ordering::SeqCst);
     }
 
-    /// How many threads are active.
-    pub fn active(&self) -> usize {
-        active(self.counts.load(Ordering::SeqCst)) as usize
+    /// True when nobody has work in hand: a thread counts as something from before it takes work out of a queue until that work is
+    /// done, and one that is counted may have some. One load of one word, so nothing moves on in between.
+    pub fn is_quiet(&self) -> bool {
+        self.counts.load(Ordering::SeqCst) == 0
     }
 
     /// True when fewer threads are active than the pool has workers: a hint, one plain load.
@@ -188,18 +227,17 @@ impl Idle {
         active(self.counts.load(Ordering::Relaxed)) < self.limit
     }
 
-    /// `me` is about to sleep; `counted` says that it counts as searching (to sleep idle) or helping (to sleep waiting), which
-    /// it then does no more. It must look for work once more before [`Idle::sleep`].
-    pub fn announce(&self, me: usize, how: Sleep, counted: bool) {
+    /// `me` is about to sleep; `was` says what it counts as, which it then does no more. It must look for work once more before
+    /// [`Idle::sleep`].
+    pub fn announce(&self, me: usize, how: Sleep, was: Was) {
         self.asleep.fetch_add(1, Ordering::SeqCst);
         let bed = &self.beds[me];
         if let Some(number) = processor::current() {
             bed.slept_on.store(number + 1, Ordering::Relaxed);
+            bed.lies.store(true, Ordering::Relaxed);
         }
         bed.state.store(how as u32, Ordering::SeqCst);
-        if counted {
-            self.counts.fetch_sub(how.counts_as(), Ordering::SeqCst);
-        }
+        self.counts.fetch_add(how.sleeps_as().wrapping_sub(was.counts_as(how)), Ordering::SeqCst);
         // Partner: the fence in `notify` (rule 1).
         fence(Ordering::SeqCst);
     }
@@ -209,15 +247,17 @@ impl Idle {
         let bed = &self.beds[me];
         // A waker that claimed the bed has counted its sleeper already.
         if bed.state.compare_exchange(how as u32, AWAKE, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-            self.counts.fetch_add(how.counts_as(), Ordering::SeqCst);
+            self.counts.fetch_add(how.counts_as().wrapping_sub(how.sleeps_as()), Ordering::SeqCst);
+        } else if how == Sleep::Waiting {
+            self.counts.fetch_sub(how.sleeps_as(), Ordering::SeqCst);
         }
         self.asleep.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    /// After a sleep: true when the waker kept this thread off a processor, which it should undo
-    /// ([`processor::Affinity::restore`]).
-    pub fn was_kept_off(&self, me: usize) -> bool {
-        self.beds[me].kept_off.swap(false, Ordering::Relaxed)
+        if bed.thread.load(Ordering::Relaxed) != 0 {
+            bed.lies.store(false, Ordering::Relaxed);
+            // Rule 6; partner: the fence in `keep_off`.
+            fence(Ordering::SeqCst);
+            bed.give_processors_back();
+        }
     }
 
     /// Sleeps until a wake-up comes, or returns at once if one was kept.
@@ -313,15 +353,113 @@ impl Idle {
         };
         let elsewhere = |bed: &Bed| here != 0 && bed.slept_on.load(Ordering::Relaxed) != here && claim(bed);
         let bed = self.beds.iter().position(elsewhere).or_else(|| self.beds.iter().position(claim))?;
-        let chosen = &self.beds[bed];
         if here != 0 {
             // Even a sleeper that lay down elsewhere may be put here, next to a waker that goes on working.
-            let thread = chosen.thread.load(Ordering::Relaxed);
-            if thread != 0 {
-                chosen.kept_off.store(true, Ordering::Relaxed);
-                processor::keep_off(thread, here - 1);
-            }
+            self.beds[bed].keep_off(here - 1);
         }
         Some(bed)
+    }
+}
+
+impl Bed {
+    /// Takes a processor from the sleeper, for whom it is claimed, until it gets up.
+    fn keep_off(&self, processor: u32) {
+        let thread = self.thread.load(Ordering::Acquire);
+        if thread == 0 {
+            return;
+        }
+        processor::keep_off(thread, processor);
+        self.kept_off.store(true, Ordering::Relaxed);
+        // Rule 6; partner: the fence in `get_up`. The sleeper may be up already, rung by someone else.
+        fence(Ordering::SeqCst);
+        if !self.lies.load(Ordering::Relaxed) {
+            self.give_processors_back();
+        }
+    }
+
+    /// The sleeper's processors are all its own again.
+    fn give_processors_back(&self) {
+        if self.kept_off.load(Ordering::Relaxed)
+            && self.kept_off.swap(false, Ordering::AcqRel)
+            && let Some(all) = self.processors.get()
+        {
+            all.restore(self.thread.load(Ordering::Relaxed));
+        }
+    }
+}
+
+impl Was {
+    const fn counts_as(self, how: Sleep) -> u64 {
+        match self {
+            Was::Active => ACTIVE,
+            Was::Looking => how.counts_as(),
+        }
+    }
+}
+
+#[cfg(all(test, not(filbert_loom), target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn allowed() -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+
+    /// One bed with this thread in it, and how many processors it has.
+    fn in_bed() -> (Idle, usize) {
+        let idle = Idle::new(1, 2);
+        idle.move_in(0);
+        idle.enter_search();
+        idle.announce(0, Sleep::Idle, Was::Looking);
+        (idle, allowed())
+    }
+
+    #[test]
+    fn a_sleeper_that_finds_work_before_it_sleeps_keeps_its_processors() {
+        let (idle, before) = in_bed();
+        assert!(idle.notify(News::Fork), "the bed is claimed");
+        idle.get_up(0, Sleep::Idle);
+        assert_eq!(allowed(), before);
+    }
+
+    #[test]
+    fn a_sleeper_that_is_up_before_its_claimer_is_ready_keeps_its_processors() {
+        let (idle, before) = in_bed();
+        let here = processor::current().expect("Linux knows");
+        assert_eq!(idle.claim(Sleep::Idle, 0), Some(0));
+        idle.ring(0);
+        idle.sleep(0);
+        idle.get_up(0, Sleep::Idle);
+        // The claimer was slow: it comes with its own processor only now.
+        idle.beds[0].keep_off(here);
+        assert_eq!(allowed(), before);
+        assert!(!idle.beds[0].kept_off.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_sleeping_waiter_has_work_in_hand() {
+        let idle = Idle::new(1, 2);
+        assert!(idle.is_quiet());
+        idle.enter_active();
+        idle.help();
+        idle.announce(0, Sleep::Waiting, Was::Looking);
+        assert!(!idle.is_quiet(), "it is in the middle of a task");
+        idle.notify(News::Fork);
+        idle.get_up(0, Sleep::Waiting);
+        idle.stop_helping();
+        idle.leave(Was::Active);
+        assert!(idle.is_quiet());
+    }
+
+    #[test]
+    fn a_worker_that_looks_once_may_have_work_in_hand() {
+        let idle = Idle::new(2, 2);
+        idle.enter_search();
+        idle.enter_active();
+        assert_eq!(idle.search(1), Was::Active);
+        idle.leave(Was::Looking);
+        assert!(!idle.is_quiet(), "the other one still looks");
+        idle.announce(0, Sleep::Idle, Was::Active);
+        assert!(idle.is_quiet());
     }
 }

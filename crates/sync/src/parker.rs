@@ -62,13 +62,14 @@ impl Parker {
         if self.prepare() {
             return true;
         }
-        let deadline = std::time::Instant::now() + timeout;
+        // Later than a clock can tell is never.
+        let deadline = std::time::Instant::now().checked_add(timeout);
         loop {
-            let left = deadline.saturating_duration_since(std::time::Instant::now());
-            if left.is_zero() {
-                break;
+            match deadline.map(|deadline| deadline.saturating_duration_since(std::time::Instant::now())) {
+                Some(left) if left.is_zero() => break,
+                Some(left) => thread::park_timeout(left),
+                None => thread::park(),
             }
-            thread::park_timeout(left);
             if self.state.load(Ordering::Acquire) == NOTIFIED {
                 break;
             }
@@ -129,6 +130,15 @@ mod tests {
         assert!(!parker.unpark());
         parker.park();
         assert!(!parker.park_timeout(Duration::from_millis(1)));
+    }
+
+    #[test]
+    fn the_longest_time_out_is_none() {
+        let parker = Arc::new(Parker::new());
+        let sleeper = Arc::clone(&parker);
+        let thread = std::thread::spawn(move || sleeper.park_timeout(Duration::MAX));
+        parker.unpark();
+        assert!(thread.join().unwrap());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! no last-level cache, as on many virtual machines. A waker that goes on working then shares its processor with the
 //! very thread that it woke for help, until the load balancer notices, milliseconds later. So a waker that goes on working
 //! takes its own processor out of the sleeper's set first ([`keep_off`]), and the woken thread puts its set back
-//! ([`Affinity::restore`]). That is three system calls more per wake-up, and a wake-up is rare; nobody is pinned.
+//! ([`Affinity::restore`]; rule 6 of [`idle`](crate::idle) says who does when both are at it). That is three system calls more per wake-up, and a wake-up is rare; nobody is pinned.
 //!
 //! Elsewhere than on Linux nothing is known and nothing is done.
 
@@ -47,10 +47,10 @@ mod system {
             Self(of(0))
         }
 
-        /// Puts them back for the current thread.
-        pub fn restore(&self) {
+        /// Puts them back for the thread of that number; zero is the current one.
+        pub fn restore(&self, thread: u32) {
             if let Some(all) = &self.0 {
-                set(0, all);
+                set(thread, all);
             }
         }
     }
@@ -97,7 +97,7 @@ mod system {
         }
 
         /// Nothing to put back.
-        pub fn restore(&self) {}
+        pub fn restore(&self, _thread: u32) {}
     }
 
     /// Cannot be done here.
@@ -123,7 +123,7 @@ mod tests {
         let all = Affinity::of_this_thread();
         keep_off(thread_number(), current().expect("Linux knows"));
         assert_eq!(allowed(), if before > 1 { before - 1 } else { 1 });
-        all.restore();
+        all.restore(0);
         assert_eq!(allowed(), before);
     }
 }

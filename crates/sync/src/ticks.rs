@@ -25,7 +25,6 @@ impl Ticks {
     }
 
     #[cfg(target_arch = "x86_64")]
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that is passed in")]
     fn calibrate() -> Self {
         let (origin, counter) = read_both();
         while origin.elapsed().as_micros() < 2_000 {

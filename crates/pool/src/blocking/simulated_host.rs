@@ -43,6 +43,15 @@ impl SimulatedHost {
                     SubmitError::Overloaded { stage, capacity }
                 }
                 _ => {
+                    let counts = Weak::clone(&self.this);
+                    let future = async move {
+                        // It resolved its own future already; only the counter is left, and one thread counts for all.
+                        if !future.await
+                            && let Some(host) = counts.upgrade()
+                        {
+                            host.metrics.worker(0).count_panicked();
+                        }
+                    };
                     let schedule: Arc<dyn Schedule> = this;
                     polled::spawn_future(self.metrics.env(), stage, &schedule, &self.group, name, future)
                         .detach();

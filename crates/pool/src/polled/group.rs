@@ -196,6 +196,11 @@ impl Group {
         lock(&self.core.members).cancelled
     }
 
+    /// True when it is one of that table's groups.
+    pub(crate) fn belongs_to(&self, table: &Arc<Groups>) -> bool {
+        Arc::ptr_eq(&self.core.table, table)
+    }
+
     pub(super) fn core(&self) -> &Arc<GroupCore> {
         &self.core
     }

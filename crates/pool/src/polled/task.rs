@@ -151,10 +151,16 @@ impl Task {
         let waker = TaskWaker::new(self);
         let task = waker.task();
         let began = task.env.now();
-        let verdict = metrics.observe(worker, task.name, || task.give_turn(&waker, worker, began));
+        let verdict = metrics.observe_turn(worker, task.name, || task.give_turn(&waker, worker, began));
         task.group.charge(task.env.now().saturating_sub(began));
-        if verdict.is_err() {
-            metrics.worker(worker).count_panicked();
+        // Before its result can be seen. A task that is cancelled did not run to its end.
+        match verdict {
+            Ok(Turn::Done) => metrics.worker(worker).count_executed(1),
+            Err(_) => {
+                metrics.worker(worker).count_executed(1);
+                metrics.worker(worker).count_panicked();
+            }
+            Ok(Turn::Again | Turn::Idle) => {}
         }
         waker.into_task().end_turn(verdict);
     }

@@ -9,6 +9,7 @@
 
 use super::handle::TaskWaker;
 use super::task::Task;
+use crate::context::{self, Entered};
 use std::cell::RefCell;
 use std::future::Future;
 use std::pin::Pin;
@@ -80,10 +81,12 @@ thread_local! {
 /// This thread gives `task` a turn until the result is dropped.
 pub(super) struct TurnHere {
     before: Option<(Arc<Task>, u64)>,
+    _awaits: Entered,
 }
 
 pub(super) fn enter(task: &Arc<Task>, began: u64) -> TurnHere {
-    TurnHere { before: HERE.replace(Some((Arc::clone(task), began))) }
+    let before = HERE.replace(Some((Arc::clone(task), began)));
+    TurnHere { before, _awaits: context::enter_turn() }
 }
 
 impl Drop for TurnHere {

@@ -3,7 +3,7 @@
 use super::StealSettings;
 use super::job::JobRef;
 use super::slot::Slot;
-use crate::context::StageId;
+use crate::context::{self, StageId};
 use crate::engine::{Ending, Engine};
 use crate::env::Env;
 use crate::metrics::{StageMetrics, StageSnapshot};
@@ -31,7 +31,7 @@ pub(super) struct Core {
     roots: Mutex<VecDeque<Root>>,
     /// The length of `roots`, for a look without the lock.
     queued: AtomicUsize,
-    /// Roots that run under simulation, or are being taken; keeps [`Engine::is_drained`] exact.
+    /// Roots that were taken and have not ended.
     begun: AtomicUsize,
 }
 
@@ -56,8 +56,11 @@ pub(super) enum Work {
     Task(Arc<Task>),
 }
 
-/// After how many picks a worker looks at the roots before its polled tasks, so that neither starves the other.
-const ROOT_FIRST_EVERY: usize = 8;
+/// Once in so many picks a worker looks at the roots before its polled tasks, and once at other workers' forks before both: none of
+/// the three waits for ever behind the others.
+const ROTATION: usize = 8;
+/// At which pick of a rotation others' forks go first.
+const FORKS_FIRST_AT: usize = ROTATION / 2;
 
 impl Core {
     pub(super) fn new(env: &Arc<Env>, id: StageId, settings: StealSettings) -> Arc<Self> {
@@ -121,15 +124,19 @@ impl Core {
         self.idle.notify(news);
     }
 
-    /// Work for the holder of `slot`, in this order: its own forks (newest first), its polled tasks, roots, other workers'
-    /// forks (oldest first) and polled tasks.
+    /// Work for the holder of `slot`, mostly in this order: its own forks (newest first), its polled tasks, roots, other workers'
+    /// forks (oldest first) and polled tasks. Behind its own forks the order rotates ([`ROTATION`]).
     pub(super) fn find_work(&self, slot: &Slot) -> Option<Work> {
         if let Some(job) = slot.pop() {
             return Some(Work::Job(job));
         }
-        let found = self.find_rooted(slot.index, slot.next_pick().is_multiple_of(ROOT_FIRST_EVERY));
-        found
-            .or_else(|| self.steal(slot).map(Work::Job))
+        let fork = || self.steal(slot).map(Work::Job);
+        let pick = slot.next_pick() % ROTATION;
+        // Someone waits for a fork, and whoever could help may always have tasks of its own.
+        let first = if pick == FORKS_FIRST_AT { fork() } else { None };
+        first
+            .or_else(|| self.find_rooted(slot.index, pick == 0))
+            .or_else(fork)
             .or_else(|| self.polled.steal(slot.index).map(Work::Task))
     }
 
@@ -140,7 +147,7 @@ impl Core {
         if root_first { root().or_else(task) } else { task().or_else(root) }
     }
 
-    /// A fork of another worker, oldest first; the victims are asked in turn from a random one on.
+    /// A fork of another worker, oldest first; the victims are asked in turn from the neighbour on.
     pub(super) fn steal(&self, slot: &Slot) -> Option<JobRef> {
         let count = self.slots.len();
         let mut victim = slot.index;
@@ -198,8 +205,9 @@ impl Core {
         }
     }
 
-    /// Runs a root that found no place in the queue, on the calling thread.
+    /// Runs a root that found no place in the queue, on the calling thread, which counts as the stage's meanwhile.
     pub(super) fn run_here(&self, root: Root) {
+        let _stage = context::enter(self.id());
         match root.body {
             RootBody::Task(body) => {
                 body();
@@ -274,7 +282,8 @@ impl Engine for Core {
     }
 
     fn is_drained(&self) -> bool {
-        self.is_over() && self.begun.load(Ordering::SeqCst) == 0 && self.idle.active() == 0
+        // Without threads only `begun` knows; with them a fork of a completer belongs to no root that is still counted.
+        self.is_over() && self.begun.load(Ordering::SeqCst) == 0 && self.idle.is_quiet()
     }
 }
 

@@ -17,6 +17,7 @@
 use super::job::StackJob;
 use super::slot::{self, Slot};
 use super::worker;
+use crate::context;
 use std::panic::resume_unwind;
 
 /// Runs `a` and `b`, perhaps at the same time, on the pool that the current thread works for; in sequence outside any pool.
@@ -135,8 +136,11 @@ where
             // SAFETY: we took the job out of the deque, so nobody else runs it.
             Some(next) if next.is(job.address()) => return Settled::Back(unsafe { job.take() }),
             // Forks of completers may lie on top; they are ours to run as well as anyone's.
-            // SAFETY: taken out of the deque.
-            Some(next) => unsafe { next.run() },
+            Some(next) => {
+                let _fork = context::enter_closure();
+                // SAFETY: taken out of the deque.
+                unsafe { next.run() }
+            }
             None => {
                 worker::help_until(slot, done);
                 break;

@@ -25,9 +25,6 @@ mod tasks;
 mod worker;
 
 #[cfg(test)]
-#[allow(warnings, clippy::all)]
-mod review;
-#[cfg(test)]
 mod tests;
 
 pub use completer::{Completer, Forks};
@@ -169,16 +166,20 @@ impl WorkStealing {
         slot::current().filter(|slot| slot.belongs_to(Arc::as_ptr(&self.core)))
     }
 
+    /// True when a thread outside may wait for workers to do their part.
+    fn may_share(&self) -> bool {
+        context::current().kind.permission(self.core.id().kind).wait && self.core.env.simulator().is_none()
+    }
+
     /// Where a call from this thread runs. The order matters: whoever is inside goes on inside, even after the end.
     fn place(&self) -> Place<'_> {
         if let Some(slot) = self.here() {
             return Place::Here(slot);
         }
-        let core = &*self.core;
-        let may_wait = context::current().kind.permission(core.id().kind).wait;
-        if !may_wait || core.env.simulator().is_some() {
+        if !self.may_share() {
             return Place::Sequence;
         }
+        let core = &*self.core;
         match Guest::enter(core) {
             Some(guest) => Place::Guest(guest),
             None if core.gate.is_closed() => Place::Sequence,
@@ -237,15 +238,22 @@ impl WorkStealing {
         match self.place() {
             Place::Here(slot) => body(Some(slot)),
             Place::Guest(guest) => body(Some(guest.slot())),
-            Place::Sequence => body(None),
+            Place::Sequence => self.in_sequence(body),
             Place::Worker => self.on_a_worker(body),
         }
+    }
+
+    /// Runs `body` on the calling thread alone. It counts as a thread of the stage all the same: what is refused on a worker is
+    /// refused here too.
+    fn in_sequence<R>(&self, body: impl FnOnce(Option<&Slot>) -> R) -> R {
+        let _stage = context::enter(self.core.id());
+        body(None)
     }
 
     /// Blocks until a worker has run `body`; runs it here, in sequence, when the queue of roots is full.
     fn on_a_worker<R: Send>(&self, body: impl FnOnce(Option<&Slot>) -> R + Send) -> R {
         let core = &*self.core;
-        let Some(pass) = core.gate.enter() else { return body(None) };
+        let Some(pass) = core.gate.enter() else { return self.in_sequence(body) };
         let done = Arc::new(Latch::new());
         let (mut body, mut result) = (Some(body), None);
         let opens = Arc::clone(&done);
@@ -300,7 +308,7 @@ impl WorkStealing {
         &self,
         body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R + Send,
     ) -> R {
-        self.inside(|slot| scope::run(slot, body))
+        self.inside(|slot| scope::run(slot, self.core.id(), body))
     }
 
     /// Like [`WorkStealing::scope`], but `body` stays on the calling thread and outside the pool: it may block, on a file or a
@@ -310,12 +318,14 @@ impl WorkStealing {
         body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     ) -> R {
         let core = &*self.core;
-        let may_wait = context::current().kind.permission(core.id().kind).wait;
-        let pass = core.gate.enter().filter(|_| may_wait && core.env.simulator().is_none());
-        match (self.here(), pass) {
-            (Some(slot), _) => scope::run(Some(slot), body),
-            (None, None) => scope::run(None, body),
-            (None, Some(pass)) => {
+        if let Some(slot) = self.here() {
+            return scope::run(Some(slot), core.id(), body);
+        }
+        // Asked before the gate: a pass that was given must be left through `Core::leave`, or nobody wakes the workers.
+        let pass = if self.may_share() { core.gate.enter() } else { None };
+        match pass {
+            None => scope::run(None, core.id(), body),
+            Some(pass) => {
                 // Left even when the body panics: a pass that stays keeps the pool from ending.
                 let _leaves = LeavesGate { core, pass: Some(pass) };
                 scope::run_outside(core, body)

@@ -12,6 +12,8 @@ use super::core::{Core, Root, RootBody};
 use super::job::JobRef;
 use super::slot::{self, Slot};
 use super::worker;
+use crate::context::{self, StageId};
+use crate::panics::discard;
 use filbert_sync::Latch;
 use filbert_sync::join_slot::JoinSlot;
 use filbert_sync::pending::Pending;
@@ -37,16 +39,17 @@ enum Home<'scope> {
     Inside(&'scope Slot),
     /// On a thread outside, which may block in its own time; the tasks are roots.
     Outside(&'scope Core, Arc<Latch>),
-    /// On a thread that must not wait: every task runs where it is spawned.
-    Sequence,
+    /// On a thread that must not wait for this stage: every task runs where it is spawned.
+    Sequence(StageId),
 }
 
-/// Runs a scope on the thread that holds `owner`, or in sequence.
+/// Runs a scope on the thread that holds `owner`, or in sequence, as if on `stage`.
 pub(super) fn run<'env, R>(
     owner: Option<&Slot>,
+    stage: StageId,
     body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
 ) -> R {
-    run_at(owner.map_or(Home::Sequence, Home::Inside), body)
+    run_at(owner.map_or(Home::Sequence(stage), Home::Inside), body)
 }
 
 /// Runs a scope whose body stays outside the pool. The caller may wait for it, and keeps its gate open.
@@ -71,15 +74,21 @@ fn run_at<'env, R>(home: Home<'_>, body: impl for<'scope> FnOnce(&'scope Scope<'
         match &scope.home {
             Home::Inside(owner) => worker::help_until(owner, &scope.done),
             Home::Outside(_, done) => done.wait(),
-            Home::Sequence => {}
+            Home::Sequence(_) => {}
         }
     }
-    match result {
-        Err(payload) => resume_unwind(payload),
-        Ok(value) => match scope.panic.lock().unwrap_or_else(|broken| broken.into_inner()).take() {
-            Some(payload) => resume_unwind(payload),
-            None => value,
-        },
+    let of_a_task = scope.panic.lock().unwrap_or_else(|broken| broken.into_inner()).take();
+    // What is not told is dropped before the unwinding begins: a drop that panics then would end the process.
+    match (result, of_a_task) {
+        (Ok(value), None) => value,
+        (Ok(value), Some(payload)) => {
+            discard(value);
+            resume_unwind(payload)
+        }
+        (Err(payload), other) => {
+            discard(other);
+            resume_unwind(payload)
+        }
     }
 }
 
@@ -89,12 +98,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.tasks.add(1);
         let here = slot::current();
         let place = match &self.home {
-            Home::Sequence => None,
+            Home::Sequence(_) => None,
             Home::Inside(owner) => here.filter(|slot| owner.shares_pool_with(slot)).map(Ok),
             Home::Outside(core, _) => Some(here.filter(|slot| slot.belongs_to(*core)).ok_or(*core)),
         };
         let Some(place) = place else {
-            // In sequence: no pool to share with, or a thread that is not the pool's.
+            // In sequence: no pool to share with, or a thread that is not the pool's. The rules hold as on the pool.
+            let _stage = context::enter(self.stage());
             self.run_task(task);
             return;
         };
@@ -111,9 +121,28 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         }
     }
 
+    /// The stage that the tasks belong to.
+    fn stage(&self) -> StageId {
+        match &self.home {
+            Home::Inside(owner) => owner.core().id(),
+            Home::Outside(core, _) => core.id(),
+            Home::Sequence(stage) => *stage,
+        }
+    }
+
+    /// Keeps the first panic for the caller; gives any other back.
+    fn keep_first(&self, payload: Box<dyn Any + Send>) -> Option<Box<dyn Any + Send>> {
+        let mut first = self.panic.lock().unwrap_or_else(|broken| broken.into_inner());
+        match &*first {
+            Some(_) => Some(payload),
+            None => first.replace(payload),
+        }
+    }
+
     fn run_task(&'scope self, task: impl FnOnce(&'scope Scope<'scope, 'env>)) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| task(self))) {
-            self.panic.lock().unwrap_or_else(|broken| broken.into_inner()).get_or_insert(payload);
+            // A second payload goes outside the lock; whatever its drop does, the task is counted below.
+            discard(self.keep_first(payload));
         }
         // Rule 2: taken before the scope may be gone. The slot itself is the pool's.
         let home = self.home.clone();
@@ -121,7 +150,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
             match home {
                 Home::Inside(owner) if self.done.finish() => owner.core().idle.ring(owner.index),
                 Home::Outside(_, done) => done.open(),
-                Home::Inside(_) | Home::Sequence => {}
+                Home::Inside(_) | Home::Sequence(_) => {}
             }
         }
     }

@@ -7,7 +7,7 @@
 //! | `head`, `tail`, `eager`, `skips`, `picks`, `pending`, `deque` | the holder |
 //! | `attention` | the holder; a thief sets it after it took something |
 //! | `stealer` | thieves |
-//! | `taken` | whoever wants to hold the slot (guests; a worker's slot is taken for ever) |
+//! | `taken` | guests that want to hold the slot; of a worker's slot nobody looks at it |
 //!
 //! Rules:
 //! 1. A slot has one holder at a time: the worker thread of that number, or the guest that changed `taken` from false to

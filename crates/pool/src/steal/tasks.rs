@@ -45,6 +45,9 @@ impl WorkStealing {
 
     /// Gives `tasklet` turns until it is done; it is a group of its own.
     ///
+    /// A closure has to name the type of its argument: what is taken is a [`Tasklet`], of which a closure is only one kind, so
+    /// the compiler cannot tell from here what the closure is called with.
+    ///
     /// ```
     /// use filbert_pool::{Turn, TurnContext, WorkStealing};
     /// let pool = WorkStealing::standalone(2);
@@ -64,14 +67,17 @@ impl WorkStealing {
         self.spawn_tasklet_in(&self.group(name), name, tasklet)
     }
 
-    /// Like [`WorkStealing::spawn_tasklet`], as one of a group.
+    /// Like [`WorkStealing::spawn_tasklet`], as one of a group of this pool.
+    ///
+    /// # Errors
+    /// As for every submit, and [`SubmitError::ForeignGroup`].
     pub fn spawn_tasklet_in(
         &self,
         group: &Group,
         name: &'static str,
         tasklet: impl Tasklet,
     ) -> Result<TaskHandle, SubmitError> {
-        self.admit(|| {
+        self.admit(group, || {
             let core: Arc<dyn Schedule> = self.core.clone();
             polled::spawn_tasklet(&self.core.env, self.core.id(), &core, group, name, tasklet)
         })
@@ -94,7 +100,10 @@ impl WorkStealing {
         self.spawn_in(&self.group(name), name, future)
     }
 
-    /// Like [`WorkStealing::spawn`], as one of a group.
+    /// Like [`WorkStealing::spawn`], as one of a group of this pool.
+    ///
+    /// # Errors
+    /// As for every submit, and [`SubmitError::ForeignGroup`].
     pub fn spawn_in<F>(
         &self,
         group: &Group,
@@ -105,17 +114,21 @@ impl WorkStealing {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.admit(|| {
+        self.admit(group, || {
             let core: Arc<dyn Schedule> = self.core.clone();
             polled::spawn_future(&self.core.env, self.core.id(), &core, group, name, future)
         })
     }
 
-    /// Spawns a task unless the rules, the bound or the end forbid it.
-    fn admit<T>(&self, spawn: impl FnOnce() -> T) -> Result<T, SubmitError> {
+    /// Spawns a task unless the rules, the bound or the end forbid it, or the group is not of this pool: then the one pool
+    /// would count the tasks that the other one runs.
+    fn admit<T>(&self, group: &Group, spawn: impl FnOnce() -> T) -> Result<T, SubmitError> {
         let core = &*self.core;
         let stage = core.id();
         context::check_submit(stage)?;
+        if !group.belongs_to(core.polled.groups()) {
+            return Err(SubmitError::ForeignGroup { group: group.name().to_owned(), stage });
+        }
         let capacity = core.settings.injector_capacity;
         let refusal = match core.gate.enter() {
             None => SubmitError::ShutDown { stage },

@@ -5,9 +5,8 @@
 use super::core::{Core, Work};
 use super::slot::{self, Slot};
 use crate::context;
-use filbert_sync::idle::{News, Sleep};
+use filbert_sync::idle::{News, Sleep, Was};
 use filbert_sync::join_slot::JoinSlot;
-use filbert_sync::processor::Affinity;
 use std::sync::Arc;
 
 /// How long a worker without work looks for some before it sleeps. A wake-up costs about as much on both sides.
@@ -17,11 +16,6 @@ const WAIT_NANOS: u64 = 60_000;
 /// Pauses between two looks into other workers' deques.
 const PAUSES: usize = 8;
 
-thread_local! {
-    /// The processors that this worker had when it began.
-    static PROCESSORS: std::cell::Cell<Option<Affinity>> = const { std::cell::Cell::new(None) };
-}
-
 /// The body of a worker thread.
 pub(super) fn run(core: Arc<Core>, index: usize) {
     let slot = &core.slots[index];
@@ -29,16 +23,12 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
     // SAFETY: worker slots are held by their one thread, for its whole life; `core` is kept until its end.
     let _held = unsafe { slot::hold(slot) };
     let most = (core.settings.threads / 2).max(1);
-    let processors = Affinity::of_this_thread();
-    PROCESSORS.set(Some(processors));
     core.idle.move_in(index);
     core.idle.enter_search();
-    let mut searching = true;
+    let mut was = Was::Looking;
     loop {
-        if let Some(work) = search(&core, slot, searching) {
-            if !searching {
-                core.idle.enter_active();
-            } else if core.idle.found() {
+        if let Some(work) = search(&core, slot, was) {
+            if was == Was::Looking && core.idle.found() {
                 core.notify_visible();
             }
             let mut next = Some(work);
@@ -47,30 +37,28 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
                 core.run(index, work);
                 next = core.find_work(slot);
             }
-            searching = core.idle.search(most);
+            was = core.idle.search(most);
             continue;
         }
         if core.is_over() {
             break;
         }
-        core.idle.announce(index, Sleep::Idle, searching);
+        core.idle.announce(index, Sleep::Idle, was);
         if core.visible().is_none() && !core.is_over() {
             core.metrics.worker(index).count_parked();
             core.idle.sleep(index);
-            if core.idle.was_kept_off(index) {
-                processors.restore();
-            }
         }
         core.idle.get_up(index, Sleep::Idle);
-        searching = true;
+        was = Was::Looking;
     }
+    core.idle.leave(was);
     core.idle.ring_all();
 }
 
 /// Looks for work: once, or for a while when the worker counts as searching.
-fn search(core: &Core, slot: &Slot, searching: bool) -> Option<Work> {
+fn search(core: &Core, slot: &Slot, was: Was) -> Option<Work> {
     let mut work = core.find_work(slot);
-    if work.is_some() || !searching {
+    if work.is_some() || was == Was::Active {
         return work;
     }
     let end = core.env.now() + SEARCH_NANOS;
@@ -85,6 +73,7 @@ fn search(core: &Core, slot: &Slot, searching: bool) -> Option<Work> {
 /// behind unrelated work.
 pub(super) fn help_until(slot: &Slot, done: &JoinSlot) {
     let core = slot.core();
+    let _forks = context::enter_closure();
     while !done.is_done() {
         if let Some(job) = slot.pop().or_else(|| core.steal(slot)) {
             // SAFETY: taken out of a deque.
@@ -120,13 +109,10 @@ fn wait_or_steal(core: &Core, slot: &Slot, done: &JoinSlot) -> Option<super::job
                 return Some(job);
             }
         }
-        core.idle.announce(slot.index, Sleep::Waiting, true);
+        core.idle.announce(slot.index, Sleep::Waiting, Was::Looking);
         if done.announce_wait() && !core.has_forks() {
             core.metrics.worker(slot.index).count_parked();
             core.idle.sleep(slot.index);
-            if core.idle.was_kept_off(slot.index) {
-                PROCESSORS.with(|all| all.get().map(|all| all.restore()));
-            }
         }
         core.idle.get_up(slot.index, Sleep::Waiting);
     }

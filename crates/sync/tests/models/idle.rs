@@ -1,7 +1,7 @@
 //! Announce, look again, sleep: no work stays behind while everyone sleeps.
 
 use filbert_sync::Latch;
-use filbert_sync::idle::{Idle, News, Sleep};
+use filbert_sync::idle::{Idle, News, Sleep, Was};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
@@ -36,35 +36,31 @@ impl Pool {
 
     fn work(&self, me: usize, all: usize) {
         self.idle.enter_search();
-        self.work_on(me, all, true);
+        self.work_on(me, all, Was::Looking);
     }
 
     /// A worker that leaves once all the work is done; whoever does the last piece rings for the others.
-    fn work_on(&self, me: usize, all: usize, mut searching: bool) {
+    fn work_on(&self, me: usize, all: usize, mut was: Was) {
         loop {
             if self.done.load(Ordering::Acquire) == all {
                 return;
             }
             if self.take() {
-                if searching {
-                    if self.idle.found() && self.visible() {
-                        self.idle.notify(News::Root);
-                    }
-                } else {
-                    self.idle.enter_active();
+                if was == Was::Looking && self.idle.found() && self.visible() {
+                    self.idle.notify(News::Root);
                 }
                 if self.done.fetch_add(1, Ordering::AcqRel) + 1 == all {
                     self.idle.ring_all();
                 }
-                searching = self.idle.search(1);
+                was = self.idle.search(1);
                 continue;
             }
-            self.idle.announce(me, Sleep::Idle, searching);
+            self.idle.announce(me, Sleep::Idle, was);
             if !self.visible() && self.done.load(Ordering::SeqCst) != all {
                 self.idle.sleep(me);
             }
             self.idle.get_up(me, Sleep::Idle);
-            searching = true;
+            was = Was::Looking;
         }
     }
 }
@@ -165,7 +161,7 @@ fn a_waiter_asleep_is_woken_for_a_fork() {
         let waiter = thread::spawn(move || {
             waiter.idle.help();
             while !waiter.take() {
-                waiter.idle.announce(0, Sleep::Waiting, true);
+                waiter.idle.announce(0, Sleep::Waiting, Was::Looking);
                 if !waiter.visible() {
                     waiter.idle.sleep(0);
                 }
@@ -184,8 +180,9 @@ fn a_waker_that_came_too_early_looks_again() {
         // The worker lies down without having searched. The first waker may find it half in bed and count up and down in
         // vain; the second publisher trusts that count, after it took away the work that the worker would have seen.
         let pool = Pool::new(1, 1);
+        pool.idle.enter_active();
         let worker = Arc::clone(&pool);
-        let worker = thread::spawn(move || worker.work_on(0, 2, false));
+        let worker = thread::spawn(move || worker.work_on(0, 2, Was::Active));
         let second = Arc::clone(&pool);
         let second = thread::spawn(move || {
             if second.take() {
@@ -207,7 +204,7 @@ fn a_transient_searcher_is_trusted_by_nobody() {
         pool.idle.enter_search();
         pool.idle.enter_search();
         pool.idle.enter_active();
-        pool.idle.announce(2, Sleep::Idle, true);
+        pool.idle.announce(2, Sleep::Idle, Was::Looking);
         let b = Arc::clone(&pool);
         let b = thread::spawn(move || {
             if b.take() && b.idle.found() && b.visible() {
@@ -216,11 +213,9 @@ fn a_transient_searcher_is_trusted_by_nobody() {
         });
         let a = Arc::clone(&pool);
         let a = thread::spawn(move || {
-            let searching = a.idle.search(1);
+            let was = a.idle.search(1);
             if a.take() {
-                if !searching {
-                    a.idle.enter_active();
-                } else if a.idle.found() && a.visible() {
+                if was == Was::Looking && a.idle.found() && a.visible() {
                     a.idle.notify(News::Root);
                 }
                 return true;
@@ -245,16 +240,17 @@ fn a_root_that_trusted_a_waker_of_a_fork_is_not_lost() {
         let pool = Pool::new(2, 8);
         pool.idle.enter_active();
         pool.idle.help();
-        pool.idle.announce(0, Sleep::Waiting, true);
-        // Worker 1 was told "enough search already" (`search` said false): it lies down uncounted.
+        pool.idle.announce(0, Sleep::Waiting, Was::Looking);
+        // Worker 1 was told that enough search already: it looks once, still active, and lies down.
+        pool.idle.enter_active();
         let root = Arc::clone(&pool);
         let root = thread::spawn(move || root.publish(News::Root));
         let sleeper = Arc::clone(&pool);
         let sleeper = thread::spawn(move || {
-            let mut counted = false;
+            let mut was = Was::Active;
             loop {
-                sleeper.idle.announce(1, Sleep::Idle, counted);
-                counted = true;
+                sleeper.idle.announce(1, Sleep::Idle, was);
+                was = Was::Looking;
                 if sleeper.visible() {
                     return;
                 }
@@ -280,7 +276,7 @@ fn the_last_searcher_wakes_the_next_worker() {
                     let (pool, both) = (&shared.0, &shared.1);
                     pool.idle.enter_search();
                     while !pool.take() {
-                        pool.idle.announce(me, Sleep::Idle, true);
+                        pool.idle.announce(me, Sleep::Idle, Was::Looking);
                         if !pool.visible() {
                             pool.idle.sleep(me);
                         }
@@ -310,16 +306,14 @@ fn a_helper_that_takes_one_of_two_forks_leaves_none_behind() {
         // Bed 0 sleeps idle. A helper takes one of two forks that were published at once and is busy with it.
         let pool = Pool::new(2, 3);
         pool.idle.enter_search();
-        pool.idle.announce(0, Sleep::Idle, true);
+        pool.idle.announce(0, Sleep::Idle, Was::Looking);
         pool.idle.enter_active();
         pool.idle.enter_active();
         pool.idle.help();
         let helper = Arc::clone(&pool);
         let helper = thread::spawn(move || {
-            let took = helper.take();
+            let _ = helper.take();
             helper.idle.stop_helping();
-            // As in `help_until`: only a helper without a job announces.
-            let _ = took;
             if helper.visible() {
                 helper.idle.notify(News::Fork);
             }

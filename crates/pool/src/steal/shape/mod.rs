@@ -130,9 +130,17 @@ impl<'p, S: Source> Shaped<'p, S> {
         self.fold(identity, &op, &op)
     }
 
-    /// The sum of the items: the same for any timing and any number of workers, also of floating-point numbers.
+    /// The sum of the items, numbers or references to numbers: the same for any timing and any number of workers, also of
+    /// floating-point numbers. Integers wrap around, like `wrapping_add`.
+    ///
+    /// ```
+    /// let cpu = filbert_pool::WorkStealing::standalone(2);
+    /// let values: Vec<u64> = (0..100_000).collect();
+    /// assert_eq!(cpu.slice(&values).sum(), 4_999_950_000);
+    /// assert_eq!(cpu.range(0..3).map(|_| 100_u8).sum(), 44);
+    /// ```
     #[inline]
-    pub fn sum(self) -> S::Item
+    pub fn sum(self) -> <S::Item as Summed>::Total
     where
         S::Item: Summed,
     {

@@ -33,6 +33,7 @@
 use super::super::job::JobRef;
 use super::super::slot::{self, Slot};
 use super::super::{WorkStealing, worker};
+use crate::panics::discard;
 use filbert_sync::join_slot::JoinSlot;
 use filbert_sync::pending::Pending;
 use std::cell::{Cell, UnsafeCell};
@@ -348,8 +349,16 @@ unsafe fn combine<W: Work>(node: *const Node<'_, W>) {
                 (Some(Ok(left)), Some(Ok(right))) => {
                     Some(catch_unwind(AssertUnwindSafe(|| work.combine(left, right))))
                 }
-                // The leftmost panic is the one that is told.
-                (Some(Err(payload)), _) | (_, Some(Err(payload))) => Some(Err(payload)),
+                // The leftmost panic is the one that is told. The other side is the user's, and its drop must not unwind: others
+                // still work on these nodes.
+                (Some(Err(payload)), other) => {
+                    discard(other);
+                    Some(Err(payload))
+                }
+                (other, Some(Err(payload))) => {
+                    discard(other);
+                    Some(Err(payload))
+                }
                 (left, None) => left,
                 (None, right) => right,
             };
