@@ -186,7 +186,7 @@ fn a_shutdown_inside_a_callback_of_a_shutdown_does_not_wait_for_itself() {
         let again = stages.clone();
         stages.cpu().submit("queued", || ()).unwrap().on_complete(move |_| {
             let refused = again.shutdown(Shutdown::Cancel);
-            assert!(matches!(refused, Err(TaskError::WaitRefused { .. })), "{refused:?}");
+            assert!(matches!(refused, Err(filbert_pool::ShutdownRefused { .. })), "{refused:?}");
             release.send(()).unwrap();
         });
         sender.send(stages.shutdown(Shutdown::Cancel)).unwrap();
