@@ -1,4 +1,7 @@
 //! The pool behind the handles: slots, the queue of roots, and the two doors that every kind of work uses: find and notify.
+//!
+//! This module has unsafe code: it runs jobs that it took out of a queue or deque, which makes it the only one to run them
+//! (rule 1 of `job`).
 
 use super::StealSettings;
 use super::job::JobRef;

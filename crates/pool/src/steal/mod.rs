@@ -10,6 +10,8 @@
 //! deque when there should be something to steal (`slot`, `docs/design/003-fork-join-promotion.md`). Workers without work
 //! search for a moment, then sleep; an idle pool uses no CPU (`worker`, `docs/design/004-park-and-unpark.md`).
 //!
+//! This module has one unsafe line: a call from outside that found no guest slot waits while a worker runs its closure.
+//!
 //! Rejected: a deque operation per join (crossbeam-deque's pop pays a sequentially consistent fence, 8.5 ns); a heartbeat
 //! timer for promotion (coarse forks wait for the beat, and a timer runs while nothing does).
 
