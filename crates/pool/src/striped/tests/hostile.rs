@@ -35,7 +35,7 @@ fn a_summoned_watcher_that_gets_work_hands_the_watch_on() {
         let also = Arc::new(Latch::new());
         let mut waits = behind.submit("behind the first", |()| ()).unwrap();
         let second = other.submit("second", block(&go, &also)).unwrap();
-        let result = waits.wait_timeout(Duration::from_millis(500));
+        let result = waits.wait_timeout(Duration::from_secs(60));
         go.open();
         first.wait().unwrap();
         second.wait().unwrap();
@@ -64,7 +64,7 @@ fn a_panic_payload_that_panics_when_dropped() {
     striped.strand(0, ()).post("bomb", move |()| std::panic::panic_any(Bomb(bomb))).unwrap();
     eventually("the drop", || drops.load(Ordering::Relaxed) == 1);
     let mut next = striped.strand(0, ()).submit("next", |()| 1).unwrap();
-    assert_eq!(next.wait_timeout(Duration::from_secs(2)), Ok(1), "the stripe died");
+    assert_eq!(next.wait_timeout(Duration::from_secs(60)), Ok(1), "the stripe died");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn a_value_that_panics_when_dropped() {
     go.open();
     eventually("the drop", || drops.load(Ordering::Relaxed) == 1);
     let mut next = striped.strand(0, ()).submit("next", |()| 1).unwrap();
-    assert_eq!(next.wait_timeout(Duration::from_secs(2)), Ok(1), "the stripe died");
+    assert_eq!(next.wait_timeout(Duration::from_secs(60)), Ok(1), "the stripe died");
 }
 
 #[test]
