@@ -1,6 +1,7 @@
 //! Rows of results: a table for people as they come, or one JSON object per row for programs.
 
 use crate::harness::Times;
+use std::io::Write;
 
 /// Prints rows as they are measured.
 pub(crate) struct Report {
@@ -50,30 +51,35 @@ impl Report {
                 "peer": peer.map(|(_, value)| value), "peer_name": peer.map(|(name, _)| name),
                 "ratio": ratio, "spread": spread,
             });
-            println!("{row}");
+            print(&row.to_string());
             return;
         }
         if self.rows == 0 {
-            println!(
+            print(&format!(
                 "{:<44} {:>14} {:>14} {:<5} {:<22} {:>7} {:>8}",
                 "case", "ours", "peer", "unit", "peer name", "ratio", "spread"
-            );
+            ));
         }
         self.rows += 1;
         let (name, value) = peer.map_or(("-", "-".to_owned()), |(name, value)| (name, format!("{value:.1}")));
         let ratio = ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
-        println!(
+        print(&format!(
             "{case:<44} {ours:>14.1} {value:>14} {unit:<5} {name:<22} {ratio:>7} {:>7.0}%",
             spread * 100.0
-        );
+        ));
     }
 
     /// The last line.
     pub(crate) fn finish(&self) {
         if !self.json {
-            println!(
-                "ratio > 1: ours better; spread: half the distance between the quartiles, ours plus peer"
-            );
+            print("ratio > 1: ours better; spread: half the distance between the quartiles, ours plus peer");
         }
+    }
+}
+
+/// Prints a line; when the reader went away (`... | head`) there is nothing left to measure for.
+fn print(line: &str) {
+    if writeln!(std::io::stdout(), "{line}").is_err() {
+        std::process::exit(0);
     }
 }
