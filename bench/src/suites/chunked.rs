@@ -3,7 +3,7 @@
 //! Push: a growing `Vec` copies itself, one that was reserved does not; the list allocates log n chunks and copies nothing.
 //! Scan by chunk should equal a slice; by index it pays for finding the chunk (a leading-zero count and one more load).
 //! Large sizes are bound by memory, small ones by instructions. Memory: 32 partitions of 100 elements each, as the
-//! list holds them, as the seed's pre-allocation of 1,000,000 slots does, and as a growing `Vec`; counted from capacities.
+//! list holds them, as a pre-allocation of 1,000,000 slots does, and as a growing `Vec`; counted from capacities.
 
 use crate::harness::{Contestant, Effort, alternate};
 use crate::report::Report;

@@ -1,4 +1,4 @@
-//! Seed 004, section 3.4: tasks that fill every thread of their executor and wait for queries. With one pool for
+//! Starvation: tasks that fill every thread of their executor and wait for queries. With one pool for
 //! both this is a deadlock; with stages that wait downwards only, all of them finish.
 
 use filbert_pool::Stages;

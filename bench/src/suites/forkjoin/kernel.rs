@@ -1,4 +1,4 @@
-//! The kernel of seed 003: the sum of fnv(i) % 5 over the ints below 150, which half of them are.
+//! A kernel of cheap operations: the sum of fnv(i) % 5 over the ints below 150, which half of them are.
 
 use super::SUITE;
 use crate::harness::{Contestant, Effort, Times, alternate};
