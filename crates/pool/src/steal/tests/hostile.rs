@@ -99,20 +99,28 @@ fn a_payload_that_the_body_of_a_scope_outdoes_may_panic_when_dropped() {
 
 #[test]
 fn a_join_never_unwinds_before_its_stolen_half_has_ended() {
-    let pool = WorkStealing::standalone(1);
-    let (began, ran, ended) = (Latch::new(), Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
-    let runs = Arc::clone(&ran);
+    // Two workers: with the guest there would be enough active threads for one, and nobody would be woken for the fork.
+    let pool = WorkStealing::standalone(2);
+    let (began, held) = (Latch::new(), Arc::new(Latch::new()));
+    let (ran, ended) = (Arc::new(AtomicBool::new(false)), AtomicBool::new(false));
+    let (runs, sees, holds) = (Arc::clone(&ran), Arc::clone(&ran), Arc::clone(&held));
     let outcome = catch_unwind(AssertUnwindSafe(|| {
         pool.join(
             || {
                 began.wait();
-                // The only worker is in the other half, so the guest runs this while it waits for it.
+                // One worker is in the other half and one in the task, so the guest runs this while it waits.
                 slot::current().unwrap().push(JobRef::boxed(move || {
                     runs.store(true, Ordering::SeqCst);
                     panic!("a callback");
                 }));
             },
             || {
+                let hold = move || {
+                    holds.open();
+                    eventually("the guest to run the job", || sees.load(Ordering::SeqCst));
+                };
+                pool.submit("hold", hold).unwrap().detach();
+                held.wait();
                 began.open();
                 eventually("the guest to run the job", || ran.load(Ordering::SeqCst));
                 ended.store(true, Ordering::SeqCst);
