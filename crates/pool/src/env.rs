@@ -13,7 +13,7 @@ use crate::timers::Timers;
 use filbert_sync::Ticks;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Clock, timers, randomness and waiting for one set of stages.
 pub(crate) struct Env {
@@ -21,7 +21,21 @@ pub(crate) struct Env {
     timers: Timers,
     threads: Threads,
     random: AtomicU64,
+    /// Calendar time less [`Env::now`], in nanoseconds; fixed when the stages start.
+    calendar: u64,
     callbacks: OnceLock<Weak<dyn Callbacks>>,
+}
+
+/// When simulated stages start: the first of January 2030.
+const SIMULATED_CALENDAR: u64 = 1_893_456_000_000_000_000;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that asks the system for the date, once per set of stages"
+)]
+fn calendar_nanos() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX / 2)
 }
 
 enum Clock {
@@ -33,20 +47,22 @@ impl Env {
     /// Real time and real threads.
     pub(crate) fn real() -> Arc<Self> {
         let ticks = Ticks::get();
-        Arc::new(Self::new(Clock::Real(ticks), ticks.origin().elapsed().as_nanos() as u64 | 1))
+        let calendar = calendar_nanos().saturating_sub(ticks.now());
+        Arc::new(Self::new(Clock::Real(ticks), ticks.origin().elapsed().as_nanos() as u64 | 1, calendar))
     }
 
     /// One thread, virtual time, every choice from `seed`.
     pub(crate) fn simulated(seed: u64) -> Arc<Self> {
-        Arc::new(Self::new(Clock::Simulated(Simulator::new(seed)), seed))
+        Arc::new(Self::new(Clock::Simulated(Simulator::new(seed)), seed, SIMULATED_CALENDAR))
     }
 
-    fn new(clock: Clock, seed: u64) -> Self {
+    fn new(clock: Clock, seed: u64, calendar: u64) -> Self {
         Self {
             clock,
             timers: Timers::new(),
             threads: Threads::new(),
             random: AtomicU64::new(seed),
+            calendar,
             callbacks: OnceLock::new(),
         }
     }
@@ -58,6 +74,12 @@ impl Env {
             Clock::Real(ticks) => ticks.now(),
             Clock::Simulated(simulator) => simulator.now(),
         }
+    }
+
+    /// Milliseconds since 1970.
+    #[inline]
+    pub(crate) fn unix_ms(&self) -> u64 {
+        (self.calendar + self.now()) / 1_000_000
     }
 
     /// The simulator, when time is virtual.

@@ -134,6 +134,11 @@ impl<T: Send + 'static> Resolver<T> {
         begins
     }
 
+    /// True when the result is there, or the task was cancelled.
+    pub(crate) fn is_done(&self) -> bool {
+        self.shared.as_ref().is_none_or(|shared| shared.lock().phase == Phase::Done)
+    }
+
     /// For a task that sleeps between turns: `task` is woken when the task is cancelled. False when it already is.
     pub(crate) fn watch(&self, task: &Waker) -> bool {
         let Some(shared) = &self.shared else { return false };

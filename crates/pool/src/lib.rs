@@ -48,7 +48,7 @@
 //!
 //! ## Results and errors
 //! [`TaskFuture`] (await it, wait for it where the [rules](StageKind::permission) allow, leave a callback, cancel it), [`SubmitError`]
-//! (nothing was queued), [`TaskError`] (there is no result).
+//! (nothing was queued), [`TaskError`] (there is no result), [`Promise`] (the other end of a future).
 //!
 //! ## Computation
 //! [`WorkStealing`], [`join()`], [`Scope`], [`Completer`] with [`Forks`], and [`shape`] for reductions over ranges and slices.
@@ -68,13 +68,14 @@
 //!
 //! ## Looking and testing
 //! [`Stages::snapshot`] with [`StageSnapshot`]; [`StageKind`] and [`stage_table`] for the rules; [`Stages::simulated`] with
-//! [`Simulation`] and [`simulate::seeds`].
+//! [`Simulation`] and [`simulate::seeds`]; [`Clock`] for time that simulation can move.
 
 #![cfg_attr(
     test,
     allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")
 )]
 
+mod clock;
 mod context;
 mod engine;
 mod env;
@@ -84,6 +85,7 @@ mod eventually;
 mod future;
 mod metrics;
 mod panics;
+mod promise;
 mod rules;
 mod settings;
 mod sim;
@@ -104,6 +106,7 @@ mod striped;
 pub use blocking::{Dedicated, Io, Maintenance, Mixed, Periodic, Refreshed, StopSignal};
 #[doc(inline)]
 pub use chunked_list::ChunkedList;
+pub use clock::Clock;
 pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
 pub use event::{EventSettings, EventStage, Offer, Offered, Topic, TopicSnapshot};
@@ -113,6 +116,7 @@ pub use polled::{
     Checkpoint, Group, TURN_BUDGET, TaskHandle, TaskWaker, Tasklet, Turn, TurnContext, checkpoint,
     turn_is_over,
 };
+pub use promise::Promise;
 pub use rules::{Level, Permission, StageKind, table as stage_table};
 pub use settings::{Settings, SettingsError, table as settings_table};
 #[doc(inline)]

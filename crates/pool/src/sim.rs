@@ -148,8 +148,12 @@ impl Simulator {
                 Some(moment) if moment <= end => {
                     self.now.store(moment.max(self.now() + 1), Ordering::Relaxed)
                 }
-                _ => return,
+                _ => break,
             }
+        }
+        // Time passes also when nothing was due; without an end there is nowhere to go.
+        if end != u64::MAX {
+            self.now.fetch_max(end, Ordering::Relaxed);
         }
     }
 

@@ -6,8 +6,21 @@
 use super::{Report, Rule, source::SourceFile};
 
 /// The crates from the lowest to the highest, by the folder below `crates/`. A crate may use those before it.
-const ORDER: &[&str] =
-    &["sync", "pool", "wire", "net", "cluster", "grid", "flow", "connect", "sql", "cube", "gate", "filbert"];
+const ORDER: &[&str] = &[
+    "sync",
+    "pool",
+    "wire-derive",
+    "wire",
+    "net",
+    "cluster",
+    "grid",
+    "flow",
+    "connect",
+    "sql",
+    "cube",
+    "gate",
+    "filbert",
+];
 
 /// Packages above everything: they may use all crates, and nothing uses them.
 const ABOVE: &[&str] = &["filbert-bench", "xtask"];

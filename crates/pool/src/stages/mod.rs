@@ -10,11 +10,14 @@ pub use shutdown::{Shutdown, ShutdownRefused, ShutdownReport};
 pub use simulation::Simulation;
 
 use crate::blocking::{Dedicated, Host, Io, Maintenance, Mixed};
+use crate::clock::Clock;
 use crate::context::StageId;
 use crate::engine::Engine;
 use crate::env::Env;
 use crate::event::EventStage;
+use crate::future::TaskFuture;
 use crate::metrics::StageSnapshot;
+use crate::promise::Promise;
 use crate::rules::StageKind;
 use crate::settings::{Settings, SettingsError};
 use crate::shared::Executor;
@@ -167,6 +170,21 @@ impl Stages {
         inner.add_engine(executor.engine());
         executors.insert(name.to_owned(), executor.clone());
         Ok(executor)
+    }
+
+    /// Time, timers and randomness; virtual under simulation.
+    pub fn clock(&self) -> Clock {
+        Clock::new(&self.inner.env)
+    }
+
+    /// A result that arises in several steps, on a stage of that kind: whoever holds the promise owes it to the future. Who may wait
+    /// for it follows from the stage.
+    pub fn promise<T: Send + 'static>(
+        &self,
+        kind: StageKind,
+        task: &'static str,
+    ) -> (Promise<T>, TaskFuture<T>) {
+        Promise::new(&self.inner.env, StageId::of(kind), task)
     }
 
     /// The settings that the stages were started with.

@@ -1,0 +1,2 @@
+//! Front doors: the Hazelcast client protocol.
+#![forbid(unsafe_code)]

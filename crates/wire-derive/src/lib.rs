@@ -1,0 +1,1 @@
+//! Derives the Compact encoding for structs; use it through `filbert_wire::Compact`.

@@ -1,0 +1,9 @@
+//! What travels and what is stored, as bytes: Hazelcast's `Data`, Compact, and the frames and messages of its client protocol.
+//!
+//! Nothing here does I/O, makes a thread or reads a clock. Every decoder takes hostile bytes: it answers with a typed error, never
+//! with a panic, and never allocates more than the input could fill.
+#![forbid(unsafe_code)]
+
+mod data;
+
+pub use data::{Data, PARTITION_COUNT, PartitionId, TooShort};
