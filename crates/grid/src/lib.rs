@@ -1,2 +1,29 @@
 //! The data grid: operations on partitions, and the structures made of them.
+//!
+//! Every structure is a set of *targets*, each on a strand of stage `partition`: one per partition for a map, one in all for a list
+//! or a queue. What can be done with a target is an [`Operation`]: a value, so that it can travel. [`Strands::invoke`] runs it, on
+//! the calling thread when the strand is idle.
+//!
+//! ```text
+//! caller -- operation --> strand idle?  yes: runs here, result at once
+//!                                       no:  mailbox -> stripe -> answer where it arises
+//!                         must wait?    parked in the target's waiting room, holds no thread
+//!                         long scan?    does a slice, goes to the end of the mailbox
+//! ```
 #![forbid(unsafe_code)]
+
+mod error;
+mod grid;
+mod invocation;
+mod listeners;
+mod operation;
+mod strands;
+mod structures;
+
+pub use error::{GridError, GridResult};
+pub use grid::Grid;
+pub use invocation::Invocation;
+pub use listeners::Listeners;
+pub use operation::{Action, Operation, Step, Target, Turn};
+pub use strands::{Answer, Invoked, Strands};
+pub use structures::{Change, Service, Structure, Structures, WatcherId};

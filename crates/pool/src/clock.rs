@@ -46,7 +46,12 @@ impl Clock {
         self.env.after(delay, action);
     }
 
-    /// A number below `bound`; from the seed under simulation.
+    /// 64 random bits; from the seed under simulation. Not for secrets.
+    pub fn random(&self) -> u64 {
+        self.env.random()
+    }
+
+    /// A number below `bound`, which is below 2^32; from the seed under simulation.
     pub fn random_below(&self, bound: usize) -> usize {
         self.env.random_below(bound)
     }

@@ -93,8 +93,12 @@ impl Env {
 
     /// A number below `bound`, from the seed.
     pub(crate) fn random_below(&self, bound: usize) -> usize {
-        let state = self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed);
-        (((split_mix(state) >> 32) * bound as u64) >> 32) as usize
+        (((self.random() >> 32) * bound as u64) >> 32) as usize
+    }
+
+    /// 64 bits, from the seed.
+    pub(crate) fn random(&self) -> u64 {
+        split_mix(self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
     }
 
     /// The timers of this set of stages.

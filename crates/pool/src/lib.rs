@@ -112,6 +112,7 @@ pub use error::{SubmitError, TaskError};
 pub use event::{EventSettings, EventStage, Offer, Offered, Topic, TopicSnapshot};
 pub use future::{TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
+pub use panics::caught;
 pub use polled::{
     Checkpoint, Group, TURN_BUDGET, TaskHandle, TaskWaker, Tasklet, Turn, TurnContext, checkpoint,
     turn_is_over,

@@ -6,8 +6,8 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs user code; a panic comes back as its text.
-pub(crate) fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
+/// Runs user code; a panic comes back as its text, and goes no further.
+pub fn caught<T>(body: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(body)).map_err(|payload| {
         let message = message(&*payload);
         discard(payload);

@@ -8,6 +8,7 @@
 //! Whoever stores it for long stores a copy ([`Data::detached`]).
 
 mod murmur;
+mod travel;
 
 use bytes::Bytes;
 use std::hash::{Hash, Hasher};

@@ -1,0 +1,97 @@
+//! What an operation can end with instead of a result.
+
+use filbert_pool::{SubmitError, TaskError};
+
+/// The result of an operation.
+pub type GridResult<T> = Result<T, GridError>;
+
+/// Why an operation has no result. [`GridError::is_retryable`] says whether trying again makes sense, [`GridError::is_indeterminate`]
+/// whether it may have been done all the same.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GridError {
+    /// The member did not take the operation: nothing was done.
+    #[error(transparent)]
+    Refused(#[from] SubmitError),
+    /// The operation was taken and gave no result: it panicked, was cancelled, or the wait for it ended.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// The operation waited for a lock, an item or room, and did not get it in time. Nothing was done.
+    #[error("{operation} waited for its time-out and nothing came; nothing was done")]
+    TimedOut {
+        /// What waited.
+        operation: &'static str,
+    },
+    /// A lock was released by someone who does not hold it.
+    #[error("{operation}: the caller does not hold the lock of this key; owner: {owner}")]
+    NotLockOwner {
+        /// What was tried.
+        operation: &'static str,
+        /// Who holds it.
+        owner: String,
+    },
+    /// An argument that cannot be.
+    #[error("{operation}: {problem}")]
+    BadArgument {
+        /// What was tried.
+        operation: &'static str,
+        /// What is wrong with which argument, and what would be right.
+        problem: String,
+    },
+    /// User code of that name or id is not registered with this member.
+    #[error(
+        "{what} {name} is not registered with this member; register it before the member starts to serve"
+    )]
+    NotRegistered {
+        /// What kind of code: an entry processor, a task, an aggregator.
+        what: &'static str,
+        /// Its name, or factory and class id.
+        name: String,
+    },
+    /// User code said no.
+    #[error("{what} {name} failed: {message}")]
+    UserCode {
+        /// What kind of code.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// What it said.
+        message: String,
+    },
+    /// A value that could not be read.
+    #[error("{operation}: a value could not be read: {problem}")]
+    BadData {
+        /// What was tried.
+        operation: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Something that this version does not do.
+    #[error("{what} is not supported by this version; see docs/compatibility.md")]
+    Unsupported {
+        /// What was asked for.
+        what: String,
+    },
+    /// The structure was destroyed while the operation was under way.
+    #[error("{structure} was destroyed; ask for it again to use a new one")]
+    Destroyed {
+        /// Its kind and name.
+        structure: String,
+    },
+}
+
+impl GridError {
+    /// True when nothing was done and the same call may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            GridError::Refused(refused) => refused.is_retryable(),
+            GridError::TimedOut { .. } | GridError::Destroyed { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// True when the operation may have been done although there is no result.
+    pub fn is_indeterminate(&self) -> bool {
+        matches!(self, GridError::Task(TaskError::TimedOut { .. } | TaskError::Panicked { .. }))
+    }
+}

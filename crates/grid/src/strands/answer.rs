@@ -1,0 +1,26 @@
+//! Whom the result of an operation goes to when it comes later.
+
+use crate::error::GridResult;
+use filbert_pool::Promise;
+
+/// Takes the result of an operation, once, on the thread where it arises: a partition thread, or a `generic` one. Giving must be
+/// short and must not block. Dropped without a result, the operation was lost: the member ends, or its code panicked.
+pub trait Answer<T>: Send + 'static {
+    /// Here is the result.
+    fn give(self, result: GridResult<T>);
+
+    /// True when nobody wants the result any more; an operation that is parked is then forgotten.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+impl<T: Send + 'static> Answer<T> for Promise<GridResult<T>> {
+    fn give(self, result: GridResult<T>) {
+        self.keep(result);
+    }
+
+    fn is_cancelled(&self) -> bool {
+        Promise::is_cancelled(self)
+    }
+}

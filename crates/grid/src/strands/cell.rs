@@ -1,0 +1,218 @@
+//! What lives on a strand: a target, and the operations that are parked there.
+
+use super::waiting::{Parked, Waiting};
+use super::{Answer, Strands};
+use crate::error::{GridError, GridResult};
+use crate::operation::{Operation, Step, Target, Turn};
+use filbert_pool::{Clock, Offered, StageKind, TaskError, TaskFuture, caught};
+use filbert_wire::PartitionId;
+use std::fmt;
+use std::sync::Weak;
+use std::time::Duration;
+
+/// A target with its waiting room.
+pub(super) struct Cell<T: Target> {
+    target: T,
+    waiting: Waiting<T>,
+    partition: PartitionId,
+    home: Weak<Strands<T>>,
+    clock: Clock,
+    /// The next timer that will look after deadlines.
+    armed: Option<Duration>,
+    /// A `retry` is in the mailbox.
+    retry_mailed: bool,
+}
+
+/// Where an operation stands after a run.
+enum After<O: Operation> {
+    Done(GridResult<O::Output>, Vec<TaskFuture<Offered>>),
+    Waits(O, <O::Target as Target>::Event, Option<Duration>),
+    Again(O),
+}
+
+impl<T: Target> Cell<T> {
+    pub(super) fn new(target: T, partition: PartitionId, home: Weak<Strands<T>>, clock: Clock) -> Self {
+        Self { target, waiting: Waiting::new(), partition, home, clock, armed: None, retry_mailed: false }
+    }
+
+    /// Runs an operation on the caller's thread. `Some` when it is done; otherwise the answer is made, and given later.
+    #[inline]
+    pub(super) fn run<O, A>(
+        &mut self,
+        operation: O,
+        answer: impl FnOnce() -> A,
+    ) -> Option<GridResult<O::Output>>
+    where
+        O: Operation<Target = T>,
+        A: Answer<O::Output>,
+    {
+        match self.step(operation) {
+            After::Done(result, held) if held.is_empty() => Some(result),
+            after => {
+                self.settle(after, answer());
+                None
+            }
+        }
+    }
+
+    /// Runs an operation whose answer is made already.
+    pub(super) fn drive<O, A>(&mut self, operation: O, answer: A)
+    where
+        O: Operation<Target = T>,
+        A: Answer<O::Output>,
+    {
+        if answer.is_cancelled() {
+            return;
+        }
+        // Caught here and not by the stripe, so that the answer says what happened.
+        match caught(|| self.step(operation)) {
+            Ok(after) => self.settle(after, answer),
+            Err(message) => answer.give(Err(panicked(O::NAME, message))),
+        }
+    }
+
+    #[inline]
+    fn step<O: Operation<Target = T>>(&mut self, mut operation: O) -> After<O> {
+        let mut turn = Turn::new(&self.clock, self.partition);
+        let step = operation.run(&mut self.target, &mut turn);
+        let Turn { events, held, .. } = turn;
+        if !events.is_empty() {
+            self.happened(&events);
+        }
+        match step {
+            Step::Done(result) => After::Done(result, held),
+            Step::Wait { event, deadline } => After::Waits(operation, event, deadline),
+            Step::Again => After::Again(operation),
+        }
+    }
+
+    fn settle<O, A>(&mut self, after: After<O>, answer: A)
+    where
+        O: Operation<Target = T>,
+        A: Answer<O::Output>,
+    {
+        match after {
+            After::Done(result, held) => give_after(held, result, answer),
+            After::Waits(operation, event, deadline) => {
+                self.waiting.park(event, deadline, Box::new(Call { operation, answer }));
+                self.arm();
+            }
+            After::Again(operation) => {
+                // A mailbox that is full, or a member that ends, drops the operation: its answer says so.
+                if let Some(home) = self.home.upgrade() {
+                    let _ = home.post(self.partition, O::NAME, move |cell| cell.drive(operation, answer));
+                }
+            }
+        }
+    }
+
+    /// Parked operations that wait for one of `events` get another run, on the partition's own thread.
+    fn happened(&mut self, events: &[T::Event]) {
+        self.waiting.happened(events);
+        self.mail_retry();
+    }
+
+    fn mail_retry(&mut self) {
+        if self.retry_mailed || !self.waiting.has_ready() {
+            return;
+        }
+        if let Some(home) = self.home.upgrade() {
+            // With a full mailbox the next operation that brings something tries again.
+            self.retry_mailed = home.post(self.partition, "grid.retry", Cell::retry).is_ok();
+        }
+    }
+
+    /// Runs every parked operation whose event happened once, in the order in which they were parked.
+    fn retry(&mut self) {
+        self.retry_mailed = false;
+        for parked in self.waiting.take_ready() {
+            parked.retry(self);
+        }
+        self.mail_retry();
+        self.arm();
+    }
+
+    /// Ends what waited until its deadline, and sets the next timer.
+    fn expire(&mut self) {
+        self.armed = None;
+        for parked in self.waiting.take_expired(self.clock.now()) {
+            parked.expire(self);
+        }
+        self.mail_retry();
+        self.arm();
+    }
+
+    /// Sees to it that a timer is set for the next deadline; at most one that is too early per deadline that moved forward.
+    fn arm(&mut self) {
+        let Some(next) = self.waiting.next_deadline() else { return };
+        if self.armed.is_some_and(|armed| armed <= next) {
+            return;
+        }
+        self.armed = Some(next);
+        let (home, partition, clock) = (self.home.clone(), self.partition, self.clock.clone());
+        self.clock
+            .after(next.saturating_sub(self.clock.now()), move || mail_expire(&home, partition, &clock));
+    }
+}
+
+/// How long a full mailbox is left alone before deadlines are looked after again.
+const EXPIRE_AGAIN: Duration = Duration::from_millis(10);
+
+fn mail_expire<T: Target>(home: &Weak<Strands<T>>, partition: PartitionId, clock: &Clock) {
+    let Some(strands) = home.upgrade() else { return };
+    if strands.post(partition, "grid.expire", Cell::expire).is_err_and(|refused| refused.is_retryable()) {
+        let (home, again) = (home.clone(), clock.clone());
+        clock.after(EXPIRE_AGAIN, move || mail_expire(&home, partition, &again));
+    }
+}
+
+/// Gives the answer when every event was taken or given up.
+fn give_after<T: Send + 'static>(
+    mut held: Vec<TaskFuture<Offered>>,
+    result: GridResult<T>,
+    answer: impl Answer<T>,
+) {
+    match held.pop() {
+        None => answer.give(result),
+        Some(offered) => offered.on_complete(move |_| give_after(held, result, answer)),
+    }
+}
+
+fn panicked(task: &'static str, message: String) -> GridError {
+    let stage = filbert_pool::StageId::of(StageKind::Partition);
+    GridError::Task(TaskError::Panicked { stage, task, message })
+}
+
+/// An operation that is parked, and whom its result goes to.
+struct Call<O, A> {
+    operation: O,
+    answer: A,
+}
+
+impl<O, A> Parked<O::Target> for Call<O, A>
+where
+    O: Operation,
+    A: Answer<O::Output>,
+{
+    fn retry(self: Box<Self>, cell: &mut Cell<O::Target>) {
+        cell.drive(self.operation, self.answer);
+    }
+
+    fn expire(self: Box<Self>, cell: &mut Cell<O::Target>) {
+        let Call { operation, answer } = *self;
+        match caught(|| operation.expired(&mut cell.target)) {
+            Ok(result) => answer.give(result),
+            Err(message) => answer.give(Err(panicked(O::NAME, message))),
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.answer.is_cancelled()
+    }
+}
+
+impl<T: Target> fmt::Debug for Cell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cell").field("partition", &self.partition.number()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,170 @@
+//! The strands of one structure: one per partition for a map, one in all for a list or a queue; and how an operation gets there.
+//!
+//! An operation that its strand can take at once runs on the calling thread (*caller-runs*) and its result is returned; on an io loop only
+//! operations that say they are short. All others go through the strand's mailbox, and their answer is given on the thread where it
+//! arises.
+
+mod answer;
+mod cell;
+#[cfg(test)]
+mod tests;
+mod waiting;
+
+pub use answer::Answer;
+
+use crate::error::{GridError, GridResult};
+use crate::invocation::Invocation;
+use crate::operation::{Operation, Target};
+use cell::Cell;
+use filbert_pool::{StageKind, Stages, Strand, SubmitError};
+use filbert_wire::{PARTITION_COUNT, PartitionId};
+use std::sync::{Arc, Weak};
+
+/// The strands of one structure, each with its target.
+#[derive(Debug)]
+pub struct Strands<T: Target> {
+    name: Arc<str>,
+    stages: Stages,
+    strands: Box<[Strand<Cell<T>>]>,
+    /// The first partition that has a strand here: zero, or the only one.
+    first: u32,
+}
+
+/// What became of an invocation.
+#[derive(Debug)]
+pub enum Invoked<T> {
+    /// It is done: it ran on the calling thread. The answer was not made.
+    Here(GridResult<T>),
+    /// The answer will be given.
+    Later,
+    /// It was not taken; nothing was done. The answer, if it was made, was dropped.
+    Refused(SubmitError),
+}
+
+impl<T: Target> Strands<T> {
+    /// A strand per partition.
+    pub fn partitioned(stages: &Stages, name: &Arc<str>, target: impl FnMut(PartitionId) -> T) -> Arc<Self> {
+        Self::over(stages, name, PartitionId::all(), target)
+    }
+
+    /// One strand, on `partition`.
+    pub fn single(stages: &Stages, name: &Arc<str>, partition: PartitionId, target: T) -> Arc<Self> {
+        let mut target = Some(target);
+        let only = |_| target.take().expect("there is one partition");
+        Self::over(stages, name, std::iter::once(partition), only)
+    }
+
+    fn over(
+        stages: &Stages,
+        name: &Arc<str>,
+        partitions: impl Iterator<Item = PartitionId>,
+        mut target: impl FnMut(PartitionId) -> T,
+    ) -> Arc<Self> {
+        let mut partitions = partitions.peekable();
+        let first = partitions.peek().map_or(0, |first| first.number());
+        Arc::new_cyclic(|home: &Weak<Self>| {
+            let strand = |partition: PartitionId| {
+                let cell = Cell::new(target(partition), partition, home.clone(), stages.clock());
+                stages.partition().strand(u64::from(partition.number()), cell)
+            };
+            let strands = partitions.map(strand).collect();
+            Self { name: Arc::clone(name), stages: stages.clone(), strands, first }
+        })
+    }
+
+    /// The structure's name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.name
+    }
+
+    /// The stages that it runs on.
+    pub fn stages(&self) -> &Stages {
+        &self.stages
+    }
+
+    /// The partitions that have a strand here.
+    pub fn partitions(&self) -> impl ExactSizeIterator<Item = PartitionId> + use<T> {
+        let first = self.first as usize;
+        (first..first + self.strands.len())
+            .map(|number| PartitionId::new(number as u32).expect("made from partitions"))
+    }
+
+    /// The strand of `partition`; a structure with one strand has it whatever the partition.
+    fn strand(&self, partition: PartitionId) -> &Strand<Cell<T>> {
+        const { assert!(PARTITION_COUNT > 1) };
+        if self.strands.len() == 1 { &self.strands[0] } else { &self.strands[partition.index()] }
+    }
+
+    /// Runs `operation` on the strand of `partition`: at once if that is possible, and otherwise as soon as its turn comes, with the
+    /// result given to the answer that `answer` makes.
+    #[inline]
+    pub fn invoke<O, A>(
+        &self,
+        partition: PartitionId,
+        operation: O,
+        answer: impl FnOnce() -> A,
+    ) -> Invoked<O::Output>
+    where
+        O: Operation<Target = T>,
+        A: Answer<O::Output>,
+    {
+        let strand = self.strand(partition);
+        let mut call = Some((operation, answer));
+        let may_run_here = O::SHORT || filbert_pool::current().kind != StageKind::Io;
+        if may_run_here {
+            let run = |cell: &mut Cell<T>| {
+                let (operation, answer) = call.take().expect("runs once");
+                cell.run(operation, answer)
+            };
+            match strand.try_run_here(O::NAME, run) {
+                Ok(Ok(Some(result))) => return Invoked::Here(result),
+                Ok(Ok(None)) => return Invoked::Later,
+                Ok(Err(lost)) => return Invoked::Here(Err(GridError::Task(lost))),
+                Err(_busy) => {}
+            }
+        }
+        let Some((operation, answer)) = call else { unreachable!("a strand that was busy ran nothing") };
+        let answer = answer();
+        let mailed = if O::PRIORITY {
+            strand
+                .submit_priority(O::NAME, move |cell| cell.drive(operation, answer))
+                .map(|done| done.detach())
+        } else {
+            strand.post(O::NAME, move |cell| cell.drive(operation, answer))
+        };
+        match mailed {
+            Ok(()) => Invoked::Later,
+            Err(refused) => Invoked::Refused(refused),
+        }
+    }
+
+    /// The same, with the result as a future.
+    #[inline]
+    pub fn call<O: Operation<Target = T>>(
+        &self,
+        partition: PartitionId,
+        operation: O,
+    ) -> Invocation<O::Output> {
+        let mut future = None;
+        let answer = || {
+            let (promise, later) = self.stages.promise(StageKind::Partition, O::NAME);
+            future = Some(later);
+            promise
+        };
+        match self.invoke(partition, operation, answer) {
+            Invoked::Here(result) => Invocation::ready(result),
+            Invoked::Refused(refused) => Invocation::ready(Err(GridError::Refused(refused))),
+            Invoked::Later => Invocation::later(future.expect("later means that the answer was made")),
+        }
+    }
+
+    /// Mails `step` to the strand of `partition`, for the cell's own purposes.
+    fn post(
+        &self,
+        partition: PartitionId,
+        name: &'static str,
+        step: impl FnOnce(&mut Cell<T>) + Send + 'static,
+    ) -> Result<(), SubmitError> {
+        self.strand(partition).post(name, step)
+    }
+}

@@ -1,0 +1,196 @@
+//! The mechanism, with a target that is a box for numbers: taking waits for a number, a scan yields, a bomb panics.
+
+use super::*;
+use crate::operation::{Action, Step, Turn};
+use filbert_pool::{TaskError, simulate};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+#[derive(Debug, Default)]
+struct Numbers(Vec<u32>);
+
+impl Target for Numbers {
+    type Event = ();
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Put(u32);
+
+impl Operation for Put {
+    type Target = Numbers;
+    type Output = usize;
+    const NAME: &'static str = "numbers.put";
+    const ACTION: Action = Action::Put;
+
+    fn run(&mut self, target: &mut Numbers, turn: &mut Turn<'_, Numbers>) -> Step<Self> {
+        target.0.push(self.0);
+        turn.happened(());
+        Step::done(target.0.len())
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Take {
+    timeout: Option<Duration>,
+    deadline: Option<Duration>,
+}
+
+impl Take {
+    fn within(timeout: Option<Duration>) -> Self {
+        Self { timeout, deadline: None }
+    }
+}
+
+impl Operation for Take {
+    type Target = Numbers;
+    type Output = Option<u32>;
+    const NAME: &'static str = "numbers.take";
+    const ACTION: Action = Action::Remove;
+
+    fn run(&mut self, target: &mut Numbers, turn: &mut Turn<'_, Numbers>) -> Step<Self> {
+        if target.0.is_empty() {
+            if let Some(timeout) = self.timeout.take() {
+                self.deadline = Some(turn.now() + timeout);
+            }
+            return Step::Wait { event: (), deadline: self.deadline };
+        }
+        Step::done(Some(target.0.remove(0)))
+    }
+
+    fn expired(self, _: &mut Numbers) -> GridResult<Option<u32>> {
+        Ok(None)
+    }
+}
+
+/// Sums one number per turn.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Scan {
+    next: usize,
+    sum: u32,
+}
+
+impl Operation for Scan {
+    type Target = Numbers;
+    type Output = u32;
+    const NAME: &'static str = "numbers.scan";
+    const ACTION: Action = Action::Read;
+    const SHORT: bool = false;
+
+    fn run(&mut self, target: &mut Numbers, _: &mut Turn<'_, Numbers>) -> Step<Self> {
+        match target.0.get(self.next) {
+            None => Step::done(self.sum),
+            Some(number) => {
+                self.sum += number;
+                self.next += 1;
+                Step::Again
+            }
+        }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Bomb;
+
+impl Operation for Bomb {
+    type Target = Numbers;
+    type Output = ();
+    const NAME: &'static str = "numbers.bomb";
+    const ACTION: Action = Action::Execute;
+
+    fn run(&mut self, _: &mut Numbers, _: &mut Turn<'_, Numbers>) -> Step<Self> {
+        panic!("boom")
+    }
+}
+
+const HERE: PartitionId = PartitionId::new(7).unwrap();
+
+fn numbers(stages: &Stages) -> Arc<Strands<Numbers>> {
+    Strands::single(stages, &Arc::from("numbers"), HERE, Numbers::default())
+}
+
+#[test]
+fn an_idle_strand_answers_at_once() {
+    let stages = Stages::start().unwrap();
+    let numbers = numbers(&stages);
+    let put = numbers.call(HERE, Put(1));
+    assert!(put.is_done());
+    assert_eq!(put.wait(), Ok(1));
+    assert_eq!(numbers.call(HERE, Take::within(None)).wait(), Ok(Some(1)));
+}
+
+#[test]
+fn what_waits_is_served_in_order_and_holds_no_thread() {
+    for seed in 0..200 {
+        let stages = Stages::simulated(seed);
+        let numbers = numbers(&stages);
+        let takers: Vec<_> = (0..50).map(|_| numbers.call(HERE, Take::within(None))).collect();
+        stages.simulation().unwrap().settle();
+        assert!(takers.iter().all(|taker| !taker.is_done()));
+        for number in 0..50 {
+            numbers.call(HERE, Put(number)).detach();
+        }
+        let taken: Vec<_> = takers.into_iter().map(|taker| taker.wait().unwrap().unwrap()).collect();
+        assert_eq!(taken, (0..50).collect::<Vec<_>>(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_wait_ends_at_its_deadline_and_not_before() {
+    simulate::seeds("a_wait_ends_at_its_deadline_and_not_before", 0..200, |seed| {
+        let stages = Stages::simulated(seed);
+        let (numbers, simulation) = (numbers(&stages), stages.simulation().unwrap());
+        let late = numbers.call(HERE, Take::within(Some(Duration::from_secs(9))));
+        let early = numbers.call(HERE, Take::within(Some(Duration::from_secs(3))));
+        simulation.advance(Duration::from_secs(2));
+        assert!(!early.is_done());
+        simulation.advance(Duration::from_secs(2));
+        assert!(early.is_done() && !late.is_done());
+        assert_eq!(early.wait(), Ok(None));
+        numbers.call(HERE, Put(5)).detach();
+        assert_eq!(late.wait(), Ok(Some(5)));
+    });
+}
+
+#[test]
+fn a_taker_that_gave_up_takes_nothing() {
+    let stages = Stages::simulated(3);
+    let numbers = numbers(&stages);
+    let gone: Vec<_> = (0..200).map(|_| numbers.call(HERE, Take::within(None))).collect();
+    let stays = numbers.call(HERE, Take::within(None));
+    gone.into_iter().for_each(|taker| {
+        taker.cancel();
+    });
+    numbers.call(HERE, Put(1)).detach();
+    assert_eq!(stays.wait(), Ok(Some(1)));
+}
+
+#[test]
+fn a_long_operation_lets_others_have_their_turn() {
+    let stages = Stages::simulated(1);
+    let numbers = numbers(&stages);
+    for _ in 0..10 {
+        numbers.call(HERE, Put(1)).detach();
+    }
+    let scan = numbers.call(HERE, Scan::default());
+    let put = numbers.call(HERE, Put(1));
+    assert_eq!(put.wait(), Ok(11), "while the scan is under way");
+    assert_eq!(scan.wait(), Ok(11), "which sees it when it gets there");
+}
+
+#[test]
+fn a_panic_is_the_operations_own() {
+    let stages = Stages::start().unwrap();
+    let numbers = numbers(&stages);
+    let waits = numbers.call(HERE, Take::within(None));
+    let lost = numbers.call(HERE, Bomb).wait();
+    assert!(matches!(lost, Err(GridError::Task(TaskError::Panicked { .. }))), "{lost:?}");
+    numbers.call(HERE, Put(1)).detach();
+    assert_eq!(waits.wait(), Ok(Some(1)));
+}
+
+#[test]
+fn operations_travel() {
+    let text = serde_json::to_string(&Take::within(Some(Duration::from_secs(1)))).unwrap();
+    let back: Take = serde_json::from_str(&text).unwrap();
+    assert_eq!(back.timeout, Some(Duration::from_secs(1)));
+}
