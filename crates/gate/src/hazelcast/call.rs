@@ -1,0 +1,115 @@
+//! One request while its handler runs.
+
+use super::answering::Answering;
+use super::failure::{Failure, Handled};
+use super::host::Host;
+use super::login::Identity;
+use super::registrations::Registrations;
+use super::rights::Actions;
+use super::waiters::Waiters;
+use filbert_grid::{Action, Service};
+use filbert_net::{Outbound, Outlet};
+use filbert_wire::message::Request;
+use filbert_wire::messages::error::ErrorCode;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Listeners that one connection may have.
+const MOST_LISTENERS: usize = 65_536;
+
+/// What a session keeps beside its handles.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) host: Arc<Host>,
+    pub(super) identity: Identity,
+    pub(super) registrations: Registrations,
+    pub(super) waiters: Arc<Waiters>,
+}
+
+/// A request of type `R` while its handler runs.
+pub(super) struct Call<'c, R: Request> {
+    pub(super) desk: &'c mut Desk,
+    out: &'c mut Outbound,
+    correlation: i64,
+    request: PhantomData<fn() -> R>,
+}
+
+impl Desk {
+    /// What the user may do with that structure.
+    pub(super) fn actions(&self, service: Service, name: &str) -> Actions {
+        self.identity.rights.of(service, name)
+    }
+
+    /// Refuses what the user has no right to.
+    #[inline]
+    pub(super) fn check(&self, actions: Actions, action: Action, service: Service, name: &str) -> Handled {
+        if actions.has(action) { Ok(()) } else { Err(self.denied(action, service, name)) }
+    }
+
+    #[cold]
+    fn denied(&self, action: Action, service: Service, name: &str) -> Failure {
+        self.host.counters.denied.add();
+        let who = self.identity.user.as_deref().unwrap_or("this client");
+        let text = format!("{who} has no right to {action:?} on {} {name:?}", service.as_str());
+        Failure::new(ErrorCode::AccessControl, text)
+    }
+}
+
+impl<'c, R: Request> Call<'c, R> {
+    pub(super) fn new(desk: &'c mut Desk, out: &'c mut Outbound, correlation: i64) -> Self {
+        Self { desk, out, correlation, request: PhantomData }
+    }
+
+    /// Takes the duty to answer out.
+    #[inline]
+    pub(super) fn answering(self) -> Answering<'c, R> {
+        Answering {
+            out: self.out,
+            correlation: self.correlation,
+            waiters: &self.desk.waiters,
+            request: PhantomData,
+        }
+    }
+
+    /// Answers at once.
+    #[inline]
+    pub(super) fn now(self, response: R::Response) -> Handled {
+        self.answering().now(response)
+    }
+
+    /// The way to the connection, for events.
+    pub(super) fn outlet(&self) -> &Outlet {
+        self.out.outlet()
+    }
+
+    /// What joins answers and events to this request.
+    pub(super) fn correlation(&self) -> i64 {
+        self.correlation
+    }
+
+    /// Where an event that follows the answer may be written at once.
+    pub(super) fn answer_then(
+        self,
+        response: R::Response,
+        events: impl FnOnce(i64, &mut bytes::BytesMut),
+    ) -> Handled {
+        R::respond(&response, self.correlation, self.out.buffer());
+        events(self.correlation, self.out.buffer());
+        Ok(())
+    }
+
+    /// A new id for a listener, unless the connection has too many.
+    pub(super) fn registration(&self) -> Result<Uuid, Failure> {
+        if self.desk.registrations.len() >= MOST_LISTENERS {
+            let text = format!("this connection has {MOST_LISTENERS} listeners already; remove some first");
+            return Err(Failure::new(ErrorCode::Overload, text));
+        }
+        Ok(self.desk.host.grid.new_id())
+    }
+
+    /// Who holds locks that this request takes: the client and one of its threads.
+    pub(super) fn client(&self) -> Uuid {
+        self.desk.identity.client
+    }
+}
