@@ -8,8 +8,8 @@ use super::registrations::Registrations;
 use super::rights::Actions;
 use super::waiters::Waiters;
 use filbert_grid::{Action, Service};
-use filbert_net::{Outbound, Outlet};
-use filbert_wire::message::Request;
+use filbert_net::{ConnectionInfo, Outbound, Outlet};
+use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::error::ErrorCode;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ const MOST_LISTENERS: usize = 65_536;
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) host: Arc<Host>,
+    pub(super) info: ConnectionInfo,
     pub(super) identity: Identity,
     pub(super) registrations: Registrations,
     pub(super) waiters: Arc<Waiters>,
@@ -39,6 +40,15 @@ impl Desk {
     /// What the user may do with that structure.
     pub(super) fn actions(&self, service: Service, name: &str) -> Actions {
         self.identity.rights.of(service, name)
+    }
+
+    /// Decodes a request; one that cannot be is counted.
+    #[inline]
+    pub(super) fn decode<R: Request>(&self, reader: &MessageReader) -> Result<R, Failure> {
+        R::decode(reader).map_err(|error| {
+            self.host.counters.malformed.add();
+            error.into()
+        })
     }
 
     /// Refuses what the user has no right to.

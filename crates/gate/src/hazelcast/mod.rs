@@ -40,6 +40,7 @@ mod rights;
 mod secret;
 mod session;
 mod settings;
+mod structures;
 mod waiters;
 
 pub use counters::DoorCounts;

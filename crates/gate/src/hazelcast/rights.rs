@@ -32,6 +32,11 @@ pub(super) struct Actions(u16);
 impl Actions {
     const ALL: Self = Self((1 << ACTIONS.len()) - 1);
 
+    /// True when there is one at all.
+    pub(super) fn any(self) -> bool {
+        self.0 != 0
+    }
+
     #[inline]
     pub(super) fn has(self, action: Action) -> bool {
         self.0 & bit(action) != 0
