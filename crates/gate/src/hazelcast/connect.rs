@@ -80,7 +80,7 @@ pub(super) fn add_cluster_view_listener(
 
 /// There are no backups with one member, so nothing will be raised.
 pub(super) fn local_backup_listener(
-    mut call: Call<'_, LocalBackupListener>,
+    call: Call<'_, LocalBackupListener>,
     _request: LocalBackupListener,
 ) -> Handled {
     let registration = call.registration()?;
@@ -136,7 +136,7 @@ pub(super) fn get_distributed_objects(
 }
 
 pub(super) fn add_distributed_object_listener(
-    mut call: Call<'_, AddDistributedObjectListener>,
+    call: Call<'_, AddDistributedObjectListener>,
     _request: AddDistributedObjectListener,
 ) -> Handled {
     let registration = call.registration()?;
@@ -168,7 +168,7 @@ pub(super) fn add_distributed_object_listener(
 }
 
 pub(super) fn remove_distributed_object_listener(
-    mut call: Call<'_, RemoveDistributedObjectListener>,
+    call: Call<'_, RemoveDistributedObjectListener>,
     request: RemoveDistributedObjectListener,
 ) -> Handled {
     let value = call.desk.registrations.remove(request.registration_id);
