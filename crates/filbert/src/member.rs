@@ -1,8 +1,20 @@
-//! One Filbert process: its stages, and later everything that runs on them.
+//! One Filbert process: its stages, its grid, and the doors through which others reach it.
 
+use crate::config::MemberConfig;
+use filbert_gate::hazelcast::{Door, DoorError, HazelcastSettings, OpenDoor};
+use filbert_grid::{
+    EntryProcessor, Grid, GridSettings, MapSettings, Registry, TypedMap,
+};
 use filbert_pool::{
     Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, StageKind, Stages, StagesBuilder,
 };
+use filbert_wire::Data;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How long answers that are under way may take when a member ends.
+const DRAIN: Duration = Duration::from_secs(10);
 
 /// A running Filbert, where every program begins: a handle that is cheap to clone.
 ///
@@ -12,6 +24,9 @@ use filbert_pool::{
 /// use filbert::{Member, Shutdown};
 ///
 /// let member = Member::builder().set("partition.threads", 2).executor("reports").start()?;
+/// let cities = member.map::<String, i64>("cities");
+/// cities.set("Oslo", &709_000).wait()?;
+/// assert_eq!(cities.get("Oslo").wait()?, Some(709_000));
 /// let report = member.stages().executor("reports")?.submit("report", || "done")?;
 /// assert_eq!(report.wait()?, "done");
 /// member.shutdown(Shutdown::Drain)?;
@@ -19,7 +34,46 @@ use filbert_pool::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct Member {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
     stages: Stages,
+    grid: Grid,
+    door: Mutex<Option<OpenDoor>>,
+    address: Option<SocketAddr>,
+}
+
+/// Why a member did not start; nothing of it runs.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// The settings do not fit.
+    #[error("the settings of the member are not usable; nothing was started:\n{}", .problems.join("\n"))]
+    Settings {
+        /// One line each: the setting, what is wrong with it, what would be right.
+        problems: Vec<String>,
+    },
+    /// A door does not open.
+    #[error(transparent)]
+    Door(#[from] DoorError),
+}
+
+impl StartError {
+    /// What is wrong with the settings, one line each.
+    pub fn problems(&self) -> &[String] {
+        match self {
+            StartError::Settings { problems } | StartError::Door(DoorError::Settings { problems }) => problems,
+            _ => &[],
+        }
+    }
+}
+
+impl From<SettingsError> for StartError {
+    fn from(SettingsError { problems }: SettingsError) -> Self {
+        StartError::Settings { problems }
+    }
 }
 
 /// Settings first, then [`MemberBuilder::start`].
@@ -29,11 +83,15 @@ pub struct Member {
 #[must_use = "call `start`"]
 pub struct MemberBuilder {
     stages: StagesBuilder,
+    grid: GridSettings,
+    registry: Registry,
+    hazelcast: Option<HazelcastSettings>,
+    problems: Vec<String>,
 }
 
 impl Member {
-    /// A member with all defaults.
-    pub fn start() -> Result<Self, SettingsError> {
+    /// A member with all defaults, and no door.
+    pub fn start() -> Result<Self, StartError> {
         Self::builder().start()
     }
 
@@ -44,23 +102,47 @@ impl Member {
 
     /// The stages that all work runs on.
     pub fn stages(&self) -> &Stages {
-        &self.stages
+        &self.inner.stages
     }
 
-    /// Ends the member; call it from a thread that is none of its own.
+    /// The grid: every structure, also without types.
+    pub fn grid(&self) -> &Grid {
+        &self.inner.grid
+    }
+
+    /// The map of that name, with the types of its keys and values.
+    pub fn map<K, V>(&self, name: &str) -> TypedMap<K, V> {
+        self.inner.grid.typed_map(name)
+    }
+
+    /// Where Hazelcast clients connect to, if that door is open.
+    pub fn hazelcast_address(&self) -> Option<SocketAddr> {
+        self.inner.address
+    }
+
+    /// Ends the member; call it from a thread that is none of its own. With [`Shutdown::Drain`] clients get the answers that are under
+    /// way first.
     pub fn shutdown(&self, how: Shutdown) -> Result<ShutdownReport, ShutdownRefused> {
-        self.stages.shutdown(how)
+        let door = self.inner.door.lock().unwrap_or_else(|broken| broken.into_inner()).take();
+        if let (Some(door), Shutdown::Drain) = (&door, how) {
+            // Refused only where the shutdown below is refused as well, or when the stages are gone already.
+            if let Ok(drained) = door.drain(DRAIN) {
+                let _ = drained.wait();
+            }
+        }
+        drop(door);
+        self.inner.stages.shutdown(how)
     }
 }
 
 impl MemberBuilder {
-    /// Sets a number, by its key in the [table of settings](crate::settings_table): `set("partition.threads", 8)`.
+    /// Sets a number of a stage, by its key in the [table of settings](crate::settings_table): `set("partition.threads", 8)`.
     pub fn set(mut self, key: &str, value: u64) -> Self {
         self.stages = self.stages.set(key, value);
         self
     }
 
-    /// Sets a word, by its key: `set_word("generic.when_full", "wait")`.
+    /// Sets a word of a stage, by its key: `set_word("generic.when_full", "wait")`.
     pub fn set_word(mut self, key: &str, value: &str) -> Self {
         self.stages = self.stages.set_word(key, value);
         self
@@ -78,21 +160,76 @@ impl MemberBuilder {
         self
     }
 
-    /// Adds what a TOML text says: a table per stage, `[executor.<name>]` for executors.
-    pub fn toml(mut self, text: &str) -> Self {
-        self.stages = self.stages.toml(text);
-        self
+    /// Replaces all settings by those of a settings file's text, see [`MemberConfig`]; `[hazelcast]` in it opens that door.
+    pub fn toml(self, text: &str) -> Self {
+        let opens = text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("hazelcast"));
+        match MemberConfig::from_toml(text) {
+            Ok(config) => {
+                let door = opens.then_some(config.hazelcast).or_else(|| self.hazelcast.clone());
+                Self { hazelcast: door, ..self }.stage_settings(config.stages).grid(config.grid)
+            }
+            Err(error) => {
+                let mut builder = self;
+                builder.problems.extend(error.problems().iter().cloned());
+                builder
+            }
+        }
     }
 
-    /// Replaces all settings.
-    pub fn settings(mut self, settings: Settings) -> Self {
+    /// Replaces all settings of the stages.
+    pub fn stage_settings(mut self, settings: Settings) -> Self {
         self.stages = self.stages.settings(settings);
         self
     }
 
+    /// Replaces all settings of the grid.
+    pub fn grid(mut self, settings: GridSettings) -> Self {
+        self.grid = settings;
+        self
+    }
+
+    /// What maps of that name, or that match that pattern, are made with.
+    pub fn map(mut self, pattern: &str, settings: MapSettings) -> Self {
+        self.grid.maps.set(pattern, settings);
+        self
+    }
+
+    /// Registers an entry processor: `make` makes it from the argument of a call.
+    pub fn entry_processor<P: EntryProcessor + 'static>(
+        mut self,
+        name: &str,
+        make: impl Fn(&Data) -> Result<P, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.registry = self.registry.with_processor(name, make);
+        self
+    }
+
+    /// All user code at once: entry processors, tasks, comparators.
+    pub fn registry(mut self, registry: Registry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// Opens the door for Hazelcast clients.
+    pub fn hazelcast(mut self, settings: HazelcastSettings) -> Self {
+        self.hazelcast = Some(settings);
+        self
+    }
+
     /// Starts the member, or says everything that is wrong with the settings and starts nothing.
-    pub fn start(self) -> Result<Member, SettingsError> {
-        Ok(Member { stages: self.stages.start()? })
+    pub fn start(self) -> Result<Member, StartError> {
+        let mut problems = self.problems;
+        if let Err(wrong) = self.grid.check() {
+            problems.extend(wrong.problems);
+        }
+        if !problems.is_empty() {
+            return Err(StartError::Settings { problems });
+        }
+        let stages = self.stages.start()?;
+        let grid = Grid::with(&stages, self.grid, self.registry);
+        let door = self.hazelcast.map(|settings| Door::new(&grid, settings).open()).transpose()?;
+        let address = door.as_ref().map(OpenDoor::local_addr);
+        Ok(Member { inner: Arc::new(Inner { stages, grid, door: Mutex::new(door), address }) })
     }
 }
 
@@ -120,7 +257,9 @@ mod tests {
 
     #[test]
     fn every_mistake_is_named_and_nothing_starts() {
-        let refused = Member::builder().set("cpu.threads", 0).toml("[cpv]\nthreads = 1").start().unwrap_err();
-        assert_eq!(refused.problems.len(), 2, "{refused}");
+        let refused = Member::builder().set("cpu.threads", 0).set("cpv.threads", 1).start().unwrap_err();
+        assert_eq!(refused.problems().len(), 2, "{refused}");
+        let refused = Member::builder().toml("[cpv]\nthreads = 1\n[cluster]\nnam = 'x'").start().unwrap_err();
+        assert_eq!(refused.problems().len(), 2, "{refused}");
     }
 }

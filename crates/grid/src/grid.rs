@@ -1,7 +1,7 @@
 //! The grid of one member: its structures, on its stages.
 
 use crate::code::Registry;
-use crate::map::{GridSettings, Map, MapStructure, Owner};
+use crate::map::{GridSettings, Map, MapStructure, Owner, TypedMap};
 use crate::structures::{Service, Structures};
 use filbert_pool::{Clock, Stages};
 use std::sync::Arc;
@@ -52,6 +52,11 @@ impl Grid {
         let structure = inner.structures.get_or_make(Service::Map, name, make);
         let thread = inner.handles.fetch_add(1, Ordering::Relaxed);
         Map::new(structure, Owner { id: inner.member, thread })
+    }
+
+    /// The map of that name with the types of its keys and values.
+    pub fn typed_map<K, V>(&self, name: &str) -> TypedMap<K, V> {
+        TypedMap::new(self.map(name))
     }
 
     /// Its settings.

@@ -19,6 +19,7 @@ mod invocation;
 mod listeners;
 pub mod map;
 mod operation;
+mod reading;
 mod strands;
 mod structures;
 
@@ -29,8 +30,9 @@ pub use invocation::Invocation;
 pub use listeners::Listeners;
 pub use map::{
     EntryView, EvictionPolicy, GridSettings, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind,
-    MapSettings, MaxSize, Owner,
+    MapSettings, MaxSize, Owner, TypedMap, TypedMapEvent,
 };
 pub use operation::{Action, Operation, Step, Target, Turn};
+pub use reading::Reading;
 pub use strands::{Answer, Invoked, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};

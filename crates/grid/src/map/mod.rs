@@ -23,6 +23,7 @@ pub mod operations;
 mod partition;
 mod settings;
 mod store;
+mod typed;
 
 pub use events::{EventCondition, Interest, MapEvent, MapEventKind};
 pub use expiry::Lifetime;
@@ -33,6 +34,7 @@ pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSigna
 pub use settings::{EvictionPolicy, GridSettings, MapSettings, MaxSize};
 pub(crate) use store::copied;
 pub use store::{Slot, Store};
+pub use typed::{TypedMap, TypedMapEvent};
 
 use crate::operation::Operation;
 use crate::strands::Strands;

@@ -37,6 +37,16 @@ pub trait FromData: Sized {
         Self::from_data_with(data, NO_SCHEMAS)
     }
 
+    /// Reads the header and payload of a [`Data`] where they lie.
+    fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let (header, payload) = bytes.split_at_checked(8).ok_or(DecodeError::UnexpectedNull { expected: "a value" })?;
+        let type_id = i32::from_be_bytes([header[4], header[5], header[6], header[7]]);
+        let mut input = Input::with_schemas(payload, NO_SCHEMAS);
+        let value = Self::read_payload(type_id, &mut input)?;
+        input.finish()?;
+        Ok(value)
+    }
+
     /// Reads a value; Compact structs also when they were written with another schema of the same type name.
     fn from_data_with(data: &Data, schemas: &dyn SchemaSource) -> Result<Self, DecodeError> {
         let mut input = Input::with_schemas(data.payload(), schemas);
