@@ -1,24 +1,26 @@
-//! Filbert is to be an in-memory data platform in one Rust library and one Rust binary. **What works today** is the ground of it:
-//! the *stages*, in which every kind of work runs on the threads made for it, with a fork-join pool, single-writer partitions,
-//! cooperative tasks, and a simulator. **Planned**: network, data grid, dataflow, SQL, OLAP cubes, clusters.
+//! Filbert is an in-memory data platform in one Rust library and one Rust binary. **What works today**: a data grid (maps, lists,
+//! queues, topics, executors) that Rust programs embed and the official Hazelcast clients connect to; and the ground of it, the
+//! *stages*, in which every kind of work runs on the threads made for it. **Planned**: dataflow, SQL, OLAP cubes, clusters.
 //!
-//! A program begins with a [`Member`]; its [stages](Member::stages) are where work goes. The page of [`pool`] says which stage is
-//! for what, and which verbs it has.
+//! A program begins with a [`Member`]: its [maps](Member::map) hold data, its [stages](Member::stages) are where work goes. The page of
+//! [`grid`] says what can be done with structures, the page of [`pool`] which stage is for what.
 //!
 //! ```
 //! use filbert::Member;
 //!
 //! let member = Member::start()?;
+//! // Data: written here, read by Python, Node.js and Java alike when the door is open.
+//! let cities = member.map::<String, i64>("cities");
+//! cities.set("Oslo", &709_000).wait()?;
+//! assert_eq!(cities.get("Oslo").wait()?, Some(709_000));
 //! // Pure computation, on all cores; small inputs stay on this thread.
 //! let sum: u64 = member.stages().cpu().range(0..1_000_000).map(|i| i as u64).sum();
-//! // State that only one thread at a time touches, in order, without a lock.
-//! let counter = member.stages().partition().strand(42, 0_u64);
-//! let seen = counter.submit("add", move |count| { *count += sum; *count })?;
-//! assert_eq!(seen.wait()?, 499_999_500_000);
+//! assert_eq!(sum, 499_999_500_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
 
+mod config;
 mod member;
 
 /// The examples of the README, so that they stay true.
@@ -26,14 +28,30 @@ mod member;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-pub use member::{Member, MemberBuilder};
+pub use config::MemberConfig;
+pub use member::{Member, MemberBuilder, StartError};
+
+/// The data grid, as a crate of its own.
+pub use filbert_grid as grid;
+/// Front doors, as a crate of their own.
+pub use filbert_gate as gate;
+/// Values as bytes: Hazelcast's `Data`, Compact, and the client protocol.
+pub use filbert_wire as wire;
+
+// The grid.
+pub use filbert_gate::hazelcast::HazelcastSettings;
+pub use filbert_grid::{
+    Entry, EntryProcessor, Grid, GridError, GridResult, GridSettings, Invocation, Map, MapEvent, MapEventKind,
+    MapSettings, Reading, Registry, TypedMap, TypedMapEvent,
+};
+pub use filbert_wire::{Data, FromData, Json, ToData};
 
 /// The stages, as a crate of their own.
 pub use filbert_pool as pool;
 
 // Starting and ending.
 pub use filbert_pool::{
-    ExecutorSettings, Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, Stages,
+    ExecutorSettings, SettingValue, Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, Stages,
     StagesBuilder, UnknownExecutor, settings_table,
 };
 // Results and errors.

@@ -1,6 +1,10 @@
 //! The command line: one file per command.
 
+mod client;
+mod config;
 mod demo;
+mod map;
+mod settings_file;
 mod stages;
 mod start;
 mod table;
@@ -19,12 +23,17 @@ struct Arguments {
 
 const ABOUT: &str = "Filbert, an in-memory data platform in the making.
 
-Works today:  the stages, where every kind of work runs on the threads made for it
-Planned:      network, data grid, dataflow, SQL, cubes, clusters";
+Works today:  maps, lists, queues, topics and executors for Rust programs and for the official Hazelcast clients;
+              the stages below them, where every kind of work runs on the threads made for it
+Planned:      dataflow, SQL, cubes, clusters";
 
 const EXAMPLES: &str = "Examples:
   filbert demo                          a tour of what works, in a few seconds
   filbert start                         a member that Hazelcast clients reach on 127.0.0.1:5701
+  filbert start --config filbert.toml   the same with your settings
+  filbert config check filbert.toml     everything that is wrong with them
+  filbert map put cities Oslo 709000    writes into a map of a running member
+  filbert map get cities Oslo           and reads from it
   filbert stages                        the stages of a member with default settings
   filbert stages --config filbert.toml  the same with your settings, checked
   filbert stages --settings             every setting: default, range, meaning
@@ -37,6 +46,10 @@ enum Command {
     Demo(demo::Arguments),
     /// Starts a member that clients connect to; SIGTERM or SIGINT ends it in order.
     Start(start::Arguments),
+    /// Settings files: checked, and printed with every value.
+    Config(config::Arguments),
+    /// The maps of a running member: look into them and change them.
+    Map(Box<map::Arguments>),
     /// The stages: their threads, bounds, settings and rules.
     Stages(stages::Arguments),
 }
@@ -46,6 +59,8 @@ pub(crate) fn run() -> ExitCode {
     let result = match Arguments::parse().command {
         Some(Command::Demo(arguments)) => demo::run(&arguments),
         Some(Command::Start(arguments)) => start::run(&arguments),
+        Some(Command::Config(arguments)) => config::run(&arguments),
+        Some(Command::Map(arguments)) => map::run(&arguments),
         Some(Command::Stages(arguments)) => stages::run(&arguments),
         None => Arguments::command().print_help().map_err(Into::into),
     };

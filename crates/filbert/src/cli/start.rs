@@ -1,16 +1,11 @@
 //! `filbert start`: a member with its doors open, until it is told to end.
 
 use super::Outcome;
-use filbert::{Member, Shutdown};
-use filbert_gate::hazelcast::{Door, HazelcastSettings};
-use filbert_grid::Grid;
+use super::settings_file;
+use filbert::{Member, MemberConfig, Shutdown};
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
-
-/// How long answers that are under way may take when the member ends.
-const DRAIN: Duration = Duration::from_secs(10);
 
 /// The options of `filbert start`.
 #[derive(Debug, clap::Args)]
@@ -27,21 +22,18 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let settings = settings(arguments)?;
-    let member = Member::start()?;
-    let door = Door::new(&Grid::new(member.stages()), settings).open()?;
+    let config = config(arguments)?;
+    let member =
+        Member::builder().stage_settings(config.stages).grid(config.grid).hazelcast(config.hazelcast).start()?;
     // The handlers are in place before anyone can know that the member is there.
     let told = member.stages().mixed().spawn("signals", told_to_end())?;
     let mut out = std::io::stdout();
-    writeln!(out, "filbert: Hazelcast clients on {}", door.local_addr())?;
+    if let Some(address) = member.hazelcast_address() {
+        writeln!(out, "filbert: Hazelcast clients on {address}")?;
+    }
     out.flush()?;
     let word = told.wait()??;
     writeln!(out, "filbert: {word}, draining")?;
-    let report = door.drain(DRAIN)?.wait()?;
-    if report.cut_short > 0 {
-        writeln!(out, "filbert: {} of {} connections were cut short", report.cut_short, report.connections)?;
-    }
-    drop(door);
     member.shutdown(Shutdown::Drain)?;
     Ok(())
 }
@@ -62,24 +54,13 @@ async fn told_to_end() -> std::io::Result<&'static str> {
     Ok(word.unwrap_or_default())
 }
 
-fn settings(arguments: &Arguments) -> Result<HazelcastSettings, Box<dyn std::error::Error>> {
-    let mut settings = HazelcastSettings::default();
-    if let Some(path) = &arguments.config {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| format!("cannot read the settings file {}: {error}", path.display()))?;
-        let table: toml::Table = text.parse().map_err(|error| format!("{}: {error}", path.display()))?;
-        if let Some(name) = table.get("cluster").and_then(|cluster| cluster.get("name")?.as_str()) {
-            settings.cluster_name = name.to_owned();
-        }
-        if let Some(address) = table.get("network").and_then(|network| network.get("public_address")?.as_str()) {
-            settings.public_address = Some(address.to_owned());
-        }
-    }
+fn config(arguments: &Arguments) -> Result<MemberConfig, Box<dyn std::error::Error>> {
+    let mut config = settings_file::read(arguments.config.as_deref())?;
     if let Some(port) = arguments.port {
-        settings.address.set_port(port);
+        config.hazelcast.address.set_port(port);
     }
     if let Some(name) = &arguments.cluster_name {
-        settings.cluster_name.clone_from(name);
+        config.hazelcast.cluster_name.clone_from(name);
     }
-    Ok(settings)
+    Ok(config)
 }

@@ -19,6 +19,15 @@ pub struct SettingsError {
     pub problems: Vec<String>,
 }
 
+/// The value of one setting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingValue {
+    /// A number.
+    Number(u64),
+    /// A word.
+    Word(String),
+}
+
 /// Values for settings; what is not set has its default.
 ///
 /// ```
@@ -165,6 +174,25 @@ impl Settings {
             ));
         }
         if problems.is_empty() { Ok(()) } else { Err(SettingsError { problems }) }
+    }
+
+    /// Every setting with its value, as set or by default; those of executors for each that is declared.
+    pub fn values(&self) -> Vec<(String, SettingValue)> {
+        let mut values = Vec::new();
+        for setting in table::SETTINGS {
+            let keys = match setting.key.split_once('*') {
+                None => vec![setting.key.to_owned()],
+                Some((before, after)) => self.executors().map(|name| format!("{before}{name}{after}")).collect(),
+            };
+            for key in keys {
+                let value = match setting.standard {
+                    Standard::Word(_) => SettingValue::Word(self.word(&key).to_owned()),
+                    _ => SettingValue::Number(self.number(&key)),
+                };
+                values.push((key, value));
+            }
+        }
+        values
     }
 
     /// The value of a number: as set, or the default.
