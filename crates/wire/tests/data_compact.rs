@@ -361,6 +361,46 @@ fn a_struct_reads_other_schemas_of_its_type() {
     assert_eq!(error, DecodeError::NullField { field: "x".into() });
 }
 
+#[derive(Debug, PartialEq, Compact)]
+struct Numbers {
+    a: Option<Vec<i32>>,
+    b: Vec<Option<i64>>,
+}
+
+/// The same type with every kind changed to the one beside it.
+#[derive(Debug, PartialEq, Compact)]
+#[compact(name = "Numbers")]
+struct OtherNumbers {
+    a: Vec<Option<i32>>,
+    b: Option<Vec<i64>>,
+}
+
+#[derive(Debug, PartialEq, Compact)]
+#[compact(name = "Numbers")]
+struct WrongNumbers {
+    a: Option<Vec<String>>,
+}
+
+#[test]
+fn arrays_are_read_from_the_nullable_kind_and_back() {
+    let there = |a: Option<Vec<i32>>, b: Vec<Option<i64>>| {
+        let data = Numbers { a, b }.to_data().unwrap();
+        OtherNumbers::from_data_with(&data, &schemas_of::<Numbers>())
+    };
+    let read = there(Some(vec![1, 2]), vec![Some(3)]).unwrap();
+    assert_eq!(read, OtherNumbers { a: vec![Some(1), Some(2)], b: Some(vec![3]) });
+    let back = Numbers::from_data_with(&read.to_data().unwrap(), &schemas_of::<OtherNumbers>()).unwrap();
+    assert_eq!(back, Numbers { a: Some(vec![1, 2]), b: vec![Some(3)] });
+    // A null item is not a null array.
+    let null = |field: &str| Err(DecodeError::NullField { field: field.into() });
+    assert_eq!(there(Some(vec![]), vec![None]), null("b"));
+    assert_eq!(there(None, vec![]), null("a"));
+
+    let data = Numbers { a: None, b: vec![] }.to_data().unwrap();
+    let error = WrongNumbers::from_data_with(&data, &schemas_of::<Numbers>()).unwrap_err();
+    assert_eq!(error.to_string(), r#"the field "a" is an array of int32, not an array of string"#);
+}
+
 #[derive(Debug, Clone, PartialEq, Compact)]
 struct Tree {
     left: Option<Box<Tree>>,
