@@ -52,7 +52,7 @@ fn a_field_that_is_something_else() {
     let short = What::Data(TooShort { length: 7 });
     assert_eq!(fault::<Get>(&[0; 8], &[(0, b"m"), (0, &[0; 7])]), ("key", short));
     assert_eq!(
-        fault::<Get>(&[0; 8], &[(BEGIN, b"")]),
+        fault::<Get>(&[0; 8], &[(BEGIN, b""), (END, b"")]),
         ("name", What::Structure { flags: Flags::BEGIN_DATA })
     );
     let plain = What::NoStructure { flags: Flags::FINAL };
