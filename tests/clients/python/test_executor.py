@@ -63,9 +63,18 @@ def test_slow_tasks_of_one_executor_hold_up_no_other(client, executor, member, n
     other.destroy()
 
 
-def test_shutdown_refuses_new_tasks(client, name):
+def test_shutdown(client, name):
     ending = client.get_executor(name).blocking()
     assert not ending.is_shutdown()
+    ending.shutdown()
+    eventually(ending.is_shutdown)
+    ending.destroy()
+
+
+@pytest.mark.filbert_only
+def test_after_shutdown_tasks_are_refused(client, name):
+    """A Hazelcast member runs them still: only its own proxies refuse."""
+    ending = client.get_executor(name).blocking()
     ending.shutdown()
     eventually(ending.is_shutdown)
     with pytest.raises(RejectedExecutionError):
