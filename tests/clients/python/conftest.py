@@ -124,9 +124,9 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def own_cluster(tmp_path):
-    """A second member, for tests that restart or end it."""
+    """A second member, for tests that restart or end it; on ports that no client tries by itself."""
     cluster = new_cluster(tmp_path)
-    cluster.start()
+    cluster.start(members.free_port(5901))
     yield cluster
     cluster.end()
 

@@ -1,7 +1,7 @@
 """Entries one by one and in bulk."""
 
 import pytest
-from hazelcast.errors import IllegalArgumentError
+from hazelcast.errors import HazelcastError, IllegalArgumentError
 
 
 def test_get_of_an_absent_key_is_none(a_map):
@@ -144,7 +144,7 @@ def test_flush_without_a_store_does_nothing(a_map):
 def test_load_all_without_a_store_is_refused(a_map):
     with pytest.raises(IllegalArgumentError):
         a_map.load_all()
-    with pytest.raises(IllegalArgumentError):
+    with pytest.raises(HazelcastError):
         a_map.load_all(["k"])
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 START_DEADLINE_S = 120
 STOP_DEADLINE_S = 30
 FIRST_PORT = 5701
-LAST_PORT = 5800
+PORTS_TO_TRY = 100
 
 
 class StartFailed(RuntimeError):
@@ -176,9 +176,9 @@ def uuid_of(process, cluster_name, port):
         client.shutdown()
 
 
-def free_port():
-    """The first port from 5701 upward that nobody listens on."""
-    for port in range(FIRST_PORT, LAST_PORT):
+def free_port(first=FIRST_PORT):
+    """The first port from there upward that nobody listens on."""
+    for port in range(first, first + PORTS_TO_TRY):
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -186,7 +186,7 @@ def free_port():
             except OSError:
                 continue
             return port
-    raise StartFailed(f"no port between {FIRST_PORT} and {LAST_PORT} is free")
+    raise StartFailed(f"no port of the {PORTS_TO_TRY} from {first} on is free")
 
 
 def backend(folder, binary=None, class_path=None):

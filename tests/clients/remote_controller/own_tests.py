@@ -110,7 +110,7 @@ def listens(port):
 
 
 def run_file(checkout, group, path, folder):
-    """Runs one file by pytest in a process group of its own and reads the report."""
+    """Runs one file by pytest in a process of its own and reads the report."""
     report = folder / (path.replace("/", "_") + ".xml")
     output = folder / (path.replace("/", "_") + ".log")
     command = [
@@ -127,9 +127,11 @@ def run_file(checkout, group, path, folder):
         try:
             process.wait(FILE_DEADLINE_S)
         except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait(10)
             result.note = f"ended after {FILE_DEADLINE_S} s"
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait(10)
     result.seconds = round(time.monotonic() - started, 1)
     if report.exists():
         read_report(report, result)
@@ -207,6 +209,7 @@ def main():
         sys.exit(f"something listens on port {CONTROLLER_PORT} already; the remote controller needs it")
     folder = (options.folder or Path(tempfile.mkdtemp(prefix="own-tests-"))).resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     controller = ControllerProcess(checkout, options, folder)
     results = []
     try:
