@@ -56,7 +56,8 @@ for suite in "${suites[@]}"; do
       ;;
     node)
       NODE_PATH="$cache/node/node_modules" "$python" "$here/with_member.py" \
-        node --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec "${extra[@]}" "$here"/node/*.test.js || failed=1
+        node --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec "${extra[@]}" \
+        "$here"/node/*.test.js || failed=1
       ;;
   esac
 done

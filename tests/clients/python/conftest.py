@@ -26,7 +26,10 @@ from people import Person, PersonPortable, PersonSerializer  # noqa: E402
 CONFIG = """
 <hazelcast xmlns="http://www.hazelcast.com/schema/config">
     <cluster-name>dev</cluster-name>
-    <properties><property name="hazelcast.client.max.no.heartbeat.seconds">60</property></properties>
+    <properties>
+        <property name="hazelcast.client.max.no.heartbeat.seconds">60</property>
+        <property name="hazelcast.map.invalidation.batch.enabled">false</property>
+    </properties>
     %s
     <map name="with-stats*"><per-entry-stats-enabled>true</per-entry-stats-enabled></map>
     <map name="short-lived*"><time-to-live-seconds>1</time-to-live-seconds></map>
@@ -38,10 +41,10 @@ CONFIG = """
 """
 FIXTURES = """
     <serialization><data-serializable-factories>
-        <data-serializable-factory factory-id="66">com.hazelcast.client.test.IdentifiedFactory</data-serializable-factory>
-        <data-serializable-factory factory-id="666">com.hazelcast.client.test.IdentifiedDataSerializableFactory</data-serializable-factory>
+        <data-serializable-factory factory-id="66">%(java)s.IdentifiedFactory</data-serializable-factory>
+        <data-serializable-factory factory-id="666">%(java)s.IdentifiedDataSerializableFactory</data-serializable-factory>
     </data-serializable-factories></serialization>
-"""
+""" % {"java": "com.hazelcast.client.test"}
 
 
 def pytest_configure(config):

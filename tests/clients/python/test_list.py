@@ -93,7 +93,16 @@ def test_clear_and_empty(client, abc, name):
     assert is_empty() and abc.size() == 0
 
 
-@pytest.mark.parametrize("call", [lambda m: m.get(3), lambda m: m.set_at(3, "x"), lambda m: m.add_at(9, "x"), lambda m: m.remove_at(9), lambda m: m.sub_list(2, 9)], ids=["get", "set", "add", "remove", "sub"])
+OUTSIDE = {
+    "get": lambda m: m.get(3),
+    "set": lambda m: m.set_at(3, "x"),
+    "add": lambda m: m.add_at(9, "x"),
+    "remove": lambda m: m.remove_at(9),
+    "sub list": lambda m: m.sub_list(2, 9),
+}
+
+
+@pytest.mark.parametrize("call", OUTSIDE.values(), ids=OUTSIDE)
 def test_outside_the_list_is_an_error(abc, call):
     with pytest.raises(IndexOutOfBoundsError):
         call(abc)

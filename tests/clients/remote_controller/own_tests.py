@@ -175,17 +175,18 @@ def table(results):
     lines = ["| File | Passed | Failed | Skipped | Passed of run |", "|---|--:|--:|--:|--:|"]
     for result in results:
         note = f" ({result.note})" if result.note else ""
-        lines.append(f"| {result.file}{note} | {result.passed} | {result.failed} | {result.skipped} | {share(result.passed, result.total)} |")
+        lines.append(row(f"{result.file}{note}", result.passed, result.failed, result.skipped))
     for group in ("core", "connections", None):
         of = [r for r in results if group in (None, r.group)]
         if of and (group or len({r.group for r in of}) > 1):
             passed, failed, skipped = (sum(getattr(r, key) for r in of) for key in ("passed", "failed", "skipped"))
-            lines.append(f"| **{group or 'all'}** | **{passed}** | **{failed}** | **{skipped}** | **{share(passed, passed + failed)}** |")
+            lines.append(row(f"**{group or 'all'}**", passed, failed, skipped))
     return "\n".join(lines)
 
 
-def share(part, whole):
-    return f"{100 * part / whole:.1f}%" if whole else "-"
+def row(name, passed, failed, skipped):
+    run = passed + failed
+    return f"| {name} | {passed} | {failed} | {skipped} | {f'{100 * passed / run:.1f}%' if run else '-'} |"
 
 
 def main():
