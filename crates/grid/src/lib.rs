@@ -17,6 +17,7 @@ mod grid;
 mod invocation;
 mod listeners;
 mod operation;
+pub mod query;
 mod strands;
 mod structures;
 
