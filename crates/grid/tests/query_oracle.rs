@@ -1,6 +1,8 @@
 //! Random entries and random predicates: with indexes, without, and by a model that knows nothing of bytes, paths and forms.
 
-use filbert_grid::query::{Comparison, Entry, IndexKind, IndexSettings, Indexes, LikePattern, Operand, Predicate};
+use filbert_grid::query::{
+    Comparison, Entry, IndexKind, IndexSettings, Indexes, LikePattern, Operand, Predicate,
+};
 use filbert_wire::compact::NO_SCHEMAS;
 use filbert_wire::{Data, ToData, Value, type_id};
 use proptest::prelude::*;
@@ -108,14 +110,17 @@ impl Rule {
             Rule::Not(rule) => !rule.holds(row),
             Rule::Equal(at, given) => row[*at].equals(given),
             Rule::NotEqual(at, given) => !row[*at].equals(given),
-            Rule::Compare(at, comparison, given) => row[*at].order(given).is_some_and(|order| match comparison {
-                Comparison::Greater => order.is_gt(),
-                Comparison::GreaterOrEqual => order.is_ge(),
-                Comparison::Less => order.is_lt(),
-                Comparison::LessOrEqual => order.is_le(),
-            }),
+            Rule::Compare(at, comparison, given) => {
+                row[*at].order(given).is_some_and(|order| match comparison {
+                    Comparison::Greater => order.is_gt(),
+                    Comparison::GreaterOrEqual => order.is_ge(),
+                    Comparison::Less => order.is_lt(),
+                    Comparison::LessOrEqual => order.is_le(),
+                })
+            }
             Rule::Between(at, from, to) => {
-                row[*at].order(from).is_some_and(Ordering::is_ge) && row[*at].order(to).is_some_and(Ordering::is_le)
+                row[*at].order(from).is_some_and(Ordering::is_ge)
+                    && row[*at].order(to).is_some_and(Ordering::is_le)
             }
             Rule::In(at, given) => given.iter().any(|given| row[*at].equals(given)),
             Rule::Begins(at, prefix) => matches!(&row[*at], Plain::Text(text) if text.starts_with(prefix)),
@@ -132,10 +137,14 @@ impl Rule {
             Rule::Not(rule) => Predicate::Not(Box::new(rule.predicate())),
             Rule::Equal(at, given) => Predicate::Equal(path(*at), given.operand()),
             Rule::NotEqual(at, given) => Predicate::NotEqual(path(*at), given.operand()),
-            Rule::Compare(at, comparison, given) => Predicate::Compare(path(*at), *comparison, given.operand()),
+            Rule::Compare(at, comparison, given) => {
+                Predicate::Compare(path(*at), *comparison, given.operand())
+            }
             Rule::Between(at, from, to) => Predicate::Between(path(*at), from.operand(), to.operand()),
             Rule::In(at, given) => Predicate::In(path(*at), given.iter().map(Plain::operand).collect()),
-            Rule::Begins(at, prefix) => Predicate::Like(path(*at), Some(LikePattern::new(format!("{prefix}%")))),
+            Rule::Begins(at, prefix) => {
+                Predicate::Like(path(*at), Some(LikePattern::new(format!("{prefix}%"))))
+            }
         }
     }
 }
@@ -185,7 +194,11 @@ fn json(text: &str) -> Data {
 
 /// Key, value, and what the attributes are.
 fn row(key: i64, a: Plain, c: Plain) -> (Data, Data, [Plain; 4]) {
-    let value = json(&format!(r#"{{"x": [1, {{"a": 9}}], "a": {}, "b": {{"d": {{}}, "c": {}}}}}"#, a.json(), c.json()));
+    let value = json(&format!(
+        r#"{{"x": [1, {{"a": 9}}], "a": {}, "b": {{"d": {{}}, "c": {}}}}}"#,
+        a.json(),
+        c.json()
+    ));
     (key.to_data().unwrap(), value, [a, c, Plain::Whole(key), Plain::Null])
 }
 

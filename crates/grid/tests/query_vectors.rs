@@ -73,7 +73,9 @@ fn predicates_mean_what_python_meant() {
     for (name, expected) in cases {
         assert_eq!(Predicate::from_data(&vector("predicate", name), NO_SCHEMAS), expected, "{name}");
     }
-    let Ok(Predicate::Paging(paging)) = Predicate::from_data(&vector("predicate", "paging anchors"), NO_SCHEMAS) else {
+    let Ok(Predicate::Paging(paging)) =
+        Predicate::from_data(&vector("predicate", "paging anchors"), NO_SCHEMAS)
+    else {
         panic!("no page");
     };
     assert_eq!((paging.page(), paging.page_size(), paging.iteration()), (2, 3, IterationType::Entry));
@@ -94,7 +96,10 @@ fn aggregators_and_projections_mean_what_python_meant() {
     ];
     for (name, aggregate) in cases {
         let expected = Aggregator::new(aggregate, Some("b.c".parse().unwrap()));
-        assert_eq!(Aggregator::from_data(&vector("aggregator", &format!("{name} of")), NO_SCHEMAS), Ok(expected));
+        assert_eq!(
+            Aggregator::from_data(&vector("aggregator", &format!("{name} of")), NO_SCHEMAS),
+            Ok(expected)
+        );
         let of_all = Aggregator::new(aggregate, None);
         assert_eq!(Aggregator::from_data(&vector("aggregator", name), NO_SCHEMAS), Ok(of_all));
     }

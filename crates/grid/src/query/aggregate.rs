@@ -6,7 +6,7 @@
 
 use super::attribute::Attribute;
 use super::error::QueryError;
-use super::extract::{Entry, Extracted};
+use super::extract::{Entry, Extracted, read};
 use super::identified::{self, AGGREGATORS, MAPS, read_class, write_class, write_object, write_text};
 use super::index::{IndexKey, double};
 use filbert_wire::compact::SchemaSource;
@@ -106,7 +106,9 @@ impl Aggregate {
     fn fields(self) -> &'static [Field] {
         use Field::*;
         match self {
-            Aggregate::Count | Aggregate::FixedPointSum | Aggregate::IntegerSum | Aggregate::LongSum => &[Long],
+            Aggregate::Count | Aggregate::FixedPointSum | Aggregate::IntegerSum | Aggregate::LongSum => {
+                &[Long]
+            }
             Aggregate::Distinct => &[Int],
             Aggregate::DoubleAverage | Aggregate::NumberAverage => &[Double, Long],
             Aggregate::DoubleSum | Aggregate::FloatingPointSum => &[Double],
@@ -163,7 +165,9 @@ impl Aggregator {
         let known = usize::try_from(class - FIRST_CLASS).ok().and_then(|number| CLASSES.get(number));
         let Some(aggregate) = known.copied() else {
             return Err(match class {
-                0..FIRST_CLASS => QueryError::Unsupported { what: "the aggregation of big numbers".to_owned() },
+                0..FIRST_CLASS => {
+                    QueryError::Unsupported { what: "the aggregation of big numbers".to_owned() }
+                }
                 _ => QueryError::UnknownClass { what: WHAT, factory: AGGREGATORS, class },
             });
         };
@@ -191,8 +195,12 @@ impl Aggregator {
         let state = match self.aggregate {
             Count => State::Count(0),
             Distinct => State::Distinct(BTreeSet::new()),
-            FixedPointSum | IntegerAverage | IntegerSum | LongAverage | LongSum => State::Whole { sum: 0, count: 0 },
-            DoubleAverage | DoubleSum | FloatingPointSum | NumberAverage => State::Float { sum: 0.0, count: 0 },
+            FixedPointSum | IntegerAverage | IntegerSum | LongAverage | LongSum => {
+                State::Whole { sum: 0, count: 0 }
+            }
+            DoubleAverage | DoubleSum | FloatingPointSum | NumberAverage => {
+                State::Float { sum: 0.0, count: 0 }
+            }
             Max | Min | MaxBy | MinBy => State::Best(None),
         };
         Accumulator { aggregator: self.clone(), state }
@@ -256,7 +264,7 @@ impl Accumulator {
             // Counting needs no look at the values.
             None if matches!(self.state, State::Count(_)) => Extracted::One(Value::Null),
             None => Extracted::One(
-                Value::from_data_with(entry.value(), entry.schemas())
+                read(entry.value_bytes(), entry.schemas())
                     .map_err(QueryError::decode("value of an entry"))?,
             ),
         };
@@ -302,7 +310,7 @@ impl Accumulator {
             State::Best(best) => {
                 if is_better(aggregate, best.as_ref(), &value) {
                     let with_entry = matches!(aggregate, Aggregate::MaxBy | Aggregate::MinBy);
-                    let entry = with_entry.then(|| (entry.key().clone(), entry.value().clone()));
+                    let entry = with_entry.then(|| (entry.key(), entry.value()));
                     *best = Some(Best { value, entry });
                 }
             }
@@ -344,7 +352,8 @@ impl Accumulator {
                 averaged(sum as f64, count).to_data()?
             }
             State::Whole { sum, .. } => {
-                let overflow = |_| QueryError::Overflow { aggregator: aggregate.as_str(), expected: "a long" };
+                let overflow =
+                    |_| QueryError::Overflow { aggregator: aggregate.as_str(), expected: "a long" };
                 i64::try_from(sum).map_err(overflow)?.to_data()?
             }
             State::Float { sum, count } if matches!(aggregate, DoubleAverage | NumberAverage) => {

@@ -77,7 +77,8 @@ impl std::str::FromStr for Attribute {
         let text = text.strip_prefix("this.").unwrap_or(text);
         let after = |constant: &str| {
             let rest = text.strip_prefix(constant)?;
-            (rest.is_empty() || rest.starts_with(['.', '#', '['])).then(|| rest.strip_prefix(['.', '#']).unwrap_or(rest))
+            (rest.is_empty() || rest.starts_with(['.', '#', '[']))
+                .then(|| rest.strip_prefix(['.', '#']).unwrap_or(rest))
         };
         let (of_key, rest) = match (after("__key"), after("this")) {
             (Some(rest), _) => (true, rest),

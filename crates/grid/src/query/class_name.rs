@@ -1,13 +1,14 @@
 //! Java's class names for what entries hold: `InstanceOf` is asked for them by clients that know only those.
 
-use super::extract::Entry;
+use super::extract::{Entry, type_of};
 use filbert_wire::compact::CompactRecord;
 use filbert_wire::type_id::{self, *};
 
 const NUMBER: &[&str] = &["java.lang.Number", "java.lang.Comparable", "java.io.Serializable"];
 const COMPARABLE: &[&str] = &["java.lang.Comparable", "java.io.Serializable"];
 const TEXT: &[&str] = &["java.lang.CharSequence", "java.lang.Comparable", "java.io.Serializable"];
-const LIST: &[&str] = &["java.util.List", "java.util.Collection", "java.lang.Iterable", "java.io.Serializable"];
+const LIST: &[&str] =
+    &["java.util.List", "java.util.Collection", "java.lang.Iterable", "java.io.Serializable"];
 const SET: &[&str] = &["java.util.Set", "java.util.Collection", "java.lang.Iterable", "java.io.Serializable"];
 const MAP: &[&str] = &["java.util.Map", "java.io.Serializable"];
 
@@ -56,7 +57,7 @@ fn class_of(type_id: i32) -> Option<(&'static str, &'static [&'static str])> {
 
 /// Whether the value of the entry is of that class.
 pub(crate) fn is_instance(entry: &Entry<'_>, class: &str) -> bool {
-    let type_id = entry.value().type_id();
+    let type_id = type_of(entry.value_bytes());
     if type_id == NULL {
         return false;
     }
@@ -64,7 +65,8 @@ pub(crate) fn is_instance(entry: &Entry<'_>, class: &str) -> bool {
         return true;
     }
     if type_id == COMPACT {
-        let record = CompactRecord::of_data(entry.value(), entry.schemas());
+        let data = entry.value();
+        let record = CompactRecord::of_data(&data, entry.schemas());
         return record.is_ok_and(|record| record.schema().type_name() == class)
             || class == "com.hazelcast.nio.serialization.genericrecord.GenericRecord";
     }

@@ -61,7 +61,8 @@ impl Reader<'_> {
     }
 
     fn needed_text(&mut self, expected: &'static str) -> Result<String, QueryError> {
-        self.text()?.ok_or(QueryError::Decode { what: WHAT, source: DecodeError::UnexpectedNull { expected } })
+        self.text()?
+            .ok_or(QueryError::Decode { what: WHAT, source: DecodeError::UnexpectedNull { expected } })
     }
 
     fn attribute(&mut self) -> Result<Attribute, QueryError> {
@@ -106,7 +107,11 @@ impl Reader<'_> {
         }
         self.parts += 1;
         if self.parts > MAX_PARTS {
-            return Err(QueryError::TooLarge { what: "the parts of a predicate", size: self.parts, limit: MAX_PARTS });
+            return Err(QueryError::TooLarge {
+                what: "the parts of a predicate",
+                size: self.parts,
+                limit: MAX_PARTS,
+            });
         }
         let class = read_class(WHAT, PREDICATES, type_id, &mut self.input)?;
         Ok(match class {

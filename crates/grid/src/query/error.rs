@@ -26,7 +26,9 @@ pub enum QueryError {
         found: String,
     },
     /// Predicates within predicates beyond [`MAX_DEPTH`].
-    #[error("predicates are nested deeper than {limit}; flatten them: AND and OR take any number of predicates")]
+    #[error(
+        "predicates are nested deeper than {limit}; flatten them: AND and OR take any number of predicates"
+    )]
     TooDeep {
         /// How deep they may be.
         limit: usize,
@@ -89,7 +91,9 @@ pub enum QueryError {
         problem: String,
     },
     /// An attribute of a value whose form only its own serializer knows.
-    #[error("the attribute {path:?} cannot be read from {form}; store JSON or Compact to query by attributes")]
+    #[error(
+        "the attribute {path:?} cannot be read from {form}; store JSON or Compact to query by attributes"
+    )]
     Unreadable {
         /// The attribute.
         path: String,

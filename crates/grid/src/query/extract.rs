@@ -5,7 +5,7 @@ use super::attribute::{Attribute, PathStep};
 use super::error::QueryError;
 use super::json;
 use filbert_wire::compact::{CompactRecord, SchemaSource};
-use filbert_wire::{Data, FromData, Input, Value, type_id};
+use filbert_wire::{Data, DecodeError, FromData, Input, Value, type_id};
 use std::cell::RefCell;
 
 /// What an attribute is in one entry.
@@ -40,8 +40,8 @@ impl Extracted {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Entry<'a> {
-    key: &'a Data,
-    value: &'a Data,
+    key: &'a [u8],
+    value: &'a [u8],
     schemas: &'a dyn SchemaSource,
     /// The last attribute that was asked for: the parts of a predicate often look at the same one.
     last: RefCell<Option<(Attribute, Extracted)>>,
@@ -50,16 +50,31 @@ pub struct Entry<'a> {
 impl<'a> Entry<'a> {
     /// The entry of `key` and `value`, whose Compact schemas are in `schemas`.
     pub fn new(key: &'a Data, value: &'a Data, schemas: &'a dyn SchemaSource) -> Self {
+        Self::of_bytes(key.as_bytes(), value.as_bytes(), schemas)
+    }
+
+    /// The same from the bytes of the two, as a store holds them, header included.
+    pub fn of_bytes(key: &'a [u8], value: &'a [u8], schemas: &'a dyn SchemaSource) -> Self {
         Self { key, value, schemas, last: RefCell::new(None) }
     }
 
-    /// Its key.
-    pub fn key(&self) -> &'a Data {
+    /// Its key, in bytes of its own.
+    pub fn key(&self) -> Data {
+        copied(self.key)
+    }
+
+    /// Its value, in bytes of its own.
+    pub fn value(&self) -> Data {
+        copied(self.value)
+    }
+
+    /// The bytes of its key.
+    pub fn key_bytes(&self) -> &'a [u8] {
         self.key
     }
 
-    /// Its value.
-    pub fn value(&self) -> &'a Data {
+    /// The bytes of its value.
+    pub fn value_bytes(&self) -> &'a [u8] {
         self.value
     }
 
@@ -71,8 +86,8 @@ impl<'a> Entry<'a> {
     /// What the attribute is in this entry. Missing parts give null; a value in a form that only its serializer knows (Portable,
     /// pickled Python) has attributes that cannot be read, which is an error.
     pub fn extract(&self, attribute: &Attribute) -> Result<Extracted, QueryError> {
-        let data = if attribute.is_of_key() { self.key } else { self.value };
-        extract(data, attribute, self.schemas)
+        let bytes = if attribute.is_of_key() { self.key } else { self.value };
+        extract(bytes, attribute, self.schemas)
     }
 
     /// Gives `look` what the attribute is; the same attribute twice in a row is read once.
@@ -96,17 +111,48 @@ impl<'a> Entry<'a> {
 
 impl std::fmt::Debug for Entry<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Entry").field("key", self.key).field("value", self.value).finish_non_exhaustive()
+        f.debug_struct("Entry")
+            .field("key", &self.key())
+            .field("value", &self.value())
+            .finish_non_exhaustive()
     }
 }
 
-fn extract(data: &Data, attribute: &Attribute, schemas: &dyn SchemaSource) -> Result<Extracted, QueryError> {
+/// The bytes before the payload, which begins with the type id's end.
+const HEADER: usize = 8;
+
+/// How the payload of a serialized value is to be read.
+pub(crate) fn type_of(bytes: &[u8]) -> i32 {
+    let id = bytes.get(4..HEADER).and_then(|id| id.try_into().ok());
+    id.map_or(type_id::NULL, i32::from_be_bytes)
+}
+
+fn payload(bytes: &[u8]) -> &[u8] {
+    bytes.get(HEADER..).unwrap_or_default()
+}
+
+/// A serialized value in bytes of its own; null when it is too short to be one.
+pub(crate) fn copied(bytes: &[u8]) -> Data {
+    Data::from_bytes(bytes.to_vec()).unwrap_or_else(|_| Data::new(type_id::NULL, &[]))
+}
+
+/// Reads a serialized value; what has no form that is known here stays as it is.
+pub(crate) fn read(bytes: &[u8], schemas: &dyn SchemaSource) -> Result<Value, DecodeError> {
+    let mut input = Input::with_schemas(payload(bytes), schemas);
+    match Value::read_payload(type_of(bytes), &mut input) {
+        Ok(value) if input.left() == 0 => Ok(value),
+        // Rare, and worth a copy: the reader of whole values knows what to make of it.
+        _ => Value::from_data_with(&copied(bytes), schemas),
+    }
+}
+
+fn extract(bytes: &[u8], attribute: &Attribute, schemas: &dyn SchemaSource) -> Result<Extracted, QueryError> {
     let steps = attribute.steps();
-    if data.type_id() == type_id::JSON {
-        let text = Input::new(data.payload()).text().map_err(QueryError::decode("JSON value"))?;
+    if type_of(bytes) == type_id::JSON {
+        let text = Input::new(payload(bytes)).text().map_err(QueryError::decode("JSON value"))?;
         return Ok(json::find(text.unwrap_or("null"), steps));
     }
-    let value = Value::from_data_with(data, schemas).map_err(QueryError::decode("value of an entry"))?;
+    let value = read(bytes, schemas).map_err(QueryError::decode("value of an entry"))?;
     let mut found = Vec::new();
     walk(value, steps, attribute, schemas, &mut found)?;
     Ok(if attribute.is_multiple() {
@@ -218,7 +264,8 @@ mod tests {
     #[test]
     fn fields_of_compact_objects_are_found_by_path() {
         let wheel = |size| Wheel { size };
-        let car = Car { brand: "A".into(), wheels: vec![wheel(17), wheel(18)], spare: Some(Box::new(wheel(16))) };
+        let car =
+            Car { brand: "A".into(), wheels: vec![wheel(17), wheel(18)], spare: Some(Box::new(wheel(16))) };
         let data = car.to_data().unwrap();
         let of_car = |path: &str| of_value(data.clone(), path).unwrap();
         assert_eq!(of_car("brand"), Extracted::One(Value::String("A".into())));
@@ -235,7 +282,10 @@ mod tests {
         assert_eq!(of_value("x", "this").unwrap(), Extracted::One(Value::String("x".into())));
         assert_eq!(of_value("x", "age").unwrap(), Extracted::One(Value::Null));
         let numbers = Array(vec![1_i64, 2]);
-        assert_eq!(of_value(numbers, "this[any]").unwrap(), Extracted::Many(vec![Value::Long(1), Value::Long(2)]));
+        assert_eq!(
+            of_value(numbers, "this[any]").unwrap(),
+            Extracted::Many(vec![Value::Long(1), Value::Long(2)])
+        );
         assert_eq!(of_value(vec!["a"], "this[0]").unwrap(), Extracted::One(Value::String("a".into())));
     }
 

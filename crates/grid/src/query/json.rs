@@ -151,9 +151,7 @@ impl<'a> Reader<'a> {
     /// A number, `true`, `false` or `null`: all up to the next sign of structure.
     fn word(&mut self) -> &'a str {
         let rest = &self.text[self.at..];
-        let end = rest
-            .find([',', ':', '}', ']', '{', '[', '"', ' ', '\n', '\r', '\t'])
-            .unwrap_or(rest.len());
+        let end = rest.find([',', ':', '}', ']', '{', '[', '"', ' ', '\n', '\r', '\t']).unwrap_or(rest.len());
         self.at += end;
         &rest[..end]
     }
@@ -268,7 +266,8 @@ mod tests {
 
     #[test]
     fn paths_lead_to_scalars() {
-        let text = r#" {"a": {"x": [1, 2.5, "drei", true, null, {"y": -7}]}, "b\u0041": "q\"\n\ud83d\ude00"} "#;
+        let text =
+            r#" {"a": {"x": [1, 2.5, "drei", true, null, {"y": -7}]}, "b\u0041": "q\"\n\ud83d\ude00"} "#;
         assert_eq!(one(text, "a.x[0]"), Value::Long(1));
         assert_eq!(one(text, "a.x[1]"), Value::Double(2.5));
         assert_eq!(one(text, "a.x[2]"), Value::String("drei".into()));
@@ -284,7 +283,8 @@ mod tests {
 
     #[test]
     fn any_collects_every_item() {
-        let text = r#"{"a": [{"b": 1}, {"c": 2}, 3, {"b": [4, 5]}, {"b": "x"}, [6]], "n": [[1, 2], [], [3]]}"#;
+        let text =
+            r#"{"a": [{"b": 1}, {"c": 2}, 3, {"b": [4, 5]}, {"b": "x"}, [6]], "n": [[1, 2], [], [3]]}"#;
         assert_eq!(found(text, "a[any].b"), Extracted::Many(vec![Value::Long(1), Value::String("x".into())]));
         assert_eq!(found(text, "a[any]"), Extracted::Many(vec![Value::Long(3)]));
         let numbers = vec![Value::Long(1), Value::Long(2), Value::Long(3)];
@@ -295,8 +295,22 @@ mod tests {
     #[test]
     fn what_is_no_json_gives_nothing() {
         let broken = [
-            "", "{", "[", "\"", "{\"a\"", "{\"a\":", "{\"a\":}", "{\"a\" 1}", "{a:1}", "]", "{\"a\":[}", "\\", "{\"a\":\"\\u12\"}",
-            "{\"a\":\"\\", "{\"a\":+1}", "{\"a\":1e999}",
+            "",
+            "{",
+            "[",
+            "\"",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":}",
+            "{\"a\" 1}",
+            "{a:1}",
+            "]",
+            "{\"a\":[}",
+            "\\",
+            "{\"a\":\"\\u12\"}",
+            "{\"a\":\"\\",
+            "{\"a\":+1}",
+            "{\"a\":1e999}",
         ];
         for text in broken {
             assert_eq!(one(text, "a"), Value::Null, "{text}");

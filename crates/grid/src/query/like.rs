@@ -123,7 +123,9 @@ mod tests {
         assert!(fits("", "") && !fits("", "a") && fits("%", "") && fits("%%", "abc"));
         assert!(fits("a%", "abc") && fits("%c", "abc") && fits("a%c", "ac") && fits("_b_", "abc"));
         assert!(!fits("_", "") && !fits("a_", "a") && fits("_", "ä") && fits("%\n%", "x\ny"));
-        assert!(fits(r"50\%", "50%") && !fits(r"50\%", "50x") && fits(r"a\_b", "a_b") && !fits(r"a\_b", "axb"));
+        assert!(
+            fits(r"50\%", "50%") && !fits(r"50\%", "50x") && fits(r"a\_b", "a_b") && !fits(r"a\_b", "axb")
+        );
         assert!(fits(r"a\b", r"a\b") && fits("a.c", "a.c") && !fits("a.c", "abc"));
         assert!(fits("%ab%ab", "ababab") && !fits("%ab%abc", "ababab"));
         assert!(LikePattern::ignoring_case("ÄB%").matches("äbc"));

@@ -33,7 +33,8 @@ pub use index::{EntryId, IndexKey, IndexKind, IndexSettings, Indexes, Plan, Resi
 pub use like::LikePattern;
 pub use operand::{Operand, Operands};
 pub use paging::{
-    Anchor, Comparators, EntryComparator, IterationType, NoComparators, PageCollector, PageOrder, PageResult, PagingPredicate,
+    Anchor, Comparators, EntryComparator, IterationType, NoComparators, PageCollector, PageOrder, PageResult,
+    PagingPredicate,
 };
 pub use pattern::RegexPattern;
 pub use predicate::{Comparison, Predicate};

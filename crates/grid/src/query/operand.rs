@@ -163,7 +163,11 @@ mod tests {
     #[test]
     fn text_is_converted_to_the_kind_of_the_attribute() {
         let thirty = Operand::new(text("30"));
-        assert!(thirty.equals(&Value::Int(30)) && thirty.equals(&Value::Double(30.0)) && thirty.equals(&text("30")));
+        assert!(
+            thirty.equals(&Value::Int(30))
+                && thirty.equals(&Value::Double(30.0))
+                && thirty.equals(&text("30"))
+        );
         assert!(!thirty.equals(&text("30.0")));
         assert!(Operand::new(text("TRUE")).equals(&Value::Bool(true)));
         assert_eq!(Operand::new(text("x")).order(&Value::Int(1)), None);

@@ -14,10 +14,11 @@
 //! so no entry is on two pages or on none. What has no natural order is ordered by its bytes, where Hazelcast fails.
 
 use super::error::QueryError;
+use super::extract::{Entry, copied, read};
 use super::identified;
 use super::predicate::Predicate;
 use filbert_wire::compact::SchemaSource;
-use filbert_wire::{Data, FromData, Input, Value, type_id};
+use filbert_wire::{Data, Input, Value, type_id};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -40,7 +41,9 @@ impl IterationType {
             0 => Ok(Self::Key),
             1 => Ok(Self::Value),
             2 => Ok(Self::Entry),
-            _ => Err(bad("iteration type", format!("{number} is none; 0 (key), 1 (value) and 2 (entry) are"))),
+            _ => {
+                Err(bad("iteration type", format!("{number} is none; 0 (key), 1 (value) and 2 (entry) are")))
+            }
         }
     }
 
@@ -59,7 +62,9 @@ impl std::str::FromStr for IterationType {
 
     fn from_str(word: &str) -> Result<Self, QueryError> {
         let all = [Self::Key, Self::Value, Self::Entry];
-        all.into_iter().find(|kind| kind.as_str() == word).ok_or_else(|| bad("iteration type", format!("{word:?} is none")))
+        all.into_iter()
+            .find(|kind| kind.as_str() == word)
+            .ok_or_else(|| bad("iteration type", format!("{word:?} is none")))
     }
 }
 
@@ -178,8 +183,17 @@ impl PagingPredicate {
 
     /// An empty page for this request, on one partition or for the merge of all.
     pub fn collect(&self, order: &PageOrder, schemas: &dyn SchemaSource) -> PageCollector {
-        let anchor = self.nearest().map(|anchor| order.item(self.iteration, &anchor.key, &anchor.value, schemas));
-        PageCollector { wanted: self.wanted(), iteration: self.iteration, anchor, kept: BinaryHeap::new(), order: order.clone() }
+        let anchor = self.nearest().map(|anchor| {
+            let entry = Entry::new(&anchor.key, &anchor.value, schemas);
+            order.place(self.iteration, &entry).with(&entry)
+        });
+        PageCollector {
+            wanted: self.wanted(),
+            iteration: self.iteration,
+            anchor,
+            kept: BinaryHeap::new(),
+            order: order.clone(),
+        }
     }
 
     /// The page, and the anchors to ask for the next with, from what was collected over all partitions.
@@ -187,13 +201,15 @@ impl PagingPredicate {
         let first = self.nearest().map_or(0, |anchor| anchor.page + 1);
         let entries = collected.kept.into_sorted_vec();
         let size = self.page_size as usize;
-        let mut anchors: Vec<_> = self.anchors.iter().filter(|anchor| (0..first).contains(&anchor.page)).cloned().collect();
+        let mut anchors: Vec<_> =
+            self.anchors.iter().filter(|anchor| (0..first).contains(&anchor.page)).cloned().collect();
         anchors.sort_by_key(|anchor| anchor.page);
         for (page, chunk) in (first..=self.page).zip(entries.chunks_exact(size)) {
             let last = &chunk[size - 1];
             anchors.push(Anchor { page, key: last.key.clone(), value: last.value.clone() });
         }
-        let skip = usize::try_from(i64::from(self.page - first) * i64::from(self.page_size)).unwrap_or(usize::MAX);
+        let skip =
+            usize::try_from(i64::from(self.page - first) * i64::from(self.page_size)).unwrap_or(usize::MAX);
         let entries = entries.into_iter().skip(skip).map(|item| (item.key, item.value)).collect();
         PageResult { entries, anchors }
     }
@@ -248,16 +264,14 @@ impl PageOrder {
         }
     }
 
-    fn item(&self, iteration: IterationType, key: &Data, value: &Data, schemas: &dyn SchemaSource) -> Item {
-        let read = |data: &Data| {
-            Value::from_data_with(data, schemas).unwrap_or_else(|_| Value::Opaque(data.clone()))
-        };
-        let by_key = read(key);
+    fn place(&self, iteration: IterationType, entry: &Entry<'_>) -> Place {
+        let value_of =
+            |bytes: &[u8]| read(bytes, entry.schemas()).unwrap_or_else(|_| Value::Opaque(copied(bytes)));
         let by = match (&self.comparator, iteration) {
-            (None, IterationType::Value) => read(value),
+            (None, IterationType::Value) => value_of(entry.value_bytes()),
             _ => Value::Null,
         };
-        Item { by, by_key, comparator: self.comparator.clone(), key: key.clone(), value: value.clone() }
+        Place { by, by_key: value_of(entry.key_bytes()), comparator: self.comparator.clone() }
     }
 }
 
@@ -267,24 +281,38 @@ impl std::fmt::Debug for PageOrder {
     }
 }
 
-/// An entry in its place.
-struct Item {
+/// Where an entry belongs, as far as its key and value say on their own.
+struct Place {
     /// What comes before the key in the order, if it is not a comparator.
     by: Value,
     by_key: Value,
     comparator: Option<Arc<dyn EntryComparator>>,
+}
+
+impl Place {
+    fn with(self, entry: &Entry<'_>) -> Item {
+        Item { place: self, key: entry.key(), value: entry.value() }
+    }
+
+    fn natural(&self, other: &Self) -> Ordering {
+        self.by.total_cmp(&other.by).then_with(|| self.by_key.total_cmp(&other.by_key))
+    }
+}
+
+/// An entry in its place.
+struct Item {
+    place: Place,
     key: Data,
     value: Data,
 }
 
 impl Ord for Item {
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_comparator = self.comparator.as_ref().map_or(Ordering::Equal, |comparator| {
+        let by_comparator = self.place.comparator.as_ref().map_or(Ordering::Equal, |comparator| {
             comparator.compare((&self.key, &self.value), (&other.key, &other.value))
         });
         by_comparator
-            .then_with(|| self.by.total_cmp(&other.by))
-            .then_with(|| self.by_key.total_cmp(&other.by_key))
+            .then_with(|| self.place.natural(&other.place))
             // 1 and 1.0 are two keys.
             .then_with(|| self.key.identity().cmp(other.key.identity()))
     }
@@ -316,8 +344,16 @@ pub struct PageCollector {
 
 impl PageCollector {
     /// Takes an entry that the query matches.
-    pub fn add(&mut self, key: &Data, value: &Data, schemas: &dyn SchemaSource) {
-        let item = self.order.item(self.iteration, key, value, schemas);
+    pub fn add(&mut self, entry: &Entry<'_>) {
+        let place = self.order.place(self.iteration, entry);
+        // Most entries of a large map are behind the page: they are not even copied.
+        if place.comparator.is_none()
+            && self.kept.len() >= self.wanted
+            && self.kept.peek().is_some_and(|last| place.natural(&last.place).is_gt())
+        {
+            return;
+        }
+        let item = place.with(entry);
         if self.anchor.as_ref().is_none_or(|anchor| *anchor < item) {
             self.keep(item);
         }

@@ -24,7 +24,9 @@ impl RegexPattern {
             problem: problem.to_string(),
         };
         // Compiled alone first, so that `a)(b` does not become whole by the brackets around it.
-        let compile = |text: &str| RegexBuilder::new(text).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED).build();
+        let compile = |text: &str| {
+            RegexBuilder::new(text).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED).build()
+        };
         compile(text).map_err(bad)?;
         let regex = compile(&format!(r"\A(?:{text})\z")).map_err(bad)?;
         Ok(Self { text: text.to_owned(), regex })

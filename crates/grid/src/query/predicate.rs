@@ -154,7 +154,10 @@ impl Predicate {
     }
 
     /// The entries that `predicate` does not match.
-    #[expect(clippy::should_implement_trait, reason = "it stands beside `and` and `or`, which are no operators either")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "it stands beside `and` and `or`, which are no operators either"
+    )]
     pub fn not(predicate: Predicate) -> Self {
         match predicate {
             Predicate::Not(inner) => *inner,
@@ -266,9 +269,7 @@ impl Predicate {
             Predicate::Between(attribute, from, to) => any(attribute, &|value| {
                 from.order(value).is_some_and(Ordering::is_ge) && to.order(value).is_some_and(Ordering::is_le)
             }),
-            Predicate::In(attribute, operands) => {
-                any(attribute, &|value| operands.contain(value))
-            }
+            Predicate::In(attribute, operands) => any(attribute, &|value| operands.contain(value)),
             Predicate::Like(attribute, pattern) => any(attribute, &|value| match (pattern, value) {
                 (None, value) => value.is_null(),
                 (Some(pattern), Value::String(text)) => pattern.matches(text),
@@ -309,4 +310,3 @@ impl Predicate {
         Err(QueryError::TooDeep { limit: MAX_DEPTH })
     }
 }
-

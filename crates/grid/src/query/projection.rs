@@ -48,7 +48,9 @@ impl Projection {
             if attribute.is_multiple() {
                 return Err(QueryError::BadArgument {
                     what: WHAT,
-                    problem: format!("{attribute} leads to several values; name one by its number instead of [any]"),
+                    problem: format!(
+                        "{attribute} leads to several values; name one by its number instead of [any]"
+                    ),
                 });
             }
             Ok(attribute)
@@ -59,7 +61,10 @@ impl Projection {
                 let count = input.length("a list of attributes", 4).map_err(&failed)?.unwrap_or(0);
                 let attributes = (0..count).map(|_| attribute(&mut input)).collect::<Result<Vec<_>, _>>()?;
                 if attributes.is_empty() {
-                    return Err(QueryError::BadArgument { what: WHAT, problem: "it names no attribute".to_owned() });
+                    return Err(QueryError::BadArgument {
+                        what: WHAT,
+                        problem: "it names no attribute".to_owned(),
+                    });
                 }
                 Projection::Multi(attributes)
             }
@@ -84,9 +89,7 @@ impl Projection {
                 let values = attributes.iter().map(one).collect::<Result<_, _>>()?;
                 ObjectArray(values).to_data()?
             }
-            Projection::Identity => {
-                MapEntry { key: entry.key().clone(), value: entry.value().clone() }.to_data()?
-            }
+            Projection::Identity => MapEntry { key: entry.key(), value: entry.value() }.to_data()?,
         })
     }
 }

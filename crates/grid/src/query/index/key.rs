@@ -111,7 +111,9 @@ impl Part {
 impl Ord for Part {
     fn cmp(&self, other: &Self) -> Ordering {
         self.place().cmp(&other.place()).then_with(|| match (self, other) {
-            (Part::Value(left), Part::Value(right)) => left.compare(right).unwrap_or_else(|| left.total_cmp(right)),
+            (Part::Value(left), Part::Value(right)) => {
+                left.compare(right).unwrap_or_else(|| left.total_cmp(right))
+            }
             (Part::AfterPrefix(prefix), Part::Value(value)) => after_prefix(prefix, value),
             (Part::Value(value), Part::AfterPrefix(prefix)) => after_prefix(prefix, value).reverse(),
             (Part::AfterPrefix(left), Part::AfterPrefix(right)) if left == right => Ordering::Equal,

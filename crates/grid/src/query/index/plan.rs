@@ -146,7 +146,8 @@ fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan>
         })
         .collect();
     for (number, index) in indexes.all.iter().enumerate() {
-        let Some((spans, covered)) = fit(index.settings.attributes(), index.settings.kind(), &conditions) else {
+        let Some((spans, covered)) = fit(index.settings.attributes(), index.settings.kind(), &conditions)
+        else {
             continue;
         };
         let limit = best.as_ref().map_or(usize::MAX, |best| best.estimate);
@@ -159,7 +160,8 @@ fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan>
         }
         // Of two that find as many, the one that leaves less to check.
         let better = |best: &Plan| {
-            let covers = |plan: &Plan| if let Residual::AllBut(covered) = &plan.residual { covered.len() } else { 0 };
+            let covers =
+                |plan: &Plan| if let Residual::AllBut(covered) = &plan.residual { covered.len() } else { 0 };
             estimate < best.estimate || (estimate == best.estimate && covered.len() > covers(best))
         };
         if best.as_ref().is_none_or(better) {
@@ -188,7 +190,9 @@ enum Span {
 /// What an index can do with the predicate.
 fn condition(predicate: &Predicate) -> Option<(&Attribute, Vec<Span>)> {
     Some(match predicate {
-        Predicate::Equal(attribute, operand) => (attribute, operand.forms().cloned().map(Span::Point).collect()),
+        Predicate::Equal(attribute, operand) => {
+            (attribute, operand.forms().cloned().map(Span::Point).collect())
+        }
         Predicate::In(attribute, operands) => {
             (attribute, operands.forms().iter().cloned().map(Span::Point).collect())
         }
@@ -198,7 +202,8 @@ fn condition(predicate: &Predicate) -> Option<(&Attribute, Vec<Span>)> {
                     return comparison.with_equal().then(|| Span::Point(value.clone()));
                 }
                 let edge = Part::Value(value.clone());
-                let edge = if comparison.with_equal() { Bound::Included(edge) } else { Bound::Excluded(edge) };
+                let edge =
+                    if comparison.with_equal() { Bound::Included(edge) } else { Bound::Excluded(edge) };
                 Some(if comparison.is_less() {
                     Span::Range(Bound::Excluded(Part::Start(kind(value))), edge)
                 } else {
@@ -237,7 +242,8 @@ fn ordered(operand: &Operand) -> impl Iterator<Item = &Value> {
 
 /// The range, unless it is empty.
 fn range(from: Bound<Part>, to: Bound<Part>) -> Option<Span> {
-    let (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) = (&from, &to)
+    let (Bound::Included(low) | Bound::Excluded(low), Bound::Included(high) | Bound::Excluded(high)) =
+        (&from, &to)
     else {
         return None;
     };
@@ -274,8 +280,10 @@ fn both(left: &[Span], right: &[Span]) -> Vec<Span> {
 }
 
 fn tighter(left: &Bound<Part>, right: &Bound<Part>, lower: bool) -> Bound<Part> {
-    let (Bound::Included(left_part) | Bound::Excluded(left_part), Bound::Included(right_part) | Bound::Excluded(right_part)) =
-        (left, right)
+    let (
+        Bound::Included(left_part) | Bound::Excluded(left_part),
+        Bound::Included(right_part) | Bound::Excluded(right_part),
+    ) = (left, right)
     else {
         return left.clone();
     };
@@ -307,7 +315,11 @@ fn spans_of(attribute: &Attribute, conditions: &[Condition<'_>]) -> Option<(Vec<
 }
 
 /// The spans of an index of these attributes, and the numbers of the conditions that they cover; `None` when it is of no use.
-fn fit(attributes: &[Attribute], kind: IndexKind, conditions: &[Condition<'_>]) -> Option<(Vec<KeySpan>, Vec<usize>)> {
+fn fit(
+    attributes: &[Attribute],
+    kind: IndexKind,
+    conditions: &[Condition<'_>],
+) -> Option<(Vec<KeySpan>, Vec<usize>)> {
     let mut prefixes: Vec<Vec<Part>> = vec![Vec::new()];
     let mut covered = Vec::new();
     let mut last: Option<Vec<Span>> = None;
@@ -320,7 +332,10 @@ fn fit(attributes: &[Attribute], kind: IndexKind, conditions: &[Condition<'_>]) 
             Some(points) if attributes.len() == 1 || prefixes.len() * points.len() <= MAX_COMBINED => {
                 let longer = |prefix: &Vec<Part>| {
                     let prefix = prefix.clone();
-                    points.iter().map(move |value| [prefix.as_slice(), &[Part::Value((*value).clone())]].concat()).collect::<Vec<_>>()
+                    points
+                        .iter()
+                        .map(move |value| [prefix.as_slice(), &[Part::Value((*value).clone())]].concat())
+                        .collect::<Vec<_>>()
                 };
                 prefixes = prefixes.iter().flat_map(longer).collect();
             }
@@ -342,7 +357,10 @@ fn fit(attributes: &[Attribute], kind: IndexKind, conditions: &[Condition<'_>]) 
                     spans.push(KeySpan::Point(IndexKey::of_parts(prefix)));
                 } else {
                     let end = [prefix.as_slice(), &[Part::Last]].concat();
-                    spans.push(KeySpan::Range(Bound::Included(IndexKey::of_parts(prefix)), Bound::Excluded(IndexKey::of_parts(end))));
+                    spans.push(KeySpan::Range(
+                        Bound::Included(IndexKey::of_parts(prefix)),
+                        Bound::Excluded(IndexKey::of_parts(end)),
+                    ));
                 }
             }
         }

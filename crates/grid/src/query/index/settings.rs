@@ -79,14 +79,19 @@ impl IndexSettings {
 
     fn checked(name: String, kind: IndexKind, attributes: Vec<Attribute>) -> Result<Self, QueryError> {
         if attributes.is_empty() || attributes.len() > MAX_ATTRIBUTES {
-            return Err(bad(format!("it has {} attributes; 1 to {MAX_ATTRIBUTES} are possible", attributes.len())));
+            return Err(bad(format!(
+                "it has {} attributes; 1 to {MAX_ATTRIBUTES} are possible",
+                attributes.len()
+            )));
         }
         for (number, attribute) in attributes.iter().enumerate() {
             if attributes[..number].contains(attribute) {
                 return Err(bad(format!("it names the attribute {attribute} twice")));
             }
             if attributes.len() > 1 && attribute.is_multiple() {
-                return Err(bad(format!("{attribute} leads to several values; such an attribute needs an index of its own")));
+                return Err(bad(format!(
+                    "{attribute} leads to several values; such an attribute needs an index of its own"
+                )));
             }
         }
         Ok(Self { name, kind, attributes })
@@ -127,7 +132,8 @@ impl TryFrom<Plain> for IndexSettings {
     type Error = QueryError;
 
     fn try_from(plain: Plain) -> Result<Self, QueryError> {
-        let attributes = plain.attributes.iter().map(|attribute| attribute.parse()).collect::<Result<_, _>>()?;
+        let attributes =
+            plain.attributes.iter().map(|attribute| attribute.parse()).collect::<Result<_, _>>()?;
         Self::checked(plain.name, plain.kind, attributes)
     }
 }

@@ -72,7 +72,10 @@ fn composite_indexes_take_a_prefix_and_a_range() {
     };
     assert_eq!(found("a = 3 AND b = 4"), (vec![34], Residual::AllBut(vec![0, 1])));
     assert_eq!(found("b > 7 AND a = 3").0, [38, 39]);
-    assert_eq!(found("a = 3 AND b BETWEEN 2 AND 4 AND b <> 3"), (vec![32, 33, 34], Residual::AllBut(vec![0, 1])));
+    assert_eq!(
+        found("a = 3 AND b BETWEEN 2 AND 4 AND b <> 3"),
+        (vec![32, 33, 34], Residual::AllBut(vec![0, 1]))
+    );
     assert_eq!(found("a IN (1, 2) AND b = 0").0, [10, 20]);
     assert_eq!(found("a = 3").0, (30..40).collect::<Vec<_>>());
     assert_eq!(found("a > 7 AND a <= 8").0, (80..90).collect::<Vec<_>>());
@@ -99,7 +102,11 @@ fn the_most_selective_index_wins_and_or_needs_all_sides() {
         indexes.remove(&number, &Entry::new(&values[0], &values[number as usize], NO_SCHEMAS));
     }
     let changed = object(&[("a", 100), ("b", 100)]);
-    indexes.update(&50, &Entry::new(&changed, &values[50], NO_SCHEMAS), &Entry::new(&changed, &changed, NO_SCHEMAS));
+    indexes.update(
+        &50,
+        &Entry::new(&changed, &values[50], NO_SCHEMAS),
+        &Entry::new(&changed, &changed, NO_SCHEMAS),
+    );
     let found = |text: &str| indexes.plan(&Predicate::sql(text).unwrap()).unwrap().candidates(&indexes);
     assert_eq!(found("a = 1"), Vec::<i64>::new());
     assert_eq!(found("b >= 9"), [50, 59, 69, 79, 89, 99]);
@@ -121,7 +128,10 @@ fn prefixes_of_texts_are_ranges() {
     assert_eq!(found("this LIKE 'ab%'"), ["ab", "abc", "ab\u{ffff}\u{ffff}", "ab\u{1f600}"]);
     assert_eq!(found("this LIKE 'a%' AND this LIKE 'abc%'"), ["abc"]);
     assert_eq!(found("this LIKE 'abc%' AND this LIKE 'a%'"), ["abc"]);
-    assert_eq!(found("this LIKE 'a%' AND this > 'abc' AND this < 'ad'"), ["ab\u{ffff}\u{ffff}", "ab\u{1f600}", "ac"]);
+    assert_eq!(
+        found("this LIKE 'a%' AND this > 'abc' AND this < 'ad'"),
+        ["ab\u{ffff}\u{ffff}", "ab\u{1f600}", "ac"]
+    );
 }
 
 #[test]

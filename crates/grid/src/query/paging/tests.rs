@@ -1,12 +1,18 @@
 //! Page by page is the same as sorting all and cutting.
 
 use super::*;
-use filbert_wire::ToData;
 use filbert_wire::compact::NO_SCHEMAS;
+use filbert_wire::{FromData, ToData};
 use proptest::prelude::*;
 
 /// The request as the client would send it next, through all pages; entries spread over `partitions`.
-fn pages(entries: &[(Data, Data)], size: i32, iteration: IterationType, comparators: &dyn Comparators, comparator: Option<Data>) -> Vec<Vec<(Data, Data)>> {
+fn pages(
+    entries: &[(Data, Data)],
+    size: i32,
+    iteration: IterationType,
+    comparators: &dyn Comparators,
+    comparator: Option<Data>,
+) -> Vec<Vec<(Data, Data)>> {
     let mut anchors = Vec::new();
     let mut pages = Vec::new();
     for page in 0.. {
@@ -16,7 +22,7 @@ fn pages(entries: &[(Data, Data)], size: i32, iteration: IterationType, comparat
         let mut all = request.collect(&order, NO_SCHEMAS);
         for partition in entries.chunks(3) {
             let mut part = request.collect(&order, NO_SCHEMAS);
-            partition.iter().for_each(|(key, value)| part.add(key, value, NO_SCHEMAS));
+            partition.iter().for_each(|(key, value)| part.add(&Entry::new(key, value, NO_SCHEMAS)));
             // With the anchor of the page before, one page is enough.
             assert!(part.len() <= size as usize);
             all.merge(part);
@@ -83,7 +89,7 @@ fn a_jump_needs_no_anchors() {
     let request = PagingPredicate::new(None, 2, 4, IterationType::Value).unwrap();
     let order = PageOrder::of(&request, &NoComparators).unwrap();
     let mut collected = request.collect(&order, NO_SCHEMAS);
-    entries.iter().rev().for_each(|(key, value)| collected.add(key, value, NO_SCHEMAS));
+    entries.iter().rev().for_each(|(key, value)| collected.add(&Entry::new(key, value, NO_SCHEMAS)));
     assert_eq!(collected.len(), 10);
     let result = request.finish(collected);
     assert_eq!(result.entries, entries[8..10]);
@@ -96,14 +102,16 @@ fn hostile_requests_are_refused_or_harmless() {
     assert!(PagingPredicate::new(None, 1, -1, IterationType::Key).is_err());
     assert!(IterationType::of_number(3).is_err());
     let inner = PagingPredicate::new(None, 1, 0, IterationType::Key).unwrap();
-    assert!(PagingPredicate::new(Some(Predicate::Paging(Box::new(inner))), 1, 0, IterationType::Key).is_err());
+    assert!(
+        PagingPredicate::new(Some(Predicate::Paging(Box::new(inner))), 1, 0, IterationType::Key).is_err()
+    );
     let far = PagingPredicate::new(None, i32::MAX, i32::MAX, IterationType::Key).unwrap();
     let (key, value) = entry(1, 1);
     let strange = Anchor { page: -7, key: key.clone(), value: value.clone() };
     let far = far.with_anchors(vec![strange.clone(), Anchor { page: i32::MAX, ..strange }]);
     let order = PageOrder::of(&far, &NoComparators).unwrap();
     let mut collected = far.collect(&order, NO_SCHEMAS);
-    collected.add(&key, &value, NO_SCHEMAS);
+    collected.add(&Entry::new(&key, &value, NO_SCHEMAS));
     assert!(far.finish(collected).entries.is_empty());
     let unknown = PagingPredicate::new(None, 1, 0, IterationType::Key).unwrap();
     let unknown = unknown.with_comparator(Some(PagingPredicate::comparator_data(1, 2)));

@@ -37,7 +37,11 @@ use super::predicate::Predicate;
 /// ```
 pub fn parse(text: &str) -> Result<Predicate, QueryError> {
     if text.len() > MAX_TEXT {
-        return Err(QueryError::TooLarge { what: "the text of a predicate", size: text.len(), limit: MAX_TEXT });
+        return Err(QueryError::TooLarge {
+            what: "the text of a predicate",
+            size: text.len(),
+            limit: MAX_TEXT,
+        });
     }
     parser::Parser::new(text)?.predicate()
 }

@@ -125,7 +125,11 @@ impl<'a> Parser<'a> {
                 return Err(self.expected("NULL"));
             }
             let null = Operand::new(Value::Null);
-            return Ok(if negated { Predicate::NotEqual(attribute, null) } else { Predicate::Equal(attribute, null) });
+            return Ok(if negated {
+                Predicate::NotEqual(attribute, null)
+            } else {
+                Predicate::Equal(attribute, null)
+            });
         }
         let negated = self.keyword("not")?;
         let predicate = if self.keyword("between")? {

@@ -34,7 +34,9 @@ impl Display for Predicate {
                 within(f, other)
             }
             Predicate::Equal(attribute, operand) => write!(f, "{} = {}", Path(attribute), Literal(operand)),
-            Predicate::NotEqual(attribute, operand) => write!(f, "{} <> {}", Path(attribute), Literal(operand)),
+            Predicate::NotEqual(attribute, operand) => {
+                write!(f, "{} <> {}", Path(attribute), Literal(operand))
+            }
             Predicate::Compare(attribute, comparison, operand) => {
                 write!(f, "{} {comparison} {}", Path(attribute), Literal(operand))
             }
@@ -50,7 +52,11 @@ impl Display for Predicate {
                 f.write_str(")")
             }
             Predicate::Like(attribute, pattern) => {
-                let word = if pattern.as_ref().is_some_and(|pattern| pattern.ignores_case()) { "ILIKE" } else { "LIKE" };
+                let word = if pattern.as_ref().is_some_and(|pattern| pattern.ignores_case()) {
+                    "ILIKE"
+                } else {
+                    "LIKE"
+                };
                 let text = pattern.as_ref().map(|pattern| pattern.as_str());
                 write!(f, "{} {word} {}", Path(attribute), Text(text))
             }
@@ -80,7 +86,9 @@ fn joined(f: &mut Formatter<'_>, all: &[Predicate], word: &str) -> Result {
 /// In parentheses where it would otherwise mean something else.
 fn within(f: &mut Formatter<'_>, predicate: &Predicate) -> Result {
     match predicate {
-        Predicate::And(_) | Predicate::Or(_) | Predicate::Sql { .. } | Predicate::Paging(_) => write!(f, "({predicate})"),
+        Predicate::And(_) | Predicate::Or(_) | Predicate::Sql { .. } | Predicate::Paging(_) => {
+            write!(f, "({predicate})")
+        }
         other => other.fmt(f),
     }
 }

@@ -55,7 +55,10 @@ fn and_binds_closer_than_or_and_not_closer_than_and() {
     assert_eq!(parse("((a))").unwrap(), a("a"));
     let not_in = Predicate::not(Predicate::is_in("a", ["1"]).unwrap());
     assert_eq!(parse("a NOT IN (1)").unwrap(), not_in);
-    assert_eq!(parse("a BETWEEN 1 AND 2 AND b").unwrap(), Predicate::And(vec![Predicate::between("a", "1", "2").unwrap(), a("b")]));
+    assert_eq!(
+        parse("a BETWEEN 1 AND 2 AND b").unwrap(),
+        Predicate::And(vec![Predicate::between("a", "1", "2").unwrap(), a("b")])
+    );
 }
 
 #[test]
@@ -79,7 +82,9 @@ fn errors_say_where_and_what() {
     ];
     for (text, at, what) in cases {
         match parse(text) {
-            Err(QueryError::Syntax { position, expected, .. }) => assert_eq!((position, expected), (at, what), "{text}"),
+            Err(QueryError::Syntax { position, expected, .. }) => {
+                assert_eq!((position, expected), (at, what), "{text}")
+            }
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -101,7 +106,8 @@ fn depth_and_size_are_bounded_and_chains_are_flat() {
 
 /// Predicates that have a text.
 fn printable() -> impl Strategy<Value = Predicate> {
-    let attribute = prop_oneof![Just("a"), Just("b.c[0]"), Just("__key"), Just("this"), Just("and"), Just("sp ace")];
+    let attribute =
+        prop_oneof![Just("a"), Just("b.c[0]"), Just("__key"), Just("this"), Just("and"), Just("sp ace")];
     let value = prop_oneof![Just(None), "[ -~äß']{0,6}".prop_map(Some)];
     let operand = value.prop_map(|value| Operand::new(value.map_or(Value::Null, Value::String)));
     let leaf = (attribute, operand.clone(), proptest::collection::vec(operand, 1..4), 0..11).prop_map(
