@@ -19,6 +19,7 @@ mod invocation;
 mod listeners;
 pub mod map;
 mod operation;
+pub mod query;
 mod strands;
 mod structures;
 
