@@ -20,6 +20,7 @@ mod listeners;
 pub mod map;
 mod operation;
 mod reading;
+pub mod query;
 mod strands;
 mod structures;
 

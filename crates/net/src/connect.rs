@@ -134,7 +134,7 @@ impl Connector {
             let (stream, local) = opened.map_err(|_| ConnectError::TimedOut { address, timeout_ms })??;
             let clock = spawner.clock();
             let info = ConnectionInfo { id: next_id(), peer: address, local, tls: this.tls.is_some() };
-            let link = Arc::new(Link::new(info, clock.unix_ms(), &this.settings));
+            let link = Arc::new(Link::new(info, clock.unix_ms(), &this.settings, &this.ledger.unwritten));
             let outlet = Outlet::new(Arc::clone(&link));
             let protocol = factory(&link.info, outlet.clone());
             let entry = Entry::new(link, Arc::clone(&this.ledger), None);

@@ -172,6 +172,10 @@ impl<P: Protocol> Connection<P> {
             self.phase = Phase::Open;
             self.call(|protocol, _, out| protocol.opened(out));
         }
+        // Here too, and not only before it sleeps: who floods us has not logged in either.
+        if !self.protocol.is_authenticated() && now >= self.opened_at + self.settings.login_timeout() {
+            return Err(CloseReason::LoginTimeout);
+        }
         for _ in 0..ROUNDS {
             // Before collecting: an answer is in the queue before it stops to be under way.
             let under_way = self.entry.link.under_way();
@@ -355,12 +359,9 @@ impl<P: Protocol> Connection<P> {
     /// Ends what is overdue, and sees to it that the next deadline is not missed.
     fn wait_for_deadline(&mut self, context: &mut Context<'_>, now: Duration) -> Result<Rest, CloseReason> {
         let mut next = Duration::MAX;
+        // The turn began before it.
         if !self.protocol.is_authenticated() {
-            let due = self.opened_at + self.settings.login_timeout();
-            if now >= due {
-                return Err(CloseReason::LoginTimeout);
-            }
-            next = due;
+            next = self.opened_at + self.settings.login_timeout();
         }
         if self.was_pending {
             let due = self.taken_at + self.settings.stall_timeout();

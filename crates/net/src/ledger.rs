@@ -6,7 +6,7 @@ use crate::reason::{CloseReason, RefuseReason};
 use crate::settings::NetSettings;
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::watch;
 
@@ -16,6 +16,8 @@ pub(crate) struct Ledger {
     books: Mutex<Books>,
     /// How many connections there are, for whoever waits until there is none.
     now: watch::Sender<usize>,
+    /// Bytes that connections hold and the system has not taken.
+    pub(crate) unwritten: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]
@@ -127,6 +129,7 @@ impl Ledger {
                 order: Order::Stay,
             }),
             now: watch::channel(0).0,
+            unwritten: Arc::default(),
         })
     }
 

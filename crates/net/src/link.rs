@@ -11,7 +11,7 @@ use crate::reason::CloseReason;
 use crate::settings::NetSettings;
 use bytes::Bytes;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
 /// A connection as other threads see it.
@@ -30,6 +30,9 @@ pub(crate) struct Link {
     waiting: AtomicUsize,
     /// What an answer may be expected to have, in bytes.
     answer_bytes: AtomicUsize,
+    /// Bytes that all connections of the door hold and the system has not taken.
+    total_unwritten: Arc<AtomicUsize>,
+    total_congested_bytes: usize,
     congested_bytes: usize,
     overflow_bytes: usize,
     least_answer_bytes: usize,
@@ -67,7 +70,12 @@ pub(crate) enum Order {
 }
 
 impl Link {
-    pub(crate) fn new(info: ConnectionInfo, since_unix_ms: u64, settings: &NetSettings) -> Self {
+    pub(crate) fn new(
+        info: ConnectionInfo,
+        since_unix_ms: u64,
+        settings: &NetSettings,
+        total_unwritten: &Arc<AtomicUsize>,
+    ) -> Self {
         Self {
             info,
             since_unix_ms,
@@ -78,6 +86,8 @@ impl Link {
             waiting: AtomicUsize::new(0),
             // A stranger starts with a few answers; the window opens as small ones are seen.
             answer_bytes: AtomicUsize::new(settings.congested_bytes / 4),
+            total_unwritten: Arc::clone(total_unwritten),
+            total_congested_bytes: settings.total_congested_bytes,
             congested_bytes: settings.congested_bytes,
             overflow_bytes: settings.overflow_bytes,
             least_answer_bytes: (settings.congested_bytes / settings.owed_answers).max(1),
@@ -191,7 +201,7 @@ impl Link {
             drop(queue);
             into.append(sent);
             // Counted here before anyone can find both counts low.
-            self.unwritten.store(into.len(), Ordering::Relaxed);
+            self.set_unwritten(into.len());
         }
         order
     }
@@ -215,7 +225,7 @@ impl Link {
         queue.over = true;
         let left = (std::mem::take(&mut queue.backlog), queue.waker.take());
         self.queued.store(0, Ordering::Relaxed);
-        self.unwritten.store(0, Ordering::Relaxed);
+        self.set_unwritten(0);
         drop(queue);
         drop(left);
     }
@@ -225,8 +235,14 @@ impl Link {
         queue.over || matches!(queue.order, Order::Close(_))
     }
 
+    /// For the loop, the only one that changes it: how much it holds now.
     pub(crate) fn set_unwritten(&self, bytes: usize) {
-        self.unwritten.store(bytes, Ordering::Relaxed);
+        let before = self.unwritten.load(Ordering::Relaxed);
+        if before != bytes {
+            self.unwritten.store(bytes, Ordering::Relaxed);
+            // Wraps round when it is less, as it should.
+            self.total_unwritten.fetch_add(bytes.wrapping_sub(before), Ordering::Relaxed);
+        }
     }
 
     /// Bytes that wait for the peer.
@@ -241,7 +257,9 @@ impl Link {
             0 => 0,
             owed => owed.saturating_mul(self.answer_bytes.load(Ordering::Relaxed)),
         };
-        unwritten + self.queued.load(Ordering::Relaxed) + expected > self.congested_bytes
+        let waits = unwritten + self.queued.load(Ordering::Relaxed) + expected;
+        waits > self.congested_bytes
+            || (waits > 0 && self.total_unwritten.load(Ordering::Relaxed) > self.total_congested_bytes)
     }
 
     /// As seen from another thread.

@@ -195,7 +195,7 @@ where
     let seat = door.ledger.admit(peer.ip(), &service.settings)?;
     let local = stream.local_addr().unwrap_or(door.local);
     let info = ConnectionInfo { id: next_id(), peer, local, tls: service.tls.is_some() };
-    let link = Arc::new(Link::new(info, service.clock.unix_ms(), &service.settings));
+    let link = Arc::new(Link::new(info, service.clock.unix_ms(), &service.settings, &door.ledger.unwritten));
     let ledger = Arc::clone(&door.ledger);
     let (on, service) = (seat.on, Arc::clone(service));
     let serve = async move {

@@ -25,6 +25,8 @@ pub struct NetSettings {
     pub congested_bytes: usize,
     /// Bytes that wait to be sent on one connection: when there are more already, a further send closes it.
     pub overflow_bytes: usize,
+    /// Bytes that wait to be sent on all connections together: above, only those connections are served on which nothing waits.
+    pub total_congested_bytes: usize,
     /// Answers that one connection may be owed at a time; fewer when answers are large.
     pub owed_answers: usize,
     /// Time for the TLS handshake.
@@ -47,6 +49,7 @@ impl Default for NetSettings {
             before_login_bytes: 4 << 10,
             congested_bytes: 512 << 10,
             overflow_bytes: 32 << 20,
+            total_congested_bytes: 256 << 20,
             owed_answers: 1_024,
             handshake_timeout_ms: 5_000,
             login_timeout_ms: 5_000,
@@ -82,6 +85,7 @@ impl NetSettings {
         range("before_login_bytes", self.before_login_bytes as u64, 64, GIB);
         range("congested_bytes", self.congested_bytes as u64, 1_024, GIB);
         range("overflow_bytes", self.overflow_bytes as u64, 1_024, 64 * GIB);
+        range("total_congested_bytes", self.total_congested_bytes as u64, 1_024, 1_024 * GIB);
         range("owed_answers", self.owed_answers as u64, 1, 1_000_000);
         range("handshake_timeout_ms", self.handshake_timeout_ms, 1, DAY_MS);
         range("login_timeout_ms", self.login_timeout_ms, 1, DAY_MS);

@@ -10,7 +10,6 @@ use filbert_grid::{Answer, GridResult, Invocation, Invoked, Operation, Strands};
 use filbert_net::{Outbound, Owed};
 use filbert_wire::PartitionId;
 use filbert_wire::message::Request;
-use filbert_wire::messages::error::ErrorCode;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -60,34 +59,6 @@ impl<R: Request> Answering<'_, R> {
         }
     }
 
-    /// The same for an operation that may wait for any time: refused when too many of the connection wait already.
-    pub(super) fn run_waiting<O, F>(
-        self,
-        strands: &Strands<O::Target>,
-        partition: PartitionId,
-        operation: O,
-        encode: F,
-    ) -> Handled
-    where
-        R: 'static,
-        O: Operation,
-        F: Fn(O::Output) -> R::Response + Copy + Send + 'static,
-    {
-        self.check_room()?;
-        let mut made = false;
-        let reply = || {
-            made = true;
-            Reply::<R, F> { ticket: self.waiting_ticket(), encode, request: PhantomData }
-        };
-        match strands.invoke(partition, operation, reply) {
-            Invoked::Here(Ok(output)) => self.now(encode(output)),
-            Invoked::Here(Err(error)) => Err(error.into()),
-            Invoked::Later => Ok(()),
-            Invoked::Refused(_) if made => Ok(()),
-            Invoked::Refused(refused) => Err(filbert_grid::GridError::Refused(refused).into()),
-        }
-    }
-
     /// Answers when `invocation` is done.
     pub(super) fn follow<T, F>(self, invocation: Invocation<T>, encode: F) -> Handled
     where
@@ -119,22 +90,8 @@ impl<R: Request> Answering<'_, R> {
         invocation.on_complete(move |result| ticket.answer::<R, _>(result.map(encode)));
     }
 
-    fn check_room(&self) -> Result<(), Failure> {
-        if self.waiters.has_room() {
-            return Ok(());
-        }
-        let text = "too many operations of this connection wait for locks, items or room already; \
-                    wait for some of them first, or raise the setting waiting_invocations";
-        Err(Failure::new(ErrorCode::Overload, text))
-    }
-
     fn ticket(&self) -> Ticket {
         let way = Way::Soon(self.out.owe());
-        Ticket { way, correlation: self.correlation, waiters: Arc::clone(self.waiters) }
-    }
-
-    fn waiting_ticket(&self) -> Ticket {
-        let way = Way::Waits(self.waiters.keep(self.correlation, self.out.owe()));
         Ticket { way, correlation: self.correlation, waiters: Arc::clone(self.waiters) }
     }
 }
@@ -182,6 +139,27 @@ impl Ticket {
         }
     }
 
+    /// From now on the answer may take any time; false when too many of the connection do already, which the client is told.
+    fn wait(&mut self) -> bool {
+        match std::mem::replace(&mut self.way, Way::Answered) {
+            Way::Soon(owed) => match self.waiters.keep(self.correlation, owed) {
+                Ok(key) => {
+                    self.way = Way::Waits(key);
+                    true
+                }
+                Err(owed) => {
+                    self.way = Way::Soon(owed);
+                    self.send(|correlation, out| Failure::too_many_wait().encode(correlation, out));
+                    false
+                }
+            },
+            other => {
+                self.way = other;
+                true
+            }
+        }
+    }
+
     fn is_gone(&self) -> bool {
         match self.way {
             Way::Waits(key) => self.waiters.is_gone(key),
@@ -212,6 +190,10 @@ where
     fn give(self, result: GridResult<T>) {
         let Self { ticket, encode, .. } = self;
         ticket.answer::<R, R::Response>(result.map(encode));
+    }
+
+    fn parks(&mut self) -> bool {
+        self.ticket.wait()
     }
 
     fn is_cancelled(&self) -> bool {

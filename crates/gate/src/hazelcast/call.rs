@@ -7,10 +7,13 @@ use super::login::Identity;
 use super::registrations::Registrations;
 use super::rights::Actions;
 use super::waiters::Waiters;
-use filbert_grid::{Action, Service};
+use filbert_grid::{Action, Map, Service};
 use filbert_net::{ConnectionInfo, Outbound, Outlet};
-use filbert_wire::message::{MessageReader, Request};
+use filbert_wire::frame::{Flags, FrameWriter};
+use filbert_wire::message::{MessageReader, Request, Version};
+use filbert_wire::messages::answers::Found;
 use filbert_wire::messages::error::ErrorCode;
+use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -26,6 +29,8 @@ pub(super) struct Desk {
     pub(super) identity: Identity,
     pub(super) registrations: Registrations,
     pub(super) waiters: Arc<Waiters>,
+    /// The maps that the client has locked keys of, perhaps.
+    locked: HashMap<Arc<str>, Map>,
 }
 
 /// A request of type `R` while its handler runs.
@@ -37,6 +42,35 @@ pub(super) struct Call<'c, R: Request> {
 }
 
 impl Desk {
+    pub(super) fn new(host: &Arc<Host>, info: &ConnectionInfo, identity: Identity) -> Self {
+        Self {
+            host: Arc::clone(host),
+            info: info.clone(),
+            identity,
+            registrations: Registrations::default(),
+            waiters: Arc::new(Waiters::new(host.settings.waiting_invocations)),
+            locked: HashMap::new(),
+        }
+    }
+
+    /// The client may hold locks of that map from now on.
+    pub(super) fn locks(&mut self, map: &Map) {
+        if !self.locked.contains_key(map.name()) {
+            self.locked.insert(Arc::clone(map.name()), map.clone());
+        }
+    }
+
+    /// The connection is gone: what it had goes too.
+    pub(super) fn leave(&mut self) {
+        self.waiters.end();
+        self.registrations.clear();
+        let client = self.identity.client;
+        let last = self.host.clients.leave(client);
+        for map in self.locked.drain().map(|(_, map)| map).filter(|_| last) {
+            map.release_locks_of(client).detach();
+        }
+    }
+
     /// What the user may do with that structure.
     pub(super) fn actions(&self, service: Service, name: &str) -> Actions {
         self.identity.rights.of(service, name)
@@ -86,6 +120,26 @@ impl<'c, R: Request> Call<'c, R> {
     #[inline]
     pub(super) fn now(self, response: R::Response) -> Handled {
         self.answering().now(response)
+    }
+
+    /// Answers at once with a value that lies elsewhere: no copy but the one into the output. For requests that are answered with
+    /// [`Found`].
+    #[inline]
+    pub(super) fn found(&mut self, value: Option<&[u8]>)
+    where
+        R: Request<Response = Found>,
+    {
+        let mut writer = FrameWriter::new(self.out.buffer(), Version::NEWEST);
+        writer.begin(Flags::UNFRAGMENTED);
+        writer.put(&R::RESPONSE_ID.to_le_bytes());
+        writer.put(&self.correlation.to_le_bytes());
+        writer.put(&[0]);
+        writer.end();
+        match value {
+            Some(value) => writer.frame(Flags::NONE, value),
+            None => writer.mark(Flags::NULL),
+        }
+        writer.finish();
     }
 
     /// The way to the connection, for events.

@@ -7,11 +7,12 @@ use super::call::{Call, Desk};
 use super::connect;
 use super::failure::{Failure, Handled};
 use super::handles::Handles;
-use filbert_grid::{Action, Service};
+use super::map;
+use filbert_grid::{Action, Map, Service};
 use filbert_net::Outbound;
 use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::error::ErrorCode;
-use filbert_wire::messages::{MESSAGES, client};
+use filbert_wire::messages::{MESSAGES, client, map as m};
 
 /// What a client needs so that a message is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +99,55 @@ served! {
         client::CreateProxies => connect::create_proxies;
         client::LocalBackupListener => connect::local_backup_listener;
     }
+    Map in maps: Map {
+        Put m::Put => map::put;
+        Read m::Get => map::get;
+        Remove m::Remove => map::remove;
+        Put m::Replace => map::replace;
+        Put m::ReplaceIfSame => map::replace_if_same;
+        Read m::ContainsKey => map::contains_key;
+        Read m::ContainsValue => map::contains_value;
+        Remove m::RemoveIfSame => map::remove_if_same;
+        Remove m::Delete => map::delete;
+        Put m::Flush => map::flush;
+        Remove m::TryRemove => map::try_remove;
+        Put m::TryPut => map::try_put;
+        Put m::PutTransient => map::put_transient;
+        Put m::PutIfAbsent => map::put_if_absent;
+        Put m::Set => map::set;
+        Lock m::Lock => map::lock;
+        Lock m::TryLock => map::try_lock;
+        Lock m::IsLocked => map::is_locked;
+        Lock m::Unlock => map::unlock;
+        Listen m::AddEntryListenerToKey => map::add_entry_listener_to_key;
+        Listen m::AddEntryListener => map::add_entry_listener;
+        Listen m::RemoveEntryListener => map::remove_entry_listener;
+        Listen m::AddPartitionLostListener => map::add_partition_lost_listener;
+        Listen m::RemovePartitionLostListener => map::remove_partition_lost_listener;
+        Read m::GetEntryView => map::get_entry_view;
+        Remove m::Evict => map::evict;
+        Remove m::EvictAll => map::evict_all;
+        Put m::LoadAll => map::load_all;
+        Put m::LoadGivenKeys => map::load_given_keys;
+        Read m::KeySet => map::key_set;
+        Read m::GetAll => map::get_all;
+        Read m::Values => map::values;
+        Read m::EntrySet => map::entry_set;
+        Read m::Size => map::size;
+        Read m::IsEmpty => map::is_empty;
+        Put m::PutAll => map::put_all;
+        Remove m::Clear => map::clear;
+        Execute m::ExecuteOnKey => map::execute_on_key;
+        Execute m::SubmitToKey => map::submit_to_key;
+        Execute m::ExecuteOnAllKeys => map::execute_on_all_keys;
+        Execute m::ExecuteOnKeys => map::execute_on_keys;
+        Lock m::ForceUnlock => map::force_unlock;
+        Put m::SetTtl => map::set_ttl;
+        Put m::PutWithMaxIdle => map::put_with_max_idle;
+        Put m::PutTransientWithMaxIdle => map::put_transient_with_max_idle;
+        Put m::PutIfAbsentWithMaxIdle => map::put_if_absent_with_max_idle;
+        Put m::SetWithMaxIdle => map::set_with_max_idle;
+    }
 }
 
 impl Guest {
@@ -106,13 +156,6 @@ impl Guest {
         self.desk.host.counters.unsupported.add();
         let known = MESSAGES.iter().find(|row| row.id == id).map(|row| row.name);
         Failure::unsupported(&format!("message {id:#08x} ({})", known.unwrap_or("of no service that is known here")))
-    }
-
-    /// The connection is gone: what it had goes too.
-    pub(super) fn leave(&mut self) {
-        self.desk.waiters.end();
-        self.desk.registrations.clear();
-        self.desk.host.clients.leave(self.desk.identity.client);
     }
 }
 

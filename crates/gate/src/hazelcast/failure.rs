@@ -33,6 +33,13 @@ impl Failure {
         Self::new(ErrorCode::RetryableHazelcast, text)
     }
 
+    /// The operation would have to wait, and too many do already.
+    pub(super) fn too_many_wait() -> Self {
+        let text = "too many operations of this connection wait for locks, items or room already; \
+                    wait for some of them first, or raise the setting waiting_invocations";
+        Self::new(ErrorCode::Overload, text)
+    }
+
     pub(super) fn code(&self) -> ErrorCode {
         self.code
     }

@@ -35,6 +35,7 @@ mod failure;
 mod handles;
 mod host;
 mod login;
+mod map;
 mod registrations;
 mod rights;
 mod secret;

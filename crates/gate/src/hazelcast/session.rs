@@ -12,8 +12,6 @@ use super::dispatch::{Guest, dispatch};
 use super::failure::Failure;
 use super::host::Host;
 use super::login::{Credentials, Status};
-use super::registrations::Registrations;
-use super::waiters::Waiters;
 use bytes::{Buf, Bytes, BytesMut};
 use filbert_net::{Close, CloseReason, ConnectionInfo, Outbound, Protocol};
 use filbert_wire::frame::{Limits, PREAMBLE, Splitter};
@@ -110,13 +108,7 @@ impl Session {
         let status = match decided {
             Ok(Ok(identity)) => {
                 self.host.counters.logins.add();
-                let desk = Desk {
-                    host: Arc::clone(&self.host),
-                    info: self.info.clone(),
-                    identity,
-                    registrations: Registrations::default(),
-                    waiters: Arc::new(Waiters::new(self.host.settings.waiting_invocations)),
-                };
+                let desk = Desk::new(&self.host, &self.info, identity);
                 self.splitter.set_limits(self.host.settings.limits());
                 self.phase = Phase::Ready(Box::new(Guest::new(desk)));
                 Status::Authenticated
@@ -182,7 +174,7 @@ impl Protocol for Session {
 
     fn closed(&mut self, _reason: CloseReason) {
         if let Phase::Ready(guest) = &mut self.phase {
-            guest.leave();
+            guest.desk.leave();
         }
     }
 }

@@ -3,9 +3,8 @@
 use super::call::Desk;
 use super::failure::{Failure, Handled};
 use super::handles::Handles;
-use filbert_grid::{Action, Grid, Service, Structure};
+use filbert_grid::{Action, Grid, Map, Service};
 use filbert_wire::messages::error::ErrorCode;
-use std::sync::Arc;
 
 /// What clients call each kind.
 const NAMES: [(Service, &str); 5] = [
@@ -28,26 +27,50 @@ pub(super) fn service_of(name: &str) -> Result<Service, Failure> {
 }
 
 /// A kind of structure that sessions open by name.
-pub(super) trait Opens: Structure + Sized {
+pub(super) trait Opens: Sized {
     const SERVICE: Service;
 
     /// The structure of that name, made if need be.
-    fn open(grid: &Grid, name: &str) -> Arc<Self>;
+    fn open(grid: &Grid, name: &str) -> Self;
+}
+
+macro_rules! opens {
+    ($($service:ident $structure:ty: $open:ident;)*) => {
+        $(impl Opens for $structure {
+            const SERVICE: Service = Service::$service;
+
+            fn open(grid: &Grid, name: &str) -> Self {
+                grid.$open(name)
+            }
+        })*
+
+        /// Makes the structure of that kind and name, if there is none.
+        pub(super) fn make(grid: &Grid, service: Service, name: &str) -> Handled {
+            check_name(name)?;
+            match service {
+                $(Service::$service => drop(grid.$open(name)),)*
+                _ => return Err(Failure::unsupported(&format!("a {}", service.as_str()))),
+            }
+            Ok(())
+        }
+    };
+}
+
+opens! {
+    Map Map: map;
 }
 
 impl<H: Opens> Handles<H> {
     /// The structure of that name, if the user has the right to `action` on it; and to make it, if there is none.
     #[inline]
-    pub(super) fn open(&mut self, name: &str, action: Action, desk: &Desk) -> Result<&Arc<H>, Failure> {
+    pub(super) fn open(&mut self, name: &str, action: Action, desk: &Desk) -> Result<&H, Failure> {
         let handle = self.get(name, desk.host.destroyed(), || {
             let actions = desk.actions(H::SERVICE, name);
             desk.check(actions, action, H::SERVICE, name)?;
             check_name(name)?;
-            let structures = desk.host.grid.structures();
-            if let Some(known) = structures.find::<H>(H::SERVICE, name) {
-                return Ok((known, actions));
+            if !desk.host.grid.structures().contains(H::SERVICE, name) {
+                desk.check(actions, Action::Create, H::SERVICE, name)?;
             }
-            desk.check(actions, Action::Create, H::SERVICE, name)?;
             Ok::<_, Failure>((H::open(&desk.host.grid, name), actions))
         })?;
         desk.check(handle.actions, action, H::SERVICE, name)?;
@@ -64,10 +87,4 @@ fn check_name(name: &str) -> Handled {
         return Err(Failure::new(ErrorCode::IllegalArgument, text));
     }
     Ok(())
-}
-
-/// Makes the structure of that kind and name, if there is none.
-pub(super) fn make(_grid: &Grid, service: Service, name: &str) -> Handled {
-    check_name(name)?;
-    Err(Failure::unsupported(&format!("making a {}", service.as_str())))
 }

@@ -33,19 +33,17 @@ impl Waiters {
         self.owed.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 
-    /// True when there is room for another one.
-    pub(super) fn has_room(&self) -> bool {
-        self.state().owed.len() < self.limit
-    }
-
-    /// Keeps an answer; what is returned takes it out again.
-    pub(super) fn keep(&self, correlation: i64, mut owed: Owed) -> u64 {
-        owed.let_wait();
+    /// Keeps an answer under a key that takes it out again; gives it back when there are too many.
+    pub(super) fn keep(&self, correlation: i64, mut owed: Owed) -> Result<u64, Owed> {
         let mut state = self.state();
+        if state.owed.len() >= self.limit {
+            return Err(owed);
+        }
+        owed.let_wait();
         let key = state.next;
         state.next += 1;
         state.owed.insert(key, (correlation, owed));
-        key
+        Ok(key)
     }
 
     /// Takes an answer out, unless it was given up.

@@ -98,7 +98,7 @@ impl<T: Target> Cell<T> {
         }
     }
 
-    fn settle<O, A>(&mut self, after: After<O>, answer: A)
+    fn settle<O, A>(&mut self, after: After<O>, mut answer: A)
     where
         O: Operation<Target = T>,
         A: Answer<O::Output>,
@@ -106,6 +106,9 @@ impl<T: Target> Cell<T> {
         match after {
             After::Done(result, held) => give_after(held, result, answer),
             After::Waits(operation, event, deadline) => {
+                if !answer.parks() {
+                    return;
+                }
                 self.waiting.park(event, deadline, Box::new(Call { operation, answer }));
                 self.arm();
             }

@@ -86,3 +86,26 @@ fn answers_that_may_take_any_time_do_not_hold_up_others() {
     });
     assert_eq!(client.line(), "after");
 }
+
+#[test]
+fn all_connections_together_are_bounded_too() {
+    let settings = NetSettings { total_congested_bytes: 1 << 20, ..NetSettings::default() };
+    let (_stages, door, _seen) = open(settings, Seen::default());
+    let mut clients: Vec<_> = (0..12).map(|_| Client::connect(&door)).collect();
+    for client in &mut clients {
+        // More than the system takes, less than one connection may have waiting.
+        client.send(&"big 300000\n".repeat(50));
+    }
+    eventually("it is over the bound", || door.stats().in_flight > 1 << 20);
+    // Each may have added what one turn brings, and no more.
+    assert!(door.stats().in_flight <= (1 << 20) + 12 * 900_000, "{:?}", door.stats());
+    let mut reader = Client::connect(&door);
+    reader.send("echo served\n");
+    assert_eq!(reader.line(), "served");
+    for client in &mut clients {
+        for _ in 0..50 {
+            assert_eq!(client.line().len(), 299_999);
+        }
+    }
+    eventually("nothing waits", || door.stats().in_flight == 0);
+}
