@@ -223,6 +223,9 @@ fn it_does_what_a_tree_with_a_clock_does() {
                 simulation.advance(Duration::from_millis(2));
                 oracle.now = now_ms(simulation);
             }
+            (0..6).for_each(|key| {
+                oracle.get(key);
+            });
             step(&mut dice, &mut oracle, &owners, simulation);
         }
     });
