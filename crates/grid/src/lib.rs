@@ -35,5 +35,5 @@ pub use map::{
 };
 pub use operation::{Action, Operation, Step, Target, Turn};
 pub use reading::Reading;
-pub use strands::{Answer, Invoked, Strands};
+pub use strands::{Answer, Invoked, Spread, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};
