@@ -14,16 +14,27 @@
 
 mod error;
 mod grid;
+mod home;
 mod invocation;
+mod items;
+mod list;
 mod listeners;
 mod operation;
+mod queue;
+mod settings;
 mod strands;
 mod structures;
 
 pub use error::{GridError, GridResult};
 pub use grid::Grid;
 pub use invocation::Invocation;
+pub use items::{ItemChange, ItemEvent};
+pub use list::List;
 pub use listeners::Listeners;
 pub use operation::{Action, Operation, Step, Target, Turn};
+pub use queue::Queue;
+pub use settings::{
+    ExecutorServiceSettings, GridSettings, GridSettingsError, ListSettings, Patterns, QueueSettings,
+};
 pub use strands::{Answer, Invoked, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};
