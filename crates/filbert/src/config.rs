@@ -55,8 +55,8 @@ const STRUCTURES: [&str; 3] = ["map", "list", "queue"];
 impl MemberConfig {
     /// Reads a settings file; an error names every problem, not only the first.
     pub fn from_toml(text: &str) -> Result<Self, StartError> {
-        let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
-            StartError::Settings { problems: vec![format!("the text is not TOML: {}", error.to_string().trim_end())] }
+        let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| StartError::Settings {
+            problems: vec![format!("the text is not TOML: {}", error.to_string().trim_end())],
         })?;
         let mut problems = Vec::new();
         let cluster: Cluster = take(&mut table, "cluster", &mut problems);
@@ -66,10 +66,11 @@ impl MemberConfig {
         }
         let grid = take_grid(&mut table, &mut problems);
         // What is left belongs to the stages, which read their own text.
-        let stages = Settings::from_toml(&table.to_string()).unwrap_or_else(|SettingsError { problems: more }| {
-            problems.extend(more);
-            Settings::new()
-        });
+        let stages =
+            Settings::from_toml(&table.to_string()).unwrap_or_else(|SettingsError { problems: more }| {
+                problems.extend(more);
+                Settings::new()
+            });
         let config = Self { stages, grid, hazelcast };
         problems.extend(config.problems());
         if problems.is_empty() { Ok(config) } else { Err(StartError::Settings { problems }) }

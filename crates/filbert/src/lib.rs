@@ -31,18 +31,18 @@ struct Readme;
 pub use config::MemberConfig;
 pub use member::{Member, MemberBuilder, StartError};
 
-/// The data grid, as a crate of its own.
-pub use filbert_grid as grid;
 /// Front doors, as a crate of their own.
 pub use filbert_gate as gate;
+/// The data grid, as a crate of its own.
+pub use filbert_grid as grid;
 /// Values as bytes: Hazelcast's `Data`, Compact, and the client protocol.
 pub use filbert_wire as wire;
 
 // The grid.
 pub use filbert_gate::hazelcast::HazelcastSettings;
 pub use filbert_grid::{
-    Entry, EntryProcessor, Grid, GridError, GridResult, GridSettings, Invocation, Map, MapEvent, MapEventKind,
-    MapSettings, Reading, Registry, TypedMap, TypedMapEvent,
+    Entry, EntryProcessor, Grid, GridError, GridResult, GridSettings, Invocation, Map, MapEvent,
+    MapEventKind, MapSettings, Reading, Registry, TypedMap, TypedMapEvent,
 };
 pub use filbert_wire::{Data, FromData, Json, ToData};
 
@@ -51,8 +51,8 @@ pub use filbert_pool as pool;
 
 // Starting and ending.
 pub use filbert_pool::{
-    ExecutorSettings, SettingValue, Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, Stages,
-    StagesBuilder, UnknownExecutor, settings_table,
+    ExecutorSettings, SettingValue, Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport,
+    Stages, StagesBuilder, UnknownExecutor, settings_table,
 };
 // Results and errors.
 pub use filbert_pool::{SubmitError, TaskError, TaskFuture, TaskResult};

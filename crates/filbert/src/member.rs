@@ -2,9 +2,7 @@
 
 use crate::config::MemberConfig;
 use filbert_gate::hazelcast::{Door, DoorError, HazelcastSettings, OpenDoor};
-use filbert_grid::{
-    EntryProcessor, Grid, GridSettings, MapSettings, Registry, TypedMap,
-};
+use filbert_grid::{EntryProcessor, Grid, GridSettings, GridSettingsError, MapSettings, Registry, TypedMap};
 use filbert_pool::{
     Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, StageKind, Stages, StagesBuilder,
 };
@@ -64,7 +62,9 @@ impl StartError {
     /// What is wrong with the settings, one line each.
     pub fn problems(&self) -> &[String] {
         match self {
-            StartError::Settings { problems } | StartError::Door(DoorError::Settings { problems }) => problems,
+            StartError::Settings { problems } | StartError::Door(DoorError::Settings { problems }) => {
+                problems
+            }
             _ => &[],
         }
     }
@@ -72,6 +72,12 @@ impl StartError {
 
 impl From<SettingsError> for StartError {
     fn from(SettingsError { problems }: SettingsError) -> Self {
+        StartError::Settings { problems }
+    }
+}
+
+impl From<GridSettingsError> for StartError {
+    fn from(GridSettingsError { problems }: GridSettingsError) -> Self {
         StartError::Settings { problems }
     }
 }
@@ -218,15 +224,13 @@ impl MemberBuilder {
 
     /// Starts the member, or says everything that is wrong with the settings and starts nothing.
     pub fn start(self) -> Result<Member, StartError> {
-        let mut problems = self.problems;
-        if let Err(wrong) = self.grid.check() {
-            problems.extend(wrong.problems);
+        if !self.problems.is_empty() {
+            return Err(StartError::Settings { problems: self.problems });
         }
-        if !problems.is_empty() {
-            return Err(StartError::Settings { problems });
-        }
+        // Checked before the stages have threads.
+        self.grid.check()?;
         let stages = self.stages.start()?;
-        let grid = Grid::with(&stages, self.grid, self.registry);
+        let grid = Grid::with(&stages, self.grid, self.registry)?;
         let door = self.hazelcast.map(|settings| Door::new(&grid, settings).open()).transpose()?;
         let address = door.as_ref().map(OpenDoor::local_addr);
         Ok(Member { inner: Arc::new(Inner { stages, grid, door: Mutex::new(door), address }) })

@@ -1,7 +1,10 @@
 //! The grid of one member: its structures, on its stages.
 
 use crate::code::Registry;
-use crate::map::{GridSettings, Map, MapStructure, Owner, TypedMap};
+use crate::list::List;
+use crate::map::{Map, MapStructure, Owner, TypedMap};
+use crate::queue::Queue;
+use crate::settings::{GridSettings, GridSettingsError};
 use crate::structures::{Service, Structures};
 use filbert_pool::{Clock, Stages};
 use std::sync::Arc;
@@ -28,11 +31,20 @@ struct Inner {
 impl Grid {
     /// An empty grid on `stages`, with default settings, that knows no user code yet.
     pub fn new(stages: &Stages) -> Self {
-        Self::with(stages, GridSettings::default(), Registry::new())
+        Self::made(stages, GridSettings::default(), Registry::new())
     }
 
-    /// An empty grid on `stages` that runs the code of `registry`.
-    pub fn with(stages: &Stages, settings: GridSettings, registry: Registry) -> Self {
+    /// An empty grid on `stages` that runs the code of `registry`; or everything that is wrong with the settings.
+    pub fn with(
+        stages: &Stages,
+        settings: GridSettings,
+        registry: Registry,
+    ) -> Result<Self, GridSettingsError> {
+        settings.check()?;
+        Ok(Self::made(stages, settings, registry))
+    }
+
+    fn made(stages: &Stages, settings: GridSettings, registry: Registry) -> Self {
         let member = new_id(&stages.clock());
         let inner = Inner {
             stages: stages.clone(),
@@ -59,7 +71,17 @@ impl Grid {
         TypedMap::new(self.map(name))
     }
 
-    /// Its settings.
+    /// The list of that name.
+    pub fn list(&self, name: &str) -> Arc<List> {
+        self.structures().get_or_make(Service::List, name, |name| List::new(self, name))
+    }
+
+    /// The queue of that name.
+    pub fn queue(&self, name: &str) -> Arc<Queue> {
+        self.structures().get_or_make(Service::Queue, name, |name| Queue::new(self, name))
+    }
+
+    /// What it was started with.
     pub fn settings(&self) -> &GridSettings {
         &self.inner.settings
     }
@@ -90,7 +112,7 @@ impl Grid {
     }
 }
 
-fn new_id(clock: &Clock) -> Uuid {
+pub(crate) fn new_id(clock: &Clock) -> Uuid {
     let random = (u128::from(clock.random()) << 64) | u128::from(clock.random());
     uuid::Builder::from_random_bytes(random.to_be_bytes()).into_uuid()
 }

@@ -15,12 +15,17 @@
 mod code;
 mod error;
 mod grid;
+mod home;
 mod invocation;
+mod items;
+mod list;
 mod listeners;
 pub mod map;
 mod operation;
-mod reading;
 pub mod query;
+mod queue;
+mod reading;
+mod settings;
 mod strands;
 mod structures;
 
@@ -28,12 +33,18 @@ pub use code::{Code, Entry, EntryChange, EntryProcessor, NAMED_CLASS, NAMED_FACT
 pub use error::{GridError, GridResult};
 pub use grid::Grid;
 pub use invocation::Invocation;
+pub use items::{ItemChange, ItemEvent};
+pub use list::List;
 pub use listeners::Listeners;
 pub use map::{
-    EntryView, EvictionPolicy, GridSettings, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind,
-    MapSettings, MaxSize, Owner, TypedMap, TypedMapEvent,
+    EntryView, EvictionPolicy, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings,
+    MaxSize, Owner, TypedMap, TypedMapEvent,
 };
 pub use operation::{Action, Operation, Step, Target, Turn};
+pub use queue::Queue;
 pub use reading::Reading;
+pub use settings::{
+    ExecutorServiceSettings, GridSettings, GridSettingsError, ListSettings, Patterns, QueueSettings,
+};
 pub use strands::{Answer, Invoked, Spread, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};

@@ -46,7 +46,9 @@ struct Messages {
 
 impl Protocol for Messages {
     fn received(&mut self, input: &mut BytesMut, _: &mut Outbound) -> Result<(), Close> {
-        while let Some(message) = self.splitter.split(input).map_err(|error| Close::because(error.to_string()))? {
+        while let Some(message) =
+            self.splitter.split(input).map_err(|error| Close::because(error.to_string()))?
+        {
             let told = self.answers.as_ref().map(|answers| answers.send(Bytes::copy_from_slice(&message)));
             if !matches!(told, Some(Ok(()))) {
                 return Err(Close::because("the command has ended"));
@@ -72,7 +74,7 @@ impl Client {
         let messages = Messages { splitter: Splitter::new(Limits::AFTER_LOGIN), answers: Some(sender) };
         let connector = Connector::new(NetSettings::default(), None)?;
         let outlet = connector.connect(&stages, whom.address, |_, _| messages)?.wait()??;
-        outlet.send_slice(PREAMBLE)?;
+        outlet.send_slice(&PREAMBLE)?;
         let mut client = Self { stages, outlet, answers, correlation: 0 };
         let login = Authentication {
             cluster_name: whom.cluster_name.as_str().into(),
@@ -102,7 +104,9 @@ impl Client {
         self.outlet.send(bytes.freeze())?;
         loop {
             let answer = self.answers.recv_timeout(PATIENCE).map_err(|error| match error {
-                RecvTimeoutError::Timeout => format!("no answer to {} within {} s", R::NAME, PATIENCE.as_secs()),
+                RecvTimeoutError::Timeout => {
+                    format!("no answer to {} within {} s", R::NAME, PATIENCE.as_secs())
+                }
                 RecvTimeoutError::Disconnected => format!("the member closed the connection at {}", R::NAME),
             })?;
             let reader = MessageReader::new(answer)?;
@@ -111,7 +115,8 @@ impl Client {
             }
             if reader.id() == ERROR_ID {
                 let errors = ErrorResponse::decode(&reader)?.errors;
-                let first = errors.first().and_then(|error| error.message.as_deref()).unwrap_or("without a text");
+                let first =
+                    errors.first().and_then(|error| error.message.as_deref()).unwrap_or("without a text");
                 return Err(format!("{}: {first}", R::NAME).into());
             }
             return Ok(R::decode_response(&reader)?);

@@ -60,7 +60,9 @@ fn whole(config: &MemberConfig) -> Result<toml::Table, toml::ser::Error> {
     table.insert("hazelcast".to_owned(), hazelcast.into());
     let mut grid = toml::Table::try_from(&config.grid)?;
     for kind in ["map", "list", "queue"] {
-        if let Some(structures) = grid.remove(kind).filter(|value| value.as_table().is_none_or(|all| !all.is_empty())) {
+        if let Some(structures) =
+            grid.remove(kind).filter(|value| value.as_table().is_none_or(|all| !all.is_empty()))
+        {
             table.insert(kind.to_owned(), structures);
         }
     }

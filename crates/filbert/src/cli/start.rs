@@ -23,8 +23,11 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let config = config(arguments)?;
-    let member =
-        Member::builder().stage_settings(config.stages).grid(config.grid).hazelcast(config.hazelcast).start()?;
+    let member = Member::builder()
+        .stage_settings(config.stages)
+        .grid(config.grid)
+        .hazelcast(config.hazelcast)
+        .start()?;
     // The handlers are in place before anyone can know that the member is there.
     let told = member.stages().mixed().spawn("signals", told_to_end())?;
     let mut out = std::io::stdout();

@@ -157,8 +157,11 @@ impl<K: ToData, V: ToData + FromData + Send + 'static> TypedMap<K, V> {
     where
         K: Borrow<Q>,
     {
-        let written =
-            written!("map.put_if_absent", [key, value], self.raw.put_if_absent(key, value, Lifetime::default()));
+        let written = written!(
+            "map.put_if_absent",
+            [key, value],
+            self.raw.put_if_absent(key, value, Lifetime::default())
+        );
         Reading::new(written, read_found)
     }
 
@@ -242,7 +245,10 @@ impl<K: ToData, V: ToData + FromData + Send + 'static> TypedMap<K, V> {
 
 impl<K: ToData + FromData + Send + 'static, V: ToData + FromData + Send + 'static> TypedMap<K, V> {
     /// The entries of those keys that are there, partition by partition, in parallel.
-    pub fn get_all<'a>(&self, keys: impl IntoIterator<Item = &'a K>) -> Reading<Vec<(Data, Data)>, Vec<(K, V)>>
+    pub fn get_all<'a>(
+        &self,
+        keys: impl IntoIterator<Item = &'a K>,
+    ) -> Reading<Vec<(Data, Data)>, Vec<(K, V)>>
     where
         K: 'a,
     {

@@ -29,10 +29,12 @@ fn number(data: &Data) -> u32 {
 /// A simulated grid whose maps all have these settings; scans take turns after three entries.
 fn simulated(seed: u64, map: MapSettings) -> (Stages, Grid) {
     let stages = Stages::simulated(seed);
-    let grid = Grid::with(&stages, settings(map), Registry::new());
+    let grid = Grid::with(&stages, settings(map), Registry::new()).unwrap();
     (stages, grid)
 }
 
 fn settings(map: MapSettings) -> GridSettings {
-    GridSettings { maps: vec![("*".to_owned(), map)], scan_slice_entries: 3, ..Default::default() }
+    let mut settings = GridSettings { scan_slice_entries: 3, ..Default::default() };
+    settings.maps.set("*", map);
+    settings
 }

@@ -182,7 +182,9 @@ impl Settings {
         for setting in table::SETTINGS {
             let keys = match setting.key.split_once('*') {
                 None => vec![setting.key.to_owned()],
-                Some((before, after)) => self.executors().map(|name| format!("{before}{name}{after}")).collect(),
+                Some((before, after)) => {
+                    self.executors().map(|name| format!("{before}{name}{after}")).collect()
+                }
             };
             for key in keys {
                 let value = match setting.standard {

@@ -39,7 +39,8 @@ pub trait FromData: Sized {
 
     /// Reads the header and payload of a [`Data`] where they lie.
     fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let (header, payload) = bytes.split_at_checked(8).ok_or(DecodeError::UnexpectedNull { expected: "a value" })?;
+        let (header, payload) =
+            bytes.split_at_checked(8).ok_or(DecodeError::UnexpectedNull { expected: "a value" })?;
         let type_id = i32::from_be_bytes([header[4], header[5], header[6], header[7]]);
         let mut input = Input::with_schemas(payload, NO_SCHEMAS);
         let value = Self::read_payload(type_id, &mut input)?;

@@ -49,7 +49,10 @@ impl Form {
             Form::Double => text.parse::<f64>().map_err(|error| wrong(&error))?.to_data(),
             Form::Bool => text.parse::<bool>().map_err(|error| wrong(&error))?.to_data(),
             Form::Uuid => text.parse::<Uuid>().map_err(|error| wrong(&error))?.to_data(),
-            Form::Json => Json(serde_json::from_str::<serde_json::Value>(text).map_err(|error| wrong(&error))?).to_data(),
+            Form::Json => {
+                Json(serde_json::from_str::<serde_json::Value>(text).map_err(|error| wrong(&error))?)
+                    .to_data()
+            }
         };
         data.map_err(|error| wrong(&error))
     }

@@ -88,7 +88,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             let get = Get { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
             let found = Client::connect(whom)?.call(&get)?.value;
             if found.is_none() && !json {
-                return Err(format!("map {map:?} has no key {key:?} (as {key_form}; --key says otherwise)").into());
+                return Err(
+                    format!("map {map:?} has no key {key:?} (as {key_form}; --key says otherwise)").into()
+                );
             }
             print_found(out, found)?;
         }
@@ -112,7 +114,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             if *json { writeln!(out, "{}", json!({ "size": size }))? } else { writeln!(out, "{size}")? }
         }
         Command::Keys { map } => {
-            let keys = Client::connect(whom)?.call(&KeySet { name: map.as_str().into() })?.items;
+            let keys = Client::connect(whom)?.call(&KeySet { name: map.as_str().into() })?.values;
             for key in keys {
                 if *json {
                     writeln!(out, "{}", json!({ "key": shown_json(&key) }))?;
@@ -122,7 +124,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             }
         }
         Command::Entries { map } => {
-            let entries = Client::connect(whom)?.call(&EntrySet { name: map.as_str().into() })?.pairs;
+            let entries = Client::connect(whom)?.call(&EntrySet { name: map.as_str().into() })?.entries;
             let mut table = Table::new(&["key", "value"]);
             for (key, value) in entries {
                 if *json {
@@ -137,7 +139,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         }
         Command::Clear { map } => {
             Client::connect(whom)?.call(&Clear { name: map.as_str().into() })?;
-            if *json { writeln!(out, "{}", json!({ "cleared": map }))? } else { writeln!(out, "cleared {map}")? }
+            if *json {
+                writeln!(out, "{}", json!({ "cleared": map }))?
+            } else {
+                writeln!(out, "cleared {map}")?
+            }
         }
     }
     Ok(())

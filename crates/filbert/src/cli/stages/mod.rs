@@ -7,8 +7,9 @@ mod settings;
 pub(super) use overview::write_counters;
 
 use super::Outcome;
-use filbert::{Member, Settings, Shutdown};
-use std::path::{Path, PathBuf};
+use super::settings_file;
+use filbert::{Member, Shutdown};
+use std::path::PathBuf;
 
 /// The options of `filbert stages`.
 #[derive(Debug, clap::Args)]
@@ -35,18 +36,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     if arguments.rules {
         return rules::write(out, arguments.json);
     }
-    let settings = match &arguments.config {
-        None => Settings::new(),
-        Some(path) => read(path)?,
-    };
-    let member = Member::builder().settings(settings).start()?;
+    let settings = settings_file::read(arguments.config.as_deref())?.stages;
+    let member = Member::builder().stage_settings(settings).start()?;
     let snapshot = member.stages().snapshot();
     member.shutdown(Shutdown::Cancel)?;
     overview::write(out, &snapshot, member.stages().settings(), arguments.json)
-}
-
-fn read(path: &Path) -> Result<Settings, String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("cannot read the settings file {}: {error}", path.display()))?;
-    Settings::from_toml(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
