@@ -71,7 +71,9 @@ fn settings(arguments: &Arguments) -> Result<HazelcastSettings, Box<dyn std::err
         if let Some(name) = table.get("cluster").and_then(|cluster| cluster.get("name")?.as_str()) {
             settings.cluster_name = name.to_owned();
         }
-        if let Some(address) = table.get("network").and_then(|network| network.get("public_address")?.as_str()) {
+        if let Some(address) =
+            table.get("network").and_then(|network| network.get("public_address")?.as_str())
+        {
             settings.public_address = Some(address.to_owned());
         }
     }

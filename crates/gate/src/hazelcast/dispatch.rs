@@ -155,7 +155,10 @@ impl Guest {
     fn unsupported(&self, id: u32) -> Failure {
         self.desk.host.counters.unsupported.add();
         let known = MESSAGES.iter().find(|row| row.id == id).map(|row| row.name);
-        Failure::unsupported(&format!("message {id:#08x} ({})", known.unwrap_or("of no service that is known here")))
+        Failure::unsupported(&format!(
+            "message {id:#08x} ({})",
+            known.unwrap_or("of no service that is known here")
+        ))
     }
 }
 

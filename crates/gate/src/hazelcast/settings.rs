@@ -108,7 +108,9 @@ impl HazelcastSettings {
         if let Some(public) = &self.public_address
             && public_parts(public).is_none()
         {
-            problems.push(format!("public_address = {public:?}: must be host:port, such as filbert.example.org:5701"));
+            problems.push(format!(
+                "public_address = {public:?}: must be host:port, such as filbert.example.org:5701"
+            ));
         }
         if let Err(wrong) = self.connections.check() {
             problems.extend(wrong.problems.into_iter().map(|problem| format!("connections.{problem}")));
@@ -147,10 +149,16 @@ mod tests {
         let address = "0.0.0.0:5701".parse().unwrap();
         let open = HazelcastSettings { address, ..HazelcastSettings::default() };
         let said = open.problems().join(" ");
-        assert!(said.contains("tls with") && said.contains("at least one user") && said.contains("127.0.0.1:5701"), "{said}");
+        assert!(
+            said.contains("tls with")
+                && said.contains("at least one user")
+                && said.contains("127.0.0.1:5701"),
+            "{said}"
+        );
         let in_the_clear = HazelcastSettings { users: vec![user()], ..open.clone() };
         assert!(!in_the_clear.problems()[0].contains("one user"));
-        let tls = TlsSettings { cert_pem_path: "c".into(), key_pem_path: "k".into(), client_ca_pem_path: None };
+        let tls =
+            TlsSettings { cert_pem_path: "c".into(), key_pem_path: "k".into(), client_ca_pem_path: None };
         let for_all = HazelcastSettings { tls: Some(tls), ..open };
         assert!(!for_all.problems()[0].contains("tls"));
         let sound = HazelcastSettings { users: vec![user()], ..for_all };

@@ -36,7 +36,8 @@ where
     R: Request<Response = Registered> + Raises<m::EntryEvent>,
 {
     let registration = call.registration()?;
-    let (outlet, correlation, member) = (call.outlet().clone(), call.correlation(), call.desk.host.grid.member());
+    let (outlet, correlation, member) =
+        (call.outlet().clone(), call.correlation(), call.desk.host.grid.member());
     map.add_listener(registration, interest, move |event| {
         let mut out = BytesMut::new();
         encode_event(&entry_event(event, member), R::EVENT_ID, correlation, &mut out);
