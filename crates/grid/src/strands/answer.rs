@@ -24,3 +24,10 @@ impl<T: Send + 'static> Answer<T> for Promise<GridResult<T>> {
         Promise::is_cancelled(self)
     }
 }
+
+/// Wants no result.
+pub(super) struct Nobody;
+
+impl<T> Answer<T> for Nobody {
+    fn give(self, _: GridResult<T>) {}
+}

@@ -55,6 +55,18 @@ impl<T: Target> Cell<T> {
         }
     }
 
+    /// Runs something that is no operation: it cannot wait, and what it tells listeners does not hold it back.
+    #[inline]
+    pub(super) fn look<R>(&mut self, look: impl FnOnce(&mut T, &mut Turn<'_, T>) -> R) -> R {
+        let mut turn = Turn::new(&self.clock, self.partition);
+        let seen = look(&mut self.target, &mut turn);
+        let Turn { events, .. } = turn;
+        if !events.is_empty() {
+            self.happened(&events);
+        }
+        seen
+    }
+
     /// Runs an operation whose answer is made already.
     pub(super) fn drive<O, A>(&mut self, operation: O, answer: A)
     where
