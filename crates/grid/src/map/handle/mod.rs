@@ -18,6 +18,7 @@ use crate::map::operations::{Destroy, Place};
 use crate::map::partition::MapPartition;
 use crate::map::settings::{GridSettings, MapSettings};
 use crate::operation::Operation;
+use crate::query::Catalog;
 use crate::strands::Strands;
 use crate::structures::{Service, Structure};
 use filbert_pool::Stages;
@@ -62,8 +63,9 @@ impl MapStructure {
         stages: &Stages,
         settings: &GridSettings,
         registry: &Registry,
+        catalog: &Catalog,
     ) -> Self {
-        let context = Arc::new(MapContext::new(name, stages, settings, registry));
+        let context = Arc::new(MapContext::new(name, stages, settings, registry, catalog));
         let strands = Strands::partitioned_with_home(stages, name, |home, partition| {
             MapPartition::new(&context, home.clone(), partition)
         });
@@ -121,6 +123,11 @@ impl Map {
     /// Its partitions, for operations of one's own.
     pub fn strands(&self) -> &Arc<Strands<MapPartition>> {
         &self.structure.strands
+    }
+
+    /// What its queries look up.
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.structure.context.catalog
     }
 
     fn place(&self, key: Data) -> Place {

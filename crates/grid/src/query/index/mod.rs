@@ -28,6 +28,8 @@ impl<T: Clone + Ord + std::hash::Hash + std::fmt::Debug> EntryId for T {}
 pub(crate) struct Index<E> {
     settings: Arc<IndexSettings>,
     store: Store<E>,
+    /// All entries are in it: queries may use it.
+    ready: bool,
 }
 
 impl<E: EntryId> Index<E> {
@@ -90,14 +92,35 @@ impl<E: EntryId> Indexes<E> {
         self.all.iter().map(|index| &index.settings)
     }
 
-    /// Adds an empty index; false when there is one of that name. The entries that exist must then be [inserted](Indexes::insert_into).
+    /// Adds an index while there are no entries; false when there is one of that name.
     pub fn add(&mut self, settings: Arc<IndexSettings>) -> bool {
+        let name = settings.name().to_owned();
+        let added = self.begin(settings);
+        self.finish(&name);
+        added
+    }
+
+    /// Adds an index that queries do not use until it is [finished](Indexes::finish): it hears of changes, and the entries that exist
+    /// are to be [inserted](Indexes::insert_into). False when there is one of that name.
+    pub fn begin(&mut self, settings: Arc<IndexSettings>) -> bool {
         if self.settings().any(|known| known.name() == settings.name()) {
             return false;
         }
         let store = Store::new(settings.kind());
-        self.all.push(Index { settings, store });
+        self.all.push(Index { settings, store, ready: false });
         true
+    }
+
+    /// All entries are in the index of that name.
+    pub fn finish(&mut self, name: &str) {
+        for index in self.all.iter_mut().filter(|index| index.settings.name() == name) {
+            index.ready = true;
+        }
+    }
+
+    /// Whether queries may use the index of that name.
+    pub fn is_ready(&self, name: &str) -> bool {
+        self.all.iter().any(|index| index.ready && index.settings.name() == name)
     }
 
     /// Takes an index away; false when there is none of that name.

@@ -145,7 +145,7 @@ fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan>
             Some(Condition { number, attribute, spans })
         })
         .collect();
-    for (number, index) in indexes.all.iter().enumerate() {
+    for (number, index) in indexes.all.iter().enumerate().filter(|(_, index)| index.ready) {
         let Some((spans, covered)) = fit(index.settings.attributes(), index.settings.kind(), &conditions)
         else {
             continue;
