@@ -33,5 +33,5 @@ pub use map::{
     MapSettings, MaxSize, Owner,
 };
 pub use operation::{Action, Operation, Step, Target, Turn};
-pub use strands::{Answer, Invoked, Strands};
+pub use strands::{Answer, Invoked, Spread, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};

@@ -8,7 +8,7 @@
 //!
 //! | Where | What |
 //! |---|---|
-//! | `handle.rs`, `handle/` | [`Map`]: what a program calls |
+//! | `handle/` | [`Map`]: what a program calls |
 //! | `operations/` | what can be done with a partition, one small value each |
 //! | `partition/` | the verbs that operations are made of |
 //! | `store/` | entries in little memory |
