@@ -8,8 +8,8 @@ pub mod compact;
 mod data;
 
 pub use data::{
-    Array, BigInteger, Data, Decimal, DecodeError, EncodeError, Fixed, FromData, Input, Json, LocalDate,
-    LocalDateTime, LocalTime, MAX_DEPTH, MAX_NUMBER_BYTES, NumberTooLong, OffsetDateTime, Output,
+    Array, BigInteger, Data, Decimal, DecodeError, EncodeError, Fixed, FromData, IndexKey, Input, Json,
+    LocalDate, LocalDateTime, LocalTime, MAX_DEPTH, MAX_NUMBER_BYTES, NumberTooLong, OffsetDateTime, Output,
     PARTITION_COUNT, PartitionId, Payload, ToData, TooShort, Value, partition_of_name, type_id,
 };
 pub use filbert_wire_derive::Compact;

@@ -372,9 +372,10 @@ where
     }
 
     fn read_field(reader: &mut CompactReader<'_, '_>, index: usize) -> Result<Self, DecodeError> {
-        match reader.variable(index, |_| Ok(()))? {
-            Some(()) => Vec::read_field(reader, index).map(Some),
-            None => Ok(None),
+        match Vec::read_field(reader, index) {
+            // The array itself, or one of its items?
+            Err(DecodeError::NullField { .. }) if reader.variable(index, |_| Ok(()))?.is_none() => Ok(None),
+            found => found.map(Some),
         }
     }
 

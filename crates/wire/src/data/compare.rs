@@ -41,9 +41,27 @@ impl Value {
             (Self::LocalDateTime(left), Self::LocalDateTime(right)) => left.cmp(right),
             (Self::OffsetDateTime(left), Self::OffsetDateTime(right)) => left.cmp(right),
             (Self::Date(left), Self::Date(right)) => left.cmp(right),
-            _ if self == other => Ordering::Equal,
+            _ if self.identical(other) => Ordering::Equal,
             _ => return None,
         })
+    }
+
+    /// Whether the two are written with the same bytes. Unlike `==`, NaN is itself, and -0.0 is not 0.0.
+    fn identical(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Float(left), Self::Float(right)) => left.to_bits() == right.to_bits(),
+            (Self::Double(left), Self::Double(right)) => left.to_bits() == right.to_bits(),
+            (Self::FloatArray(left), Self::FloatArray(right)) => {
+                left.len() == right.len() && left.iter().zip(right).all(|(l, r)| l.to_bits() == r.to_bits())
+            }
+            (Self::DoubleArray(left), Self::DoubleArray(right)) => {
+                left.len() == right.len() && left.iter().zip(right).all(|(l, r)| l.to_bits() == r.to_bits())
+            }
+            (Self::List(left), Self::List(right)) => {
+                left.len() == right.len() && left.iter().zip(right).all(|(l, r)| l.identical(r))
+            }
+            _ => self == other,
+        }
     }
 
     /// Whether a predicate takes the two for equal: 1 and 1.0 are, whatever their types.
@@ -98,7 +116,7 @@ pub(crate) fn compare_text(left: &str, right: &str) -> Ordering {
 }
 
 /// A number of any kind.
-enum Number<'a> {
+pub(super) enum Number<'a> {
     Whole(i64),
     Float(f64),
     Big(&'a BigInteger),
@@ -106,7 +124,7 @@ enum Number<'a> {
 }
 
 impl<'a> Number<'a> {
-    fn of(value: &'a Value) -> Option<Self> {
+    pub(super) fn of(value: &'a Value) -> Option<Self> {
         Some(match value {
             Value::Byte(number) => Self::Whole((*number).into()),
             Value::Short(number) => Self::Whole((*number).into()),
@@ -134,7 +152,8 @@ impl<'a> Number<'a> {
         }
     }
 
-    fn digits(&self) -> Digits {
+    /// The decimal digits; the number is finite.
+    pub(super) fn digits(&self) -> Digits {
         match self {
             Self::Whole(number) => Digits::of_integer(&i128::from(*number).into()),
             Self::Float(number) => Digits::of_float(*number),
@@ -159,7 +178,8 @@ fn compare_mixed(whole: i64, float: f64) -> Ordering {
         return Ordering::Greater;
     }
     // In this range cutting off the fraction is exact, and the fraction decides what is left.
-    let (cut, fraction) = (float as i64, float.fract());
+    // Minus zero has to stay what it is, which the subtraction in `fract` would not do.
+    let (cut, fraction) = (float as i64, if float == 0.0 { float } else { float.fract() });
     whole.cmp(&cut).then(compare_floats(0.0, fraction))
 }
 

@@ -222,7 +222,8 @@ impl fmt::Debug for Decimal {
     }
 }
 
-/// A finite number as its decimal digits: 0.`digits` x 10^`exponent`. The form in which numbers of all kinds are compared.
+/// A finite number as its decimal digits; equal numbers have equal ones: 0.`digits` x 10^`exponent`. The form in which numbers of all kinds are compared.
+#[derive(PartialEq, Eq, Hash)]
 pub(super) struct Digits {
     negative: bool,
     /// Neither leading nor trailing zeros; empty for zero.
@@ -235,6 +236,7 @@ impl Digits {
         let significant = digits.trim_start_matches('0');
         let exponent = exponent - (digits.len() - significant.len()) as i64;
         let digits = significant.trim_end_matches('0').to_owned();
+        let exponent = if digits.is_empty() { 0 } else { exponent };
         Self { negative: negative && !digits.is_empty(), exponent, digits }
     }
 
@@ -260,6 +262,20 @@ impl Digits {
         let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let digits: String = digits.chars().filter(|sign| *sign != '.').collect();
         Self::new(number < 0.0, &digits, exponent.parse::<i64>().unwrap_or(0) + 1)
+    }
+
+    /// The number, if it is whole and fits.
+    pub(super) fn to_i64(&self) -> Option<i64> {
+        let zeros = usize::try_from(self.exponent).ok()?.checked_sub(self.digits.len())?;
+        if self.is_zero() {
+            return Some(0);
+        }
+        // Nineteen digits are the most that fit.
+        if zeros > 19 {
+            return None;
+        }
+        let sign = if self.negative { "-" } else { "" };
+        format!("{sign}{}{}", self.digits, "0".repeat(zeros)).parse().ok()
     }
 
     pub(super) fn is_zero(&self) -> bool {

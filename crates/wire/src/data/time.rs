@@ -189,7 +189,7 @@ impl fmt::Display for OffsetDateTime {
         let size = self.offset_s.unsigned_abs();
         let sign = if self.offset_s < 0 { '-' } else { '+' };
         write!(f, "{}{sign}{:02}:{:02}", self.local, size / 3600, size / 60 % 60)?;
-        if size % 60 == 0 { Ok(()) } else { write!(f, ":{:02}", size % 60) }
+        if size.is_multiple_of(60) { Ok(()) } else { write!(f, ":{:02}", size % 60) }
     }
 }
 

@@ -1,24 +1,7 @@
-//! `ToData`: which Rust types become a [`Data`], and as what.
+//! `ToData`: which Rust types become a [`Data`], and as what; the table stands at the trait.
 //!
-//! | Rust | Hazelcast | type id |
-//! |---|---|---|
-//! | `()`, `None` | null | 0 |
-//! | `bool` | Boolean | -4 |
-//! | `i8`, `i16`, `i32`, `i64` | Byte, Short, Integer, Long | -3, -6, -7, -8 |
-//! | `f32`, `f64` | Float, Double | -9, -10 |
-//! | `char` | Character (first plane only) | -5 |
-//! | `str`, `String`, `Cow<str>` | String | -11 |
-//! | `[u8]`, `Vec<u8>`, `[u8; N]`, `Bytes` | byte\[\] | -12 |
-//! | [`Array<T>`](crate::Array) | boolean\[\], short\[\], int\[\], long\[\], float\[\], double\[\], String\[\] | -13 to -20 |
-//! | `Uuid` | UUID | -21 |
-//! | [`BigInteger`], [`Decimal`] | BigInteger, BigDecimal | -26, -27 |
-//! | `[T]`, `Vec<T>`, `[T; N]` | ArrayList | -29 |
-//! | [`LocalDate`], [`LocalTime`], [`LocalDateTime`], [`OffsetDateTime`] | the same of java.time | -51 to -54 |
-//! | [`Json<T>`](crate::Json), for every serde type `T` | HazelcastJsonValue | -130 |
-//! | a struct with `#[derive(Compact)]` | Compact | -55 |
-//!
-//! A type that Hazelcast lacks does not compile: `u8`, `u16`, `u32` (cast to the next larger signed type), `u64`, `u128`, `i128`
-//! ([`BigInteger`]), `usize`, `isize`. A silent mapping was rejected: a `u64` that becomes a negative long in Python is found too late.
+//! A type that Hazelcast lacks does not compile. A silent mapping was rejected: a `u64` that becomes a negative long in Python is found
+//! too late.
 //!
 //! Traits with one implementation per type were preferred to a serde format: serde cannot tell a byte array from a list of
 //! numbers, nor a UUID from 16 bytes, and it knows no schema before it has seen a value. What is serde's own field, structures without a
@@ -34,7 +17,7 @@ use bytes::Bytes;
 use std::borrow::Cow;
 use uuid::Uuid;
 
-/// A type that becomes a [`Data`]; the [table](crate::ToData#which-types) says which, and as what.
+/// A type that becomes a [`Data`].
 ///
 /// ```
 /// use filbert_wire::{FromData, ToData};
@@ -44,18 +27,38 @@ use uuid::Uuid;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # Which types
+/// | Rust | Hazelcast | type id |
+/// |---|---|---|
+/// | `()`, `None` | null | 0 |
+/// | `bool` | Boolean | -4 |
+/// | `i8`, `i16`, `i32`, `i64` | Byte, Short, Integer, Long | -3, -6, -7, -8 |
+/// | `f32`, `f64` | Float, Double | -9, -10 |
+/// | `char` | Character; beyond the first plane an error | -5 |
+/// | `str`, `String`, `Cow<str>` | String | -11 |
+/// | `[u8]`, `Vec<u8>`, `[u8; N]`, `Bytes` | byte\[\] | -12 |
+/// | [`Array<T>`](crate::Array) | boolean\[\], short\[\], int\[\], long\[\], float\[\], double\[\], String\[\] | -13 to -20 |
+/// | `Uuid` | UUID | -21 |
+/// | [`BigInteger`], [`Decimal`] | BigInteger, BigDecimal | -26, -27 |
+/// | `[T]`, `Vec<T>`, `[T; N]` | ArrayList | -29 |
+/// | [`LocalDate`], [`LocalTime`], [`LocalDateTime`], [`OffsetDateTime`] | the same of java.time | -51 to -54 |
+/// | a struct with [`#[derive(Compact)]`](macro@crate::Compact) | Compact | -55 |
+/// | [`Json<T>`](crate::Json), for every serde type `T` | HazelcastJsonValue | -130 |
 ///
-/// `()`, `bool`, `i8` to `i64`, `f32`, `f64`, `char`, strings, byte slices and arrays, `Uuid`, [`BigInteger`], [`Decimal`], dates and
-/// times, `Option` and `Vec` of these, [`Array`](crate::Array), [`Json`](crate::Json) of every serde type, structs with
-/// `#[derive(Compact)]`, [`Value`](crate::Value) and [`Data`] itself.
+/// `Option<T>`, `Box<T>` and `&T` are written as `T`; a [`Value`](crate::Value) and a [`Data`] as what they hold.
 ///
-/// What Hazelcast lacks does not compile; cast it to a wider signed type, or use [`BigInteger`]:
+/// The types that Hazelcast lacks do not compile. Cast `u8`, `u16` and `u32` to the next larger signed type, make a [`BigInteger`] of `u64`,
+/// `i128` and `u128`, and decide what `usize` is:
 ///
 /// ```compile_fail
 /// use filbert_wire::ToData;
 ///
 /// let data = 1_u64.to_data();
+/// ```
+///
+/// ```
+/// use filbert_wire::{BigInteger, ToData};
+///
+/// let data = BigInteger::from(i128::from(u64::MAX)).to_data();
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no form as Hazelcast `Data`",
