@@ -8,7 +8,7 @@ use filbert_grid::{Code, Entry, EntryProcessor, Grid, GridError, GridSettings, I
 use filbert_pool::Stages;
 use filbert_wire::{Compact, Data, FromData, Json, ToData, Value, compact::Compact as _};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 const COUNT: i32 = 5_000;
@@ -163,12 +163,13 @@ fn pages_are_the_sorted_entries_cut() {
 fn processors_and_listeners_by_predicate() {
     let stages = Stages::start().unwrap();
     let (grid, map) = people(&stages);
-    let heard = Arc::new(Mutex::new(BTreeSet::new()));
+    let heard = Arc::new((Mutex::new(BTreeSet::new()), Condvar::new()));
     let hears = Arc::clone(&heard);
     let old = sql("age = 1005 AND size < 3");
     map.add_listener_where(grid.new_id(), Interest::ALL, old, move |event| {
         let key = event.key.as_ref().expect("an event of one key");
-        hears.lock().unwrap().insert(i32::from_data(key).unwrap());
+        hears.0.lock().unwrap().insert(i32::from_data(key).unwrap());
+        hears.1.notify_all();
     })
     .unwrap();
     let given = map
@@ -181,14 +182,10 @@ fn processors_and_listeners_by_predicate() {
     );
     assert_eq!(map.key_set_where(&sql("age > 1000")).wait().unwrap().len(), 100);
     let expected = BTreeSet::from([5, 105, 205]);
-    for _ in 0..1_000 {
-        if *heard.lock().unwrap() == expected {
-            break;
-        }
-        // sleeps because events arrive on their own stage, and the test waits for the last
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!(*heard.lock().unwrap(), expected);
+    let (set, changed) = &*heard;
+    let waited =
+        changed.wait_timeout_while(set.lock().unwrap(), Duration::from_secs(60), |heard| *heard != expected);
+    assert_eq!(*waited.unwrap().0, expected);
 }
 
 #[derive(Compact)]

@@ -14,8 +14,7 @@ use crate::code::Code;
 use crate::error::{GridError, GridResult};
 use crate::invocation::Invocation;
 use crate::map::operations::{Entries, Keys, Pick, Values};
-use crate::map::{Interest, Map, MapEvent, MapPartition};
-use crate::operation::Operation;
+use crate::map::{Interest, Map, MapEvent};
 use filbert_pool::StageKind;
 use filbert_wire::Data;
 use std::sync::Arc;
@@ -65,25 +64,12 @@ impl Map {
 
     fn find<P: Pick>(&self, predicate: &Predicate) -> Invocation<Vec<P::Item>> {
         match shared(Some(predicate)) {
-            Ok(predicate) => self.on_all(
+            Ok(predicate) => self.everywhere(
                 || FindWhere::<P>::new(predicate.clone()),
                 |parts| parts.into_iter().flatten().collect(),
             ),
             Err(error) => refused(error),
         }
-    }
-
-    fn on_all<O, R>(
-        &self,
-        operation: impl Fn() -> O,
-        combine: impl FnOnce(Vec<O::Output>) -> R + Send + 'static,
-    ) -> Invocation<R>
-    where
-        O: Operation<Target = MapPartition>,
-        R: Send + 'static,
-    {
-        let operations = self.strands().partitions().map(|partition| (partition, operation()));
-        self.strands().call_all(operations, combine)
     }
 
     /// One page of the entries that a paging predicate is about, in order, and the anchors to ask for the next page with.
@@ -98,7 +84,7 @@ impl Map {
         };
         let request = Shared::new(request.clone());
         let merged = request.clone();
-        self.on_all(
+        self.everywhere(
             move || FindPage::new(request.clone()),
             move |parts| {
                 let mut all = merged.collect(&order, &catalog);
@@ -115,7 +101,7 @@ impl Map {
             Err(error) => return refused(error),
         };
         let start = aggregator.start();
-        let parts = self.on_all(
+        let parts = self.everywhere(
             || AggregateWhere::new(aggregator.clone(), predicate.clone()),
             move |parts| {
                 // In the order of the partitions, so that sums of floating-point numbers always come to the same.
@@ -140,7 +126,7 @@ impl Map {
     /// What a projection gives of the entries that match; of all entries without a predicate.
     pub fn project(&self, projection: &Projection, predicate: Option<&Predicate>) -> Invocation<Vec<Data>> {
         match shared(predicate) {
-            Ok(predicate) => self.on_all(
+            Ok(predicate) => self.everywhere(
                 || ProjectWhere::new(projection.clone(), predicate.clone()),
                 |parts| parts.into_iter().flatten().collect(),
             ),
@@ -151,14 +137,14 @@ impl Map {
     /// Adds an index; done when every partition has it. Other operations have their turn while it is built.
     pub fn add_index(&self, settings: IndexSettings) -> Invocation<()> {
         let settings = Shared::new(settings);
-        self.on_all(|| AddIndex::new(settings.clone()), drop)
+        self.everywhere(|| AddIndex::new(settings.clone()), drop)
     }
 
     /// Removes the entries that match, locked or not; how many.
     pub fn remove_where(&self, predicate: &Predicate) -> Invocation<u64> {
         match shared(Some(predicate)) {
             Ok(predicate) => {
-                self.on_all(|| RemoveWhere::new(predicate.clone()), |removed| removed.into_iter().sum())
+                self.everywhere(|| RemoveWhere::new(predicate.clone()), |removed| removed.into_iter().sum())
             }
             Err(error) => refused(error),
         }

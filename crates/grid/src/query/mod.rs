@@ -33,7 +33,7 @@ pub use attribute::Attribute;
 pub use catalog::Catalog;
 pub use error::{MAX_DEPTH, MAX_PARTS, MAX_TEXT, QueryError};
 pub use extract::{Entry, Extracted};
-pub use index::{EntryId, IndexKey, IndexKind, IndexSettings, Indexes, Plan, Residual};
+pub use index::{EntryId, IndexKind, IndexSettings, Indexes, Plan, Residual};
 pub use like::LikePattern;
 pub use operand::{Operand, Operands};
 pub use paging::{

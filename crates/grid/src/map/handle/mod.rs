@@ -144,7 +144,7 @@ impl Map {
     }
 
     /// Runs an operation on all partitions: a short one right here.
-    fn everywhere<O, R>(
+    pub(crate) fn everywhere<O, R>(
         &self,
         operation: impl Fn() -> O,
         combine: impl FnOnce(Vec<O::Output>) -> R + Send + 'static,

@@ -3,13 +3,11 @@
 //! Each partition keeps its own part of every index, on the same strand as its entries: no lock, and never out of step. An entry
 //! is known by whatever the store hands out, a slot or a key.
 
-mod key;
 mod plan;
 mod settings;
 mod store;
+mod tuple;
 
-pub use key::IndexKey;
-pub(crate) use key::double;
 pub use plan::{Plan, Residual};
 pub use settings::{IndexKind, IndexSettings};
 
@@ -17,6 +15,7 @@ use super::extract::Entry;
 use super::predicate::Predicate;
 use std::sync::Arc;
 use store::Store;
+use tuple::IndexTuple;
 
 /// What an entry is known by in an index.
 pub trait EntryId: Clone + Ord + std::hash::Hash + std::fmt::Debug {}
@@ -35,20 +34,20 @@ pub(crate) struct Index<E> {
 impl<E: EntryId> Index<E> {
     /// The keys under which the entry stands: several when a path has `[any]`, none when that leads nowhere. An attribute that cannot
     /// be read counts as null: then the entry is not found by other values, where a scan would fail.
-    fn keys(&self, entry: &Entry<'_>) -> Vec<IndexKey> {
+    fn keys(&self, entry: &Entry<'_>) -> Vec<IndexTuple> {
         let null = || super::Extracted::One(filbert_wire::Value::Null);
         let extract = |attribute| entry.extract(attribute).unwrap_or_else(|_| null());
         match self.settings.attributes() {
             [attribute] => {
                 let mut keys: Vec<_> =
-                    extract(attribute).values().iter().cloned().map(IndexKey::one).collect();
+                    extract(attribute).values().iter().cloned().map(IndexTuple::one).collect();
                 keys.sort();
                 keys.dedup();
                 keys
             }
             attributes => {
                 let values = attributes.iter().map(|attribute| extract(attribute).values()[0].clone());
-                vec![IndexKey::many(values)]
+                vec![IndexTuple::many(values)]
             }
         }
     }
