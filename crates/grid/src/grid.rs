@@ -2,6 +2,7 @@
 
 use crate::code::Registry;
 use crate::map::{GridSettings, Map, MapStructure, Owner};
+use crate::query::Catalog;
 use crate::structures::{Service, Structures};
 use filbert_pool::{Clock, Stages};
 use std::sync::Arc;
@@ -21,6 +22,7 @@ struct Inner {
     structures: Structures,
     settings: GridSettings,
     registry: Registry,
+    catalog: Catalog,
     /// Numbers the handles of structures, each an owner of locks.
     handles: AtomicI64,
 }
@@ -40,6 +42,7 @@ impl Grid {
             structures: Structures::default(),
             settings,
             registry,
+            catalog: Catalog::default(),
             handles: AtomicI64::new(1),
         };
         Self { inner: Arc::new(inner) }
@@ -48,7 +51,9 @@ impl Grid {
     /// The map of that name, made when it is first asked for. The handle is a new owner of locks.
     pub fn map(&self, name: &str) -> Map {
         let inner = &self.inner;
-        let make = |name: &Arc<str>| MapStructure::new(name, &inner.stages, &inner.settings, &inner.registry);
+        let make = |name: &Arc<str>| {
+            MapStructure::new(name, &inner.stages, &inner.settings, &inner.registry, &inner.catalog)
+        };
         let structure = inner.structures.get_or_make(Service::Map, name, make);
         let thread = inner.handles.fetch_add(1, Ordering::Relaxed);
         Map::new(structure, Owner { id: inner.member, thread })
@@ -57,6 +62,11 @@ impl Grid {
     /// Its settings.
     pub fn settings(&self) -> &GridSettings {
         &self.inner.settings
+    }
+
+    /// The Compact schemas and comparators that its queries know; more can be added at any time.
+    pub fn catalog(&self) -> &Catalog {
+        &self.inner.catalog
     }
 
     /// The user code that it knows; more can be added at any time.
