@@ -1,9 +1,12 @@
 //! The grid of one member: its structures, on its stages.
 
+use crate::code::Registry;
+use crate::executor::{ExecutorService, ExecutorStructure};
 use crate::list::List;
 use crate::queue::Queue;
-use crate::settings::{GridSettings, GridSettingsError};
+use crate::settings::GridSettings;
 use crate::structures::{Service, Structures};
+use crate::topic::Topic;
 use filbert_pool::{Clock, Stages};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -20,29 +23,30 @@ struct Inner {
     member: Uuid,
     structures: Structures,
     settings: GridSettings,
+    registry: Registry,
 }
 
 impl Grid {
-    /// An empty grid on `stages`, with default settings.
+    /// An empty grid on `stages`, with default settings, that knows no user code yet.
     pub fn new(stages: &Stages) -> Self {
-        Self::with(stages, GridSettings::default())
+        Self::with(stages, GridSettings::default(), Registry::new())
     }
 
-    /// An empty grid on `stages`; or everything that is wrong with the settings.
-    pub fn with_settings(stages: &Stages, settings: GridSettings) -> Result<Self, GridSettingsError> {
-        settings.check()?;
-        Ok(Self::with(stages, settings))
-    }
-
-    fn with(stages: &Stages, settings: GridSettings) -> Self {
+    /// An empty grid on `stages` that runs the code of `registry`. Settings are [checked](GridSettings::check) before.
+    pub fn with(stages: &Stages, settings: GridSettings, registry: Registry) -> Self {
         let member = new_id(&stages.clock());
         let structures = Structures::default();
-        Self { inner: Arc::new(Inner { stages: stages.clone(), member, structures, settings }) }
+        Self { inner: Arc::new(Inner { stages: stages.clone(), member, structures, settings, registry }) }
     }
 
     /// What it was started with.
     pub fn settings(&self) -> &GridSettings {
         &self.inner.settings
+    }
+
+    /// The user code that it knows; more can be added at any time.
+    pub fn registry(&self) -> &Registry {
+        &self.inner.registry
     }
 
     /// The list of that name.
@@ -53,6 +57,17 @@ impl Grid {
     /// The queue of that name.
     pub fn queue(&self, name: &str) -> Arc<Queue> {
         self.structures().get_or_make(Service::Queue, name, |name| Queue::new(self, name))
+    }
+
+    /// The topic of that name.
+    pub fn topic(&self, name: &str) -> Arc<Topic> {
+        self.structures().get_or_make(Service::Topic, name, |name| Topic::new(self, name))
+    }
+
+    /// The executor service of that name.
+    pub fn executor(&self, name: &str) -> ExecutorService {
+        let structure = self.structures().get_or_make(Service::Executor, name, ExecutorStructure::new);
+        ExecutorService::new(structure, self)
     }
 
     /// The stages that it runs on.

@@ -12,7 +12,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod code;
 mod error;
+mod executor;
 mod grid;
 mod home;
 mod invocation;
@@ -24,8 +26,11 @@ mod queue;
 mod settings;
 mod strands;
 mod structures;
+mod topic;
 
+pub use code::{Code, ExecutorTask, NAMED_CLASS, NAMED_FACTORY, NotCode, Registry, TaskContext};
 pub use error::{GridError, GridResult};
+pub use executor::ExecutorService;
 pub use grid::Grid;
 pub use invocation::Invocation;
 pub use items::{ItemChange, ItemEvent};
@@ -38,3 +43,4 @@ pub use settings::{
 };
 pub use strands::{Answer, Invoked, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};
+pub use topic::{Message, Topic, TopicStats};

@@ -1,6 +1,6 @@
 //! A queue that nobody waits at does what a `VecDeque` does, for every seed.
 
-use filbert_grid::{Grid, GridSettings, Queue, QueueSettings};
+use filbert_grid::{Grid, GridSettings, Queue, QueueSettings, Registry};
 use filbert_pool::{Stages, simulate};
 use filbert_wire::Data;
 use std::collections::VecDeque;
@@ -71,7 +71,7 @@ fn a_queue_is_a_deque() {
         let clock = stages.clock();
         let mut settings = GridSettings::default();
         settings.queues.set("*", QueueSettings { max_size: MAX_SIZE });
-        let queue = Grid::with_settings(&stages, settings).unwrap().queue("any");
+        let queue = Grid::with(&stages, settings, Registry::new()).queue("any");
         let mut model = VecDeque::new();
         for _ in 0..300 {
             one_step(&queue, &mut model, |bound| clock.random_below(bound));

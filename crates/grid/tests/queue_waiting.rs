@@ -1,6 +1,6 @@
 //! Whoever waits for an item or for room holds no thread, is served in the order in which it came, and takes nothing when it gave up.
 
-use filbert_grid::{Grid, GridError, GridSettings, Invocation, Queue, QueueSettings, Service};
+use filbert_grid::{Grid, GridError, GridSettings, Invocation, Queue, QueueSettings, Registry, Service};
 use filbert_pool::{Stages, simulate};
 use filbert_wire::Data;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn number(item: &Data) -> usize {
 fn bounded(stages: &Stages, max_size: usize) -> (Grid, Arc<Queue>) {
     let mut settings = GridSettings::default();
     settings.queues.set("bounded", QueueSettings { max_size });
-    let grid = Grid::with_settings(stages, settings).unwrap();
+    let grid = Grid::with(stages, settings, Registry::new());
     let queue = grid.queue("bounded");
     (grid, queue)
 }

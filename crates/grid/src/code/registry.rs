@@ -1,0 +1,75 @@
+//! What code a member knows. Filled before the member serves, or while it runs; read by operations.
+
+use super::{Code, ExecutorTask};
+use crate::error::{GridError, GridResult};
+use filbert_pool::caught;
+use filbert_wire::Data;
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
+
+type Make<C, A> = Arc<dyn Fn(&A) -> Result<Box<C>, String> + Send + Sync>;
+
+/// Makers of one kind of code, by name and by ids.
+pub(super) struct Shelf<C: ?Sized> {
+    pub(super) named: HashMap<String, Make<C, Data>>,
+    pub(super) classes: HashMap<(i32, i32), Make<C, [u8]>>,
+}
+
+impl<C: ?Sized> Default for Shelf<C> {
+    fn default() -> Self {
+        Self { named: HashMap::new(), classes: HashMap::new() }
+    }
+}
+
+/// Makes the code that `code` says; `what` names the kind in errors.
+pub(super) fn make<C: ?Sized>(
+    shelf: &RwLock<Shelf<C>>,
+    what: &'static str,
+    code: &Code,
+) -> GridResult<Box<C>> {
+    let known = shelf.read().unwrap_or_else(|broken| broken.into_inner());
+    // The maker runs outside the lock: it is user code, and may register more.
+    let made = match code {
+        Code::Named { name, argument } => {
+            let make = known.named.get(name).cloned();
+            drop(known);
+            make.map(|make| caught(|| make(argument)))
+        }
+        Code::Class { factory, class, fields } => {
+            let make = known.classes.get(&(*factory, *class)).cloned();
+            drop(known);
+            make.map(|make| caught(|| make(fields)))
+        }
+    };
+    let name = code.to_string();
+    match made {
+        None => Err(GridError::NotRegistered { what, name }),
+        Some(Ok(Ok(made))) => Ok(made),
+        Some(Ok(Err(message))) => Err(GridError::UserCode { what, name, message }),
+        Some(Err(message)) => {
+            Err(GridError::UserCode { what, name, message: format!("it panicked: {message}") })
+        }
+    }
+}
+
+/// The code that a member knows; a handle that is cheap to clone.
+#[derive(Clone, Default)]
+pub struct Registry {
+    pub(super) tasks: Arc<RwLock<Shelf<dyn ExecutorTask>>>,
+}
+
+impl Registry {
+    /// One that knows nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shelf = self.tasks.read().unwrap_or_else(|broken| broken.into_inner());
+        let mut names: Vec<_> = shelf.named.keys().collect();
+        names.sort();
+        f.debug_struct("Registry").field("tasks", &names).field("classes", &shelf.classes.len()).finish()
+    }
+}
