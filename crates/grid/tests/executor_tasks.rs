@@ -224,10 +224,9 @@ fn a_race_between_begin_and_cancel_has_one_winner() {
         expected += usize::from(!one.cancel());
     }
     // The last of each thread may still run when its cancellation lost.
-    for _ in 0..1_000_000 {
-        if ran.load(Ordering::SeqCst) == expected {
-            break;
-        }
+    let clock = stages.clock();
+    let deadline = clock.now() + LONG;
+    while ran.load(Ordering::SeqCst) < expected && clock.now() < deadline {
         std::thread::yield_now();
     }
     assert_eq!(ran.load(Ordering::SeqCst), expected);

@@ -163,8 +163,8 @@ fn a_long_removal_happens_at_one_moment_although_others_write() {
         let one = list.remove(&data(19_998));
         // Each of these makes the removal look again; it ends all the same.
         let mut writes = Vec::new();
-        for number in 0..200 {
-            writes.push(list.add(&odd[number]));
+        for item in &odd[..200] {
+            writes.push(list.add(item));
             stages.simulation().unwrap().until(|| writes.last().unwrap().is_done());
         }
         assert_eq!(removal.wait(), Ok(true));
