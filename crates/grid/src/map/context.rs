@@ -2,8 +2,9 @@
 
 use crate::code::Registry;
 use crate::map::events::MapListeners;
-use crate::map::settings::{EvictionPolicy, GridSettings, MapSettings, MaxSize};
+use crate::map::settings::{EvictionPolicy, MapSettings, MaxSize};
 use crate::query::Catalog;
+use crate::settings::GridSettings;
 use filbert_pool::Stages;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -38,7 +39,7 @@ impl MapContext {
     ) -> Self {
         Self {
             name: Arc::clone(name),
-            settings: settings.map(name),
+            settings: settings.maps.of(name),
             listeners: MapListeners::new(stages.event(), name),
             registry: registry.clone(),
             catalog: catalog.clone(),

@@ -30,7 +30,7 @@ pub use handle::Map;
 pub(crate) use handle::MapStructure;
 pub use locks::Owner;
 pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSignal};
-pub use settings::{EvictionPolicy, GridSettings, MapSettings, MaxSize};
+pub use settings::{EvictionPolicy, MapSettings, MaxSize};
 pub(crate) use store::copied;
 pub use store::{Slot, Store};
 

@@ -34,5 +34,7 @@ fn simulated(seed: u64, map: MapSettings) -> (Stages, Grid) {
 }
 
 fn settings(map: MapSettings) -> GridSettings {
-    GridSettings { maps: vec![("*".to_owned(), map)], scan_slice_entries: 3, ..Default::default() }
+    let mut settings = GridSettings { scan_slice_entries: 3, ..Default::default() };
+    settings.maps.set("*", map);
+    settings
 }
