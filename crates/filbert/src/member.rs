@@ -230,7 +230,7 @@ impl MemberBuilder {
         // Checked before the stages have threads.
         self.grid.check()?;
         let stages = self.stages.start()?;
-        let grid = Grid::with(&stages, self.grid, self.registry)?;
+        let grid = Grid::with(&stages, self.grid, self.registry);
         let door = self.hazelcast.map(|settings| Door::new(&grid, settings).open()).transpose()?;
         let address = door.as_ref().map(OpenDoor::local_addr);
         Ok(Member { inner: Arc::new(Inner { stages, grid, door: Mutex::new(door), address }) })

@@ -1,5 +1,6 @@
 //! What an operation can end with instead of a result.
 
+use crate::query::QueryError;
 use filbert_pool::{SubmitError, TaskError};
 
 /// The result of an operation.
@@ -90,6 +91,9 @@ pub enum GridError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A query that cannot be answered.
+    #[error(transparent)]
+    Query(#[from] QueryError),
     /// Something that this version does not do.
     #[error("{what} is not supported by this version; see docs/compatibility.md")]
     Unsupported {

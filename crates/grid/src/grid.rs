@@ -1,11 +1,14 @@
 //! The grid of one member: its structures, on its stages.
 
 use crate::code::Registry;
+use crate::executor::{ExecutorService, ExecutorStructure};
 use crate::list::List;
 use crate::map::{Map, MapStructure, Owner, TypedMap};
+use crate::query::Catalog;
 use crate::queue::Queue;
-use crate::settings::{GridSettings, GridSettingsError};
+use crate::settings::GridSettings;
 use crate::structures::{Service, Structures};
+use crate::topic::Topic;
 use filbert_pool::{Clock, Stages};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -24,6 +27,7 @@ struct Inner {
     structures: Structures,
     settings: GridSettings,
     registry: Registry,
+    catalog: Catalog,
     /// Numbers the handles of structures, each an owner of locks.
     handles: AtomicI64,
 }
@@ -31,20 +35,11 @@ struct Inner {
 impl Grid {
     /// An empty grid on `stages`, with default settings, that knows no user code yet.
     pub fn new(stages: &Stages) -> Self {
-        Self::made(stages, GridSettings::default(), Registry::new())
+        Self::with(stages, GridSettings::default(), Registry::new())
     }
 
-    /// An empty grid on `stages` that runs the code of `registry`; or everything that is wrong with the settings.
-    pub fn with(
-        stages: &Stages,
-        settings: GridSettings,
-        registry: Registry,
-    ) -> Result<Self, GridSettingsError> {
-        settings.check()?;
-        Ok(Self::made(stages, settings, registry))
-    }
-
-    fn made(stages: &Stages, settings: GridSettings, registry: Registry) -> Self {
+    /// An empty grid on `stages` that runs the code of `registry`. Settings are [checked](GridSettings::check) before.
+    pub fn with(stages: &Stages, settings: GridSettings, registry: Registry) -> Self {
         let member = new_id(&stages.clock());
         let inner = Inner {
             stages: stages.clone(),
@@ -52,6 +47,7 @@ impl Grid {
             structures: Structures::default(),
             settings,
             registry,
+            catalog: Catalog::default(),
             handles: AtomicI64::new(1),
         };
         Self { inner: Arc::new(inner) }
@@ -60,7 +56,9 @@ impl Grid {
     /// The map of that name, made when it is first asked for. The handle is a new owner of locks.
     pub fn map(&self, name: &str) -> Map {
         let inner = &self.inner;
-        let make = |name: &Arc<str>| MapStructure::new(name, &inner.stages, &inner.settings, &inner.registry);
+        let make = |name: &Arc<str>| {
+            MapStructure::new(name, &inner.stages, &inner.settings, &inner.registry, &inner.catalog)
+        };
         let structure = inner.structures.get_or_make(Service::Map, name, make);
         let thread = inner.handles.fetch_add(1, Ordering::Relaxed);
         Map::new(structure, Owner { id: inner.member, thread })
@@ -69,6 +67,21 @@ impl Grid {
     /// The map of that name with the types of its keys and values.
     pub fn typed_map<K, V>(&self, name: &str) -> TypedMap<K, V> {
         TypedMap::new(self.map(name))
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &GridSettings {
+        &self.inner.settings
+    }
+
+    /// The Compact schemas and comparators that its queries know; more can be added at any time.
+    pub fn catalog(&self) -> &Catalog {
+        &self.inner.catalog
+    }
+
+    /// The user code that it knows; more can be added at any time.
+    pub fn registry(&self) -> &Registry {
+        &self.inner.registry
     }
 
     /// The list of that name.
@@ -81,14 +94,15 @@ impl Grid {
         self.structures().get_or_make(Service::Queue, name, |name| Queue::new(self, name))
     }
 
-    /// What it was started with.
-    pub fn settings(&self) -> &GridSettings {
-        &self.inner.settings
+    /// The topic of that name.
+    pub fn topic(&self, name: &str) -> Arc<Topic> {
+        self.structures().get_or_make(Service::Topic, name, |name| Topic::new(self, name))
     }
 
-    /// The user code that it knows; more can be added at any time.
-    pub fn registry(&self) -> &Registry {
-        &self.inner.registry
+    /// The executor service of that name.
+    pub fn executor(&self, name: &str) -> ExecutorService {
+        let structure = self.structures().get_or_make(Service::Executor, name, ExecutorStructure::new);
+        ExecutorService::new(structure, self)
     }
 
     /// The stages that it runs on.

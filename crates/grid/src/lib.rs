@@ -14,6 +14,7 @@
 
 mod code;
 mod error;
+mod executor;
 mod grid;
 mod home;
 mod invocation;
@@ -28,9 +29,14 @@ mod reading;
 mod settings;
 mod strands;
 mod structures;
+mod topic;
 
-pub use code::{Code, Entry, EntryChange, EntryProcessor, NAMED_CLASS, NAMED_FACTORY, NotCode, Registry};
+pub use code::{
+    Code, Entry, EntryChange, EntryProcessor, ExecutorTask, NAMED_CLASS, NAMED_FACTORY, NotCode, Registry,
+    TaskContext,
+};
 pub use error::{GridError, GridResult};
+pub use executor::ExecutorService;
 pub use grid::Grid;
 pub use invocation::Invocation;
 pub use items::{ItemChange, ItemEvent};
@@ -48,3 +54,4 @@ pub use settings::{
 };
 pub use strands::{Answer, Invoked, Spread, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};
+pub use topic::{Message, Topic, TopicStats};

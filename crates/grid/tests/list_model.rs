@@ -26,7 +26,7 @@ fn one_step(list: &List, model: &mut Vec<Data>, max_size: usize, mut random: imp
     let item = data(random(40));
     let index = random(model.len() + 4) as i64 - 2;
     let some: Vec<_> = (0..random(5)).map(|_| data(random(40))).collect();
-    let mut fits = |model: &Vec<Data>, count: usize| count > 0 && model.len() + count <= max_size;
+    let fits = |model: &Vec<Data>, count: usize| count > 0 && model.len() + count <= max_size;
     match random(18) {
         0 => assert_eq!(list.size().wait(), Ok(model.len())),
         1 => assert_eq!(list.contains(&item).wait(), Ok(model.contains(&item))),
@@ -111,7 +111,7 @@ fn a_list_is_a_vector() {
         let max_size = [1_000_000, 20][seed as usize % 2];
         let mut settings = GridSettings::default();
         settings.lists.set("a*", ListSettings { max_size });
-        let grid = Grid::with(&stages, settings, Registry::new()).unwrap();
+        let grid = Grid::with(&stages, settings, Registry::new());
         let list = grid.list("all");
         let mut model = Vec::new();
         if seed % 30 == 0 {
@@ -163,8 +163,8 @@ fn a_long_removal_happens_at_one_moment_although_others_write() {
         let one = list.remove(&data(19_998));
         // Each of these makes the removal look again; it ends all the same.
         let mut writes = Vec::new();
-        for number in 0..200 {
-            writes.push(list.add(&odd[number]));
+        for item in &odd[..200] {
+            writes.push(list.add(item));
             stages.simulation().unwrap().until(|| writes.last().unwrap().is_done());
         }
         assert_eq!(removal.wait(), Ok(true));

@@ -71,7 +71,7 @@ fn a_queue_is_a_deque() {
         let clock = stages.clock();
         let mut settings = GridSettings::default();
         settings.queues.set("*", QueueSettings { max_size: MAX_SIZE });
-        let queue = Grid::with(&stages, settings, Registry::new()).unwrap().queue("any");
+        let queue = Grid::with(&stages, settings, Registry::new()).queue("any");
         let mut model = VecDeque::new();
         for _ in 0..300 {
             one_step(&queue, &mut model, |bound| clock.random_below(bound));

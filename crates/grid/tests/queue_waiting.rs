@@ -17,7 +17,7 @@ fn number(item: &Data) -> usize {
 fn bounded(stages: &Stages, max_size: usize) -> (Grid, Arc<Queue>) {
     let mut settings = GridSettings::default();
     settings.queues.set("bounded", QueueSettings { max_size });
-    let grid = Grid::with(stages, settings, Registry::new()).unwrap();
+    let grid = Grid::with(stages, settings, Registry::new());
     let queue = grid.queue("bounded");
     (grid, queue)
 }
@@ -64,8 +64,8 @@ fn items_that_went_in_come_out_once_and_in_order() {
         let stages = Stages::simulated(seed);
         let (clock, simulation) = (stages.clock(), stages.simulation().unwrap());
         let (_grid, queue) = bounded(&stages, 1 + clock.random_below(5));
-        let (mut offers, mut polls): (Vec<Option<Invocation<bool>>>, Vec<Option<Invocation<Option<Data>>>>) =
-            Default::default();
+        let mut offers: Vec<Option<Invocation<bool>>> = Vec::new();
+        let mut polls: Vec<Option<Invocation<Option<Data>>>> = Vec::new();
         for _ in 0..100 {
             let timeout = Duration::from_millis([0, 5, 50, 5_000][clock.random_below(4)]);
             match clock.random_below(9) {

@@ -93,13 +93,13 @@ mod tests {
 
     #[test]
     fn what_is_printed_can_be_read_and_says_the_same() {
-        let text = "[cluster]\nname = 'shop'\n[map.a]\nttl_seconds = 5\n[executor.mail]\nthreads = 2\n[event]\ncapacity = 77";
+        let text = "[cluster]\nname = 'shop'\n[map.a]\nttl_seconds = 5\n[executor.mail]\nthreads = 2\n[event]\ncapacity = 77_000";
         let config = MemberConfig::from_toml(text).unwrap();
         let printed = toml::to_string(&whole(&config).unwrap()).unwrap();
         let again = MemberConfig::from_toml(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}"));
         assert_eq!(toml::to_string(&whole(&again).unwrap()).unwrap(), printed);
         assert_eq!(again.stages.number("executor.mail.threads"), 2);
         assert_eq!(again.grid, config.grid);
-        assert!(printed.contains("capacity = 77") && printed.contains("name = \"shop\""), "{printed}");
+        assert!(printed.contains("capacity = 77000") && printed.contains("name = \"shop\""), "{printed}");
     }
 }

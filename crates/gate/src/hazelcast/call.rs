@@ -1,6 +1,7 @@
 //! One request while its handler runs.
 
 use super::answering::Answering;
+use super::clients::MapsByName;
 use super::failure::{Failure, Handled};
 use super::host::Host;
 use super::login::Identity;
@@ -30,7 +31,7 @@ pub(super) struct Desk {
     pub(super) registrations: Registrations,
     pub(super) waiters: Arc<Waiters>,
     /// The maps that the client has locked keys of, perhaps.
-    locked: HashMap<Arc<str>, Map>,
+    locked: MapsByName,
 }
 
 /// A request of type `R` while its handler runs.
@@ -55,7 +56,7 @@ impl Desk {
 
     /// The client may hold locks of that map from now on.
     pub(super) fn locks(&mut self, map: &Map) {
-        if !self.locked.contains_key(map.name()) {
+        if self.locked.get(map.name()).is_none_or(Map::is_destroyed) {
             self.locked.insert(Arc::clone(map.name()), map.clone());
         }
     }
@@ -65,8 +66,8 @@ impl Desk {
         self.waiters.end();
         self.registrations.clear();
         let client = self.identity.client;
-        let last = self.host.clients.leave(client);
-        for map in self.locked.drain().map(|(_, map)| map).filter(|_| last) {
+        let locked = self.host.clients.leave(client, std::mem::take(&mut self.locked));
+        for map in locked.into_iter().flat_map(HashMap::into_values) {
             map.release_locks_of(client).detach();
         }
     }

@@ -20,14 +20,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GridSettings {
-    /// How long an operation waits for a key that someone else has locked, unless it says otherwise.
-    pub lock_wait_ms: u64,
-    /// How many entries a scan looks at before others have their turn.
-    pub scan_slice_entries: u32,
-    /// How often each map looks for entries whose time is over.
-    pub sweep_interval_ms: u64,
-    /// How many executor services may have threads; a client can ask for any name.
-    pub max_executors: usize,
     /// Maps.
     #[serde(rename = "map")]
     pub maps: Patterns<MapSettings>,
@@ -40,19 +32,27 @@ pub struct GridSettings {
     /// Executor services.
     #[serde(rename = "executor")]
     pub executors: Patterns<ExecutorServiceSettings>,
+    /// How many executor services may have threads; zero is the default, 64. A client can ask for any name.
+    pub max_executors: usize,
+    /// How long an operation waits for a key that someone else has locked, unless it says otherwise.
+    pub lock_wait_ms: u64,
+    /// How many entries a scan looks at before others have their turn.
+    pub scan_slice_entries: u32,
+    /// How often a partition that has entries with an end looks for those whose time is over.
+    pub sweep_interval_ms: u64,
 }
 
 impl Default for GridSettings {
     fn default() -> Self {
         Self {
-            lock_wait_ms: 60_000,
-            scan_slice_entries: 1_000,
-            sweep_interval_ms: 1_000,
-            max_executors: 64,
             maps: Patterns::default(),
             lists: Patterns::default(),
             queues: Patterns::default(),
             executors: Patterns::default(),
+            max_executors: 0,
+            lock_wait_ms: 60_000,
+            scan_slice_entries: 1_000,
+            sweep_interval_ms: 1_000,
         }
     }
 }
@@ -104,6 +104,8 @@ const MOST_THREADS: usize = 1024;
 const MOST_WAITING: usize = 1_000_000_000;
 /// The most items, which clients count in 31 bits.
 const MOST_ITEMS: usize = i32::MAX as usize;
+/// How many executor services may have threads, unless set.
+const EXECUTORS: usize = 64;
 
 impl GridSettings {
     /// Every problem there is, or none.
@@ -124,14 +126,16 @@ impl GridSettings {
             within(format!("executor.{pattern:?}.threads"), executor.threads, 1, MOST_THREADS);
             within(format!("executor.{pattern:?}.capacity"), executor.capacity, 1, MOST_WAITING);
         }
-        within("grid.max_executors".to_owned(), self.max_executors, 0, MOST_THREADS);
-        within("grid.scan_slice_entries".to_owned(), self.scan_slice_entries as usize, 1, MOST_ITEMS);
-        within("grid.sweep_interval_ms".to_owned(), self.sweep_interval_ms as usize, 1, MOST_ITEMS);
         problems.extend(self.maps.problems("map"));
         problems.extend(self.lists.problems("list"));
         problems.extend(self.queues.problems("queue"));
         problems.extend(self.executors.problems("executor"));
         if problems.is_empty() { Ok(()) } else { Err(GridSettingsError { problems }) }
+    }
+
+    /// How many executor services may have threads.
+    pub(crate) fn executors_at_most(&self) -> usize {
+        if self.max_executors == 0 { EXECUTORS } else { self.max_executors }
     }
 }
 

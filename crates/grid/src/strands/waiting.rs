@@ -138,23 +138,23 @@ impl<T: Target> Waiting<T> {
 
     /// The next of a round, in the order of arrival.
     pub(super) fn next_of(&mut self, round: &mut Round<T>) -> Option<Box<dyn Parked<T>>> {
-        // The one before was parked again when its place is taken.
-        if let Some((ticket, event)) = round.last.take() {
-            self.again = None;
-            let still_waits = self.entries.contains_key(&ticket);
-            if !(still_waits && T::is_in_line(&event)) {
-                let behind = (Bound::Excluded(ticket), Bound::Excluded(round.end));
-                let next = self.by_event.get(&event).and_then(|all| all.range(behind).next());
-                round.heads.extend(next.map(|next| (*next, event)));
+        loop {
+            // The one before was parked again when its place is taken.
+            if let Some((ticket, event)) = round.last.take() {
+                self.again = None;
+                let still_waits = self.entries.contains_key(&ticket);
+                if !(still_waits && T::is_in_line(&event)) {
+                    let behind = (Bound::Excluded(ticket), Bound::Excluded(round.end));
+                    let next = self.by_event.get(&event).and_then(|all| all.range(behind).next());
+                    round.heads.extend(next.map(|next| (*next, event)));
+                }
             }
-        }
-        let (ticket, event) = round.heads.pop_first()?;
-        round.last = Some((ticket, event.clone()));
-        self.again = Some((ticket, event));
-        // Gone when it was given up meanwhile: the next one then.
-        match self.take(ticket) {
-            Some(parked) => Some(parked),
-            None => self.next_of(round),
+            let (ticket, event) = round.heads.pop_first()?;
+            round.last = Some((ticket, event.clone()));
+            if let Some(parked) = self.take(ticket) {
+                self.again = Some((ticket, event));
+                return Some(parked);
+            }
         }
     }
 

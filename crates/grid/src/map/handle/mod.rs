@@ -18,6 +18,7 @@ use crate::map::operations::{Destroy, Place};
 use crate::map::partition::MapPartition;
 use crate::map::settings::MapSettings;
 use crate::operation::Operation;
+use crate::query::Catalog;
 use crate::settings::GridSettings;
 use crate::strands::{Spread, Strands};
 use crate::structures::{Service, Structure};
@@ -63,8 +64,9 @@ impl MapStructure {
         stages: &Stages,
         settings: &GridSettings,
         registry: &Registry,
+        catalog: &Catalog,
     ) -> Self {
-        let context = Arc::new(MapContext::new(name, stages, settings, registry));
+        let context = Arc::new(MapContext::new(name, stages, settings, registry, catalog));
         let strands = Strands::partitioned_with_home(stages, name, |home, partition| {
             MapPartition::new(&context, home.clone(), partition)
         });
@@ -124,6 +126,11 @@ impl Map {
         &self.structure.strands
     }
 
+    /// What its queries look up.
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.structure.context.catalog
+    }
+
     fn place(&self, key: Data) -> Place {
         Place::new(key, self.owner)
     }
@@ -138,7 +145,7 @@ impl Map {
     }
 
     /// Runs an operation on all partitions: a short one right here.
-    fn everywhere<O, R>(
+    pub(crate) fn everywhere<O, R>(
         &self,
         operation: impl Fn() -> O,
         combine: impl FnOnce(Vec<O::Output>) -> R + Send + 'static,
