@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let out = &mut std::io::stdout().lock();
     let Arguments { command, whom, key: key_form, value: value_form, json } = arguments;
     let key_of = |text: &str| key_form.read("key", text);
-    let mut print_found = |out: &mut std::io::StdoutLock<'_>, found: Option<Data>| -> Outcome {
+    let print_found = |out: &mut std::io::StdoutLock<'_>, found: Option<Data>| -> Outcome {
         match (found, json) {
             (Some(value), false) => writeln!(out, "{}", shown(&value))?,
             (Some(value), true) => writeln!(out, "{}", json!({ "value": shown_json(&value) }))?,
