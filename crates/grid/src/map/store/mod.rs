@@ -27,7 +27,7 @@ pub use slab::Slot;
 use filbert_wire::Data;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
-use slab::{Record, Slab};
+use slab::{CHUNK, Record, Slab};
 use std::hash::BuildHasher;
 
 /// The bytes of a key or value before what makes two of them equal: the partition hash.
@@ -150,6 +150,11 @@ impl Store {
         }
         let record = self.records.remove(slot);
         self.bytes -= record.bytes.len() + ENTRY_OVERHEAD;
+        if self.table.is_empty() && self.records.end() as usize > CHUNK {
+            // No entry lives, so no slot has to stay: a map that was large once gives its memory back.
+            self.records = Slab::new();
+            self.table = HashTable::new();
+        }
     }
 
     /// The first entry from slot `from` on: a scan's next step.
