@@ -10,6 +10,7 @@ use super::rights::Actions;
 use super::waiters::Waiters;
 use filbert_grid::{Action, Map, Service};
 use filbert_net::{ConnectionInfo, Outbound, Outlet};
+use filbert_wire::PartitionId;
 use filbert_wire::frame::{Flags, FrameWriter};
 use filbert_wire::message::{MessageReader, Request, Version};
 use filbert_wire::messages::answers::Found;
@@ -39,6 +40,7 @@ pub(super) struct Call<'c, R: Request> {
     pub(super) desk: &'c mut Desk,
     out: &'c mut Outbound,
     correlation: i64,
+    partition: i32,
     request: PhantomData<fn() -> R>,
 }
 
@@ -102,8 +104,14 @@ impl Desk {
 }
 
 impl<'c, R: Request> Call<'c, R> {
-    pub(super) fn new(desk: &'c mut Desk, out: &'c mut Outbound, correlation: i64) -> Self {
-        Self { desk, out, correlation, request: PhantomData }
+    pub(super) fn new(desk: &'c mut Desk, out: &'c mut Outbound, reader: &MessageReader) -> Self {
+        let (correlation, partition) = (reader.correlation(), reader.partition());
+        Self { desk, out, correlation, partition, request: PhantomData }
+    }
+
+    /// The partition that the client asks for, where that is a matter of choice and not of a key.
+    pub(super) fn chosen_partition(&self) -> Option<PartitionId> {
+        u32::try_from(self.partition).ok().and_then(PartitionId::new)
     }
 
     /// Takes the duty to answer out.
@@ -164,12 +172,18 @@ impl<'c, R: Request> Call<'c, R> {
         Ok(())
     }
 
-    /// A new id for a listener, unless the connection has too many.
-    pub(super) fn registration(&self) -> Result<Uuid, Failure> {
+    /// Refuses another listener when the connection has too many.
+    pub(super) fn check_listeners(&self) -> Handled {
         if self.desk.registrations.len() >= MOST_LISTENERS {
             let text = format!("this connection has {MOST_LISTENERS} listeners already; remove some first");
             return Err(Failure::new(ErrorCode::Overload, text));
         }
+        Ok(())
+    }
+
+    /// A new id for a listener, unless the connection has too many.
+    pub(super) fn registration(&self) -> Result<Uuid, Failure> {
+        self.check_listeners()?;
         Ok(self.desk.host.grid.new_id())
     }
 

@@ -7,7 +7,7 @@ use crate::home::partition_of_name;
 use crate::invocation::Invocation;
 use crate::listeners::Listeners;
 use crate::operation::Operation;
-use crate::strands::Strands;
+use crate::strands::{Answer, Invoked, Strands};
 use crate::structures::Service;
 use filbert_pool::{Clock, StageKind};
 use filbert_wire::{Data, PartitionId};
@@ -70,6 +70,14 @@ impl Shelf {
         self.strands.call(self.partition, operation)
     }
 
+    pub(crate) fn invoke<O, A>(&self, operation: O, answer: impl FnOnce() -> A) -> Invoked<O::Output>
+    where
+        O: Operation<Target = Items>,
+        A: Answer<O::Output>,
+    {
+        self.strands.invoke(self.partition, operation, answer)
+    }
+
     pub(crate) fn add_listener(
         &self,
         include_value: bool,
@@ -94,7 +102,7 @@ fn close(strands: &Arc<Strands<Items>>, partition: PartitionId, clock: &Clock) {
     let (promise, closed) = strands.stages().promise(StageKind::Partition, Close::NAME);
     closed.detach();
     let refused = match strands.invoke(partition, Close::default(), || promise) {
-        crate::strands::Invoked::Refused(refused) => refused,
+        Invoked::Refused(refused) => refused,
         _ => return,
     };
     if refused.is_retryable() {

@@ -14,6 +14,7 @@ use crate::items::{
     AddAll, Clear, Contains, ContainsAll, GetRange, IsEmpty, ItemEvent, KeepOrRemove, Remove, SetMaxSize,
     Shelf, Size, detached,
 };
+use crate::strands::{Answer, Invoked};
 use crate::structures::{Service, Structure};
 use filbert_wire::{Data, PartitionId};
 use operations::{Drain, Offer, Peek, Poll, Put, RemainingCapacity, Take};
@@ -75,6 +76,35 @@ impl Queue {
     /// Takes the first item, when there is one.
     pub fn take(&self) -> Invocation<Data> {
         self.shelf.call(Take::new())
+    }
+
+    /// As [`Queue::offer`], with the result given to the answer that `answer` makes when it comes later: for whoever may be gone by then.
+    pub fn offer_to<A: Answer<bool>>(
+        &self,
+        item: &Data,
+        timeout: Duration,
+        answer: impl FnOnce() -> A,
+    ) -> Invoked<bool> {
+        self.shelf.invoke(Offer::new(item.detached(), timeout), answer)
+    }
+
+    /// As [`Queue::put`], for an answer.
+    pub fn put_to<A: Answer<()>>(&self, item: &Data, answer: impl FnOnce() -> A) -> Invoked<()> {
+        self.shelf.invoke(Put::new(item.detached()), answer)
+    }
+
+    /// As [`Queue::poll`], for an answer.
+    pub fn poll_to<A: Answer<Option<Data>>>(
+        &self,
+        timeout: Duration,
+        answer: impl FnOnce() -> A,
+    ) -> Invoked<Option<Data>> {
+        self.shelf.invoke(Poll::new(timeout), answer)
+    }
+
+    /// As [`Queue::take`], for an answer.
+    pub fn take_to<A: Answer<Data>>(&self, answer: impl FnOnce() -> A) -> Invoked<Data> {
+        self.shelf.invoke(Take::new(), answer)
     }
 
     /// Takes all items that are there, or so many of the first.

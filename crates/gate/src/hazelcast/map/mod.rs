@@ -5,12 +5,14 @@ mod listeners;
 mod locks;
 mod many;
 mod processors;
+mod queries;
 
 pub(super) use entries::*;
 pub(super) use listeners::*;
 pub(super) use locks::*;
 pub(super) use many::*;
 pub(super) use processors::*;
+pub(super) use queries::*;
 
 use super::call::Call;
 use filbert_grid::Owner;
