@@ -20,13 +20,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, clap::Args)]
 pub(super) struct Whom {
     /// Where the member listens.
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5701")]
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5701", global = true)]
     address: SocketAddr,
     /// What the cluster is called.
-    #[arg(long, value_name = "NAME", default_value = "dev")]
+    #[arg(long, value_name = "NAME", default_value = "dev", global = true)]
     cluster_name: String,
     /// Who you are; the password comes from the environment variable FILBERT_PASSWORD.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", global = true)]
     user: Option<String>,
 }
 

@@ -20,20 +20,20 @@ pub(super) struct Arguments {
     #[command(flatten)]
     whom: Whom,
     /// How keys on the command line are meant.
-    #[arg(long, value_enum, default_value_t, global = true)]
-    key: Form,
+    #[arg(long, value_enum, value_name = "FORM", default_value_t, global = true)]
+    key_as: Form,
     /// How values on the command line are meant.
-    #[arg(long, value_enum, default_value_t, global = true)]
-    value: Form,
+    #[arg(long, value_enum, value_name = "FORM", default_value_t, global = true)]
+    value_as: Form,
     /// JSON: one object per line.
     #[arg(long, global = true)]
     json: bool,
 }
 
 const EXAMPLES: &str = "Examples:
-  filbert map put cities Oslo 709000 --value long
+  filbert map put cities Oslo 709000 --value-as long
   filbert map get cities Oslo
-  filbert map put people 7 '{\"name\": \"Ann\"}' --key int --value json
+  filbert map put people 7 '{\"name\": \"Ann\"}' --key-as int --value-as json
   filbert map entries people --json
   filbert map size cities --address 127.0.0.1:5702";
 
@@ -72,7 +72,7 @@ const NO_THREAD: i64 = 1;
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let out = &mut std::io::stdout().lock();
-    let Arguments { command, whom, key: key_form, value: value_form, json } = arguments;
+    let Arguments { command, whom, key_as: key_form, value_as: value_form, json } = arguments;
     let key_of = |text: &str| key_form.read("key", text);
     let print_found = |out: &mut std::io::StdoutLock<'_>, found: Option<Data>| -> Outcome {
         match (found, json) {
@@ -89,7 +89,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             let found = Client::connect(whom)?.call(&get)?.value;
             if found.is_none() && !json {
                 return Err(
-                    format!("map {map:?} has no key {key:?} (as {key_form}; --key says otherwise)").into()
+                    format!("map {map:?} has no key {key:?} (as {key_form}; --key-as says otherwise)").into()
                 );
             }
             print_found(out, found)?;
