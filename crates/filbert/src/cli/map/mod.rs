@@ -88,9 +88,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             let get = Get { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
             let found = Client::connect(whom)?.call(&get)?.value;
             if found.is_none() && !json {
-                return Err(
-                    format!("map {map:?} has no key {key:?} (as {key_form}; --key-as says otherwise)").into()
-                );
+                return Err(format!(
+                    "map {map:?} has no key {key:?} (as {key_form}; --key-as says otherwise)"
+                )
+                .into());
             }
             print_found(out, found)?;
         }

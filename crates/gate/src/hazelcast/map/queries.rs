@@ -6,7 +6,8 @@ use crate::hazelcast::call::{Call, Desk};
 use crate::hazelcast::failure::{Failure, Handled};
 use filbert_grid::Map;
 use filbert_grid::query::{
-    Aggregator, Anchor, IndexKind, IndexSettings, IterationType, PageResult, PagingPredicate, Predicate, Projection,
+    Aggregator, Anchor, IndexKind, IndexSettings, IterationType, PageResult, PagingPredicate, Predicate,
+    Projection,
 };
 use filbert_wire::Data;
 use filbert_wire::messages::answers::{Pairs, Projected};
@@ -53,7 +54,11 @@ pub(in crate::hazelcast) fn entries_with_predicate(
     call.answering().follow(map.entry_set_where(&predicate), pairs)
 }
 
-pub(in crate::hazelcast) fn remove_all(map: &Map, call: Call<'_, m::RemoveAll>, request: m::RemoveAll) -> Handled {
+pub(in crate::hazelcast) fn remove_all(
+    map: &Map,
+    call: Call<'_, m::RemoveAll>,
+    request: m::RemoveAll,
+) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
     call.answering().follow(map.remove_where(&predicate), done_anyway)
 }
@@ -114,13 +119,15 @@ pub(in crate::hazelcast) fn entries_with_paging_predicate(
     request: m::EntriesWithPagingPredicate,
 ) -> Handled {
     let paging = paging(call.desk, request.predicate)?;
-    call.answering().follow(map.page(&paging), |page| m::PagedPairs {
-        anchors: anchors(&page),
-        entries: page.entries,
-    })
+    call.answering()
+        .follow(map.page(&paging), |page| m::PagedPairs { anchors: anchors(&page), entries: page.entries })
 }
 
-pub(in crate::hazelcast) fn aggregate(map: &Map, call: Call<'_, m::Aggregate>, request: m::Aggregate) -> Handled {
+pub(in crate::hazelcast) fn aggregate(
+    map: &Map,
+    call: Call<'_, m::Aggregate>,
+    request: m::Aggregate,
+) -> Handled {
     let aggregator = Aggregator::from_data(&request.aggregator, call.desk.host.grid.catalog())?;
     call.answering().follow(map.aggregate(&aggregator, None), found_one)
 }
@@ -150,7 +157,11 @@ pub(in crate::hazelcast) fn project_with_predicate(
     call.answering().follow(map.project(&projection, Some(&predicate)), projected)
 }
 
-pub(in crate::hazelcast) fn add_index(map: &Map, call: Call<'_, m::AddIndex>, request: m::AddIndex) -> Handled {
+pub(in crate::hazelcast) fn add_index(
+    map: &Map,
+    call: Call<'_, m::AddIndex>,
+    request: m::AddIndex,
+) -> Handled {
     let config = request.index_config;
     let kind = IndexKind::of_number(config.kind)?;
     let settings = IndexSettings::new(map.name(), kind, config.name.as_deref(), &config.attributes)?;
