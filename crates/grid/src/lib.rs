@@ -42,8 +42,8 @@ pub use items::{ItemChange, ItemEvent};
 pub use list::List;
 pub use listeners::Listeners;
 pub use map::{
-    EntryView, EvictionPolicy, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind,
-    MapSettings, MaxSize, Owner,
+    EntryView, EvictionPolicy, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings,
+    MaxSize, Owner,
 };
 pub use operation::{Action, Operation, Step, Target, Turn};
 pub use queue::Queue;

@@ -89,7 +89,9 @@ fn code_of(error: &GridError) -> ErrorCode {
 
 fn code_of_query(error: &QueryError) -> ErrorCode {
     match error {
-        QueryError::Decode { .. } | QueryError::Encode(_) | QueryError::UnknownClass { .. } => ErrorCode::Serialization,
+        QueryError::Decode { .. } | QueryError::Encode(_) | QueryError::UnknownClass { .. } => {
+            ErrorCode::Serialization
+        }
         QueryError::BadArgument { .. } | QueryError::BadPath { .. } => ErrorCode::IllegalArgument,
         _ => ErrorCode::Query,
     }

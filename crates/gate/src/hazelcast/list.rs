@@ -36,7 +36,11 @@ handlers! {
 }
 
 impl Listened for List {
-    fn add(&self, include_value: bool, listener: impl Fn(&filbert_grid::ItemEvent) + Send + Sync + 'static) -> uuid::Uuid {
+    fn add(
+        &self,
+        include_value: bool,
+        listener: impl Fn(&filbert_grid::ItemEvent) + Send + Sync + 'static,
+    ) -> uuid::Uuid {
         self.add_listener(include_value, listener)
     }
 
@@ -45,7 +49,11 @@ impl Listened for List {
     }
 }
 
-pub(super) fn add_listener(list: &Arc<List>, call: Call<'_, l::AddListener>, request: l::AddListener) -> Handled {
+pub(super) fn add_listener(
+    list: &Arc<List>,
+    call: Call<'_, l::AddListener>,
+    request: l::AddListener,
+) -> Handled {
     listen(list, call, request.include_value)
 }
 

@@ -66,7 +66,11 @@ impl Listened for Queue {
     }
 }
 
-pub(super) fn add_listener(queue: &Arc<Queue>, call: Call<'_, q::AddListener>, request: q::AddListener) -> Handled {
+pub(super) fn add_listener(
+    queue: &Arc<Queue>,
+    call: Call<'_, q::AddListener>,
+    request: q::AddListener,
+) -> Handled {
     listen(queue, call, request.include_value)
 }
 

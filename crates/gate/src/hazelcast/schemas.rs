@@ -33,7 +33,10 @@ fn keep(catalog: &Catalog, schema: &wire::Schema) -> Handled {
     let mut fields = Vec::with_capacity(schema.fields.len());
     for field in &schema.fields {
         let kind = FieldKind::from_code(field.kind).ok_or_else(|| {
-            bad(format!("field {:?} of the Compact type {:?} is of kind {}, which is none", field.name, schema.type_name, field.kind))
+            bad(format!(
+                "field {:?} of the Compact type {:?} is of kind {}, which is none",
+                field.name, schema.type_name, field.kind
+            ))
         })?;
         fields.push(FieldDescriptor { name: field.name.to_string(), kind });
     }

@@ -88,7 +88,9 @@ impl std::fmt::Debug for Registry {
         let mut debug = f.debug_struct("Registry");
         let processors = self.processors.read().unwrap_or_else(|broken| broken.into_inner());
         let tasks = self.tasks.read().unwrap_or_else(|broken| broken.into_inner());
-        debug.field("processors", &sorted(&processors.named)).field("processor_classes", &processors.classes.len());
+        debug
+            .field("processors", &sorted(&processors.named))
+            .field("processor_classes", &processors.classes.len());
         debug.field("tasks", &sorted(&tasks.named)).field("task_classes", &tasks.classes.len()).finish()
     }
 }

@@ -16,7 +16,9 @@ const OLDER: i32 = 666;
 /// Registers all.
 pub(super) fn register(grid: &Grid) {
     let registry = grid.registry();
-    registry.add_processor_class(CLIENT_TESTS, 1, |fields| Ok(SetValue(Fields(fields).text()?.to_data().map_err(words)?)));
+    registry.add_processor_class(CLIENT_TESTS, 1, |fields| {
+        Ok(SetValue(Fields(fields).text()?.to_data().map_err(words)?))
+    });
     for (class, absent) in [(3, Some(-1)), (7, None)] {
         registry.add_processor_class(OLDER, class, move |fields| {
             Ok(MultiplyKey { by: Fields(fields).int()?, absent, pause: Duration::ZERO })

@@ -2,7 +2,9 @@
 
 use super::Arguments;
 use filbert_gate::hazelcast::HazelcastSettings;
-use filbert_grid::{EvictionPolicy, ExecutorServiceSettings, GridSettings, ListSettings, MapSettings, MaxSize, QueueSettings};
+use filbert_grid::{
+    EvictionPolicy, ExecutorServiceSettings, GridSettings, ListSettings, MapSettings, MaxSize, QueueSettings,
+};
 use std::error::Error;
 use toml::{Table, Value};
 
@@ -44,7 +46,8 @@ impl StartSettings {
         if let Some(seconds) = in_table(table, "client", "max_no_heartbeat_seconds").and_then(number) {
             self.door.connections.idle_timeout_ms = seconds * 1_000;
         }
-        self.test_fixtures = in_table(table, "test_fixtures", "enabled").and_then(Value::as_bool).unwrap_or(false);
+        self.test_fixtures =
+            in_table(table, "test_fixtures", "enabled").and_then(Value::as_bool).unwrap_or(false);
         for (name, settings) in patterns(table, "map") {
             self.grid.maps.set(name, map(settings)?);
         }

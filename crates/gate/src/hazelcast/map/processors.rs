@@ -2,10 +2,10 @@
 
 use super::{owner, place};
 use crate::hazelcast::call::Call;
-use crate::hazelcast::failure::Handled;
 pub(super) use crate::hazelcast::executor::code;
-use filbert_grid::map::operations as op;
+use crate::hazelcast::failure::Handled;
 use filbert_grid::Map;
+use filbert_grid::map::operations as op;
 use filbert_wire::messages::answers::{Found, Pairs};
 use filbert_wire::messages::map as m;
 

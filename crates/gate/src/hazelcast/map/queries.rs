@@ -6,12 +6,16 @@ use crate::hazelcast::call::{Call, Desk};
 use crate::hazelcast::failure::{Failure, Handled};
 use filbert_grid::Map;
 use filbert_grid::query::{
-    Aggregator, Anchor, IndexKind, IndexSettings, IterationType, PageResult, PagingPredicate, Predicate, Projection,
+    Aggregator, Anchor, IndexKind, IndexSettings, IterationType, PageResult, PagingPredicate, Predicate,
+    Projection,
 };
-use filbert_wire::Data;
 use filbert_wire::messages::answers::{Pairs, Projected};
 use filbert_wire::messages::map as m;
 use filbert_wire::messages::structures::{AnchorDataListHolder, PagingPredicateHolder};
+use filbert_wire::{Data, type_id};
+
+/// The number of bitmap indexes.
+const BITMAP: i32 = 2;
 
 /// The predicate that a client sent.
 pub(super) fn predicate(desk: &Desk, data: &Data) -> Result<Predicate, Failure> {
@@ -53,7 +57,11 @@ pub(in crate::hazelcast) fn entries_with_predicate(
     call.answering().follow(map.entry_set_where(&predicate), pairs)
 }
 
-pub(in crate::hazelcast) fn remove_all(map: &Map, call: Call<'_, m::RemoveAll>, request: m::RemoveAll) -> Handled {
+pub(in crate::hazelcast) fn remove_all(
+    map: &Map,
+    call: Call<'_, m::RemoveAll>,
+    request: m::RemoveAll,
+) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
     call.answering().follow(map.remove_where(&predicate), done_anyway)
 }
@@ -69,12 +77,14 @@ pub(in crate::hazelcast) fn execute_with_predicate(
 
 /// What a client asks for, page by page.
 fn paging(desk: &Desk, holder: PagingPredicateHolder) -> Result<PagingPredicate, Failure> {
-    let inner = holder.predicate.as_ref().map(|data| predicate(desk, data)).transpose()?;
+    // Python leaves out what is not there, Node.js sends a serialized null.
+    let given = |data: Option<Data>| data.filter(|data| data.type_id() != type_id::NULL);
+    let inner = given(holder.predicate).as_ref().map(|data| predicate(desk, data)).transpose()?;
     let iteration = IterationType::of_number(holder.iteration_type as u8)?;
     let pages = holder.anchors.pages.into_iter().zip(holder.anchors.anchors);
     let anchors = pages.map(|(page, (key, value))| Anchor { page, key, value }).collect();
     let paging = PagingPredicate::new(inner, holder.page_size, holder.page, iteration)?;
-    Ok(paging.with_comparator(holder.comparator).with_anchors(anchors))
+    Ok(paging.with_comparator(given(holder.comparator)).with_anchors(anchors))
 }
 
 fn anchors(page: &PageResult) -> AnchorDataListHolder {
@@ -114,13 +124,15 @@ pub(in crate::hazelcast) fn entries_with_paging_predicate(
     request: m::EntriesWithPagingPredicate,
 ) -> Handled {
     let paging = paging(call.desk, request.predicate)?;
-    call.answering().follow(map.page(&paging), |page| m::PagedPairs {
-        anchors: anchors(&page),
-        entries: page.entries,
-    })
+    call.answering()
+        .follow(map.page(&paging), |page| m::PagedPairs { anchors: anchors(&page), entries: page.entries })
 }
 
-pub(in crate::hazelcast) fn aggregate(map: &Map, call: Call<'_, m::Aggregate>, request: m::Aggregate) -> Handled {
+pub(in crate::hazelcast) fn aggregate(
+    map: &Map,
+    call: Call<'_, m::Aggregate>,
+    request: m::Aggregate,
+) -> Handled {
     let aggregator = Aggregator::from_data(&request.aggregator, call.desk.host.grid.catalog())?;
     call.answering().follow(map.aggregate(&aggregator, None), found_one)
 }
@@ -150,9 +162,14 @@ pub(in crate::hazelcast) fn project_with_predicate(
     call.answering().follow(map.project(&projection, Some(&predicate)), projected)
 }
 
-pub(in crate::hazelcast) fn add_index(map: &Map, call: Call<'_, m::AddIndex>, request: m::AddIndex) -> Handled {
+pub(in crate::hazelcast) fn add_index(
+    map: &Map,
+    call: Call<'_, m::AddIndex>,
+    request: m::AddIndex,
+) -> Handled {
     let config = request.index_config;
-    let kind = IndexKind::of_number(config.kind)?;
+    // What a bitmap index finds, a hash index finds too.
+    let kind = if config.kind == BITMAP { IndexKind::Hash } else { IndexKind::of_number(config.kind)? };
     let settings = IndexSettings::new(map.name(), kind, config.name.as_deref(), &config.attributes)?;
     call.answering().follow(map.add_index(settings), done)
 }
