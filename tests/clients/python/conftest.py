@@ -2,7 +2,7 @@
 
 Which member:
 - `FILBERT_ADDRESS=host:port`: one that runs already (cluster name `dev`); tests that need settings or a restart are skipped;
-- `FILBERT_BIN=<filbert binary>`: one that is started here;
+- `FILBERT_BIN=<binary of the test member>`: one that is started here;
 - `HAZELCAST_JARS=<hazelcast.jar>[:<hazelcast-tests.jar>]`: a real Hazelcast, the oracle. Every test passes there too, but
   for those marked `filbert_only`. The second jar holds the Java side of the fixtures in `fixtures.py`.
 """
