@@ -51,7 +51,7 @@ pub enum Action {
     Execute,
 }
 
-/// Something to do with a target: see the [module](self).
+/// Something to do with a target, as a value that can travel.
 pub trait Operation: Serialize + DeserializeOwned + Send + Sized + 'static {
     /// What it works on.
     type Target: Target;

@@ -203,7 +203,7 @@ fn clients(grid: &Grid, seed: u64, count: u64) -> (Vec<Client>, Arc<History>) {
 
 #[test]
 fn simulated_histories_are_linearizable() {
-    simulate::seeds("simulated_histories_are_linearizable", 0..2_000, |seed| {
+    simulate::seeds("simulated_histories_are_linearizable", 0..300, |seed| {
         let stages = Stages::simulated(seed);
         let grid = Grid::with(&stages, settings(MapSettings::default()), registry());
         let (clients, history) = clients(&grid, seed, 4);

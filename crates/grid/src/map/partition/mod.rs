@@ -41,7 +41,7 @@ pub trait EntryWatch: Send {
     fn cleared(&mut self);
 }
 
-/// One partition of a map, see the [module](self).
+/// One partition of a map: its entries, locks and lifetimes. What operations of one's own work on.
 pub struct MapPartition {
     store: Store,
     expiry: Side<Expiry>,
