@@ -141,7 +141,7 @@ impl Slice {
     }
 
     /// The same for entries that run user code: any one may have taken long.
-    fn is_over_now(&mut self, turn: &MapTurn<'_>) -> bool {
+    pub(crate) fn is_over_now(&mut self, turn: &MapTurn<'_>) -> bool {
         self.is_over(turn) || turn.now() >= self.ends
     }
 }

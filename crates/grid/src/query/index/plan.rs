@@ -18,6 +18,9 @@ use std::ops::Bound;
 /// More spans than this are not combined with each other: looking them up costs more than it saves.
 const MAX_COMBINED: usize = 1024;
 
+/// With more sides or values than this no index is asked: the plan alone would hold up the strand.
+const MAX_SIDES: usize = 10_000;
+
 /// How the entries of a predicate are found.
 #[derive(Debug)]
 pub struct Plan {
@@ -114,6 +117,9 @@ pub(super) fn plan<E: EntryId>(indexes: &Indexes<E>, predicate: &Predicate) -> O
 }
 
 fn plan_or<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan> {
+    if all.len() > MAX_SIDES {
+        return None;
+    }
     let mut union = Plan { scans: Vec::new(), estimate: 0, residual: Residual::Nothing };
     for predicate in all {
         let side = plan(indexes, predicate)?;
@@ -127,6 +133,9 @@ fn plan_or<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan> 
 }
 
 fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan> {
+    if all.len() > MAX_SIDES {
+        return None;
+    }
     let mut best: Option<Plan> = None;
     for (number, predicate) in all.iter().enumerate() {
         if matches!(predicate, Predicate::Or(_) | Predicate::Sql { .. } | Predicate::False)
@@ -193,7 +202,7 @@ fn condition(predicate: &Predicate) -> Option<(&Attribute, Vec<Span>)> {
         Predicate::Equal(attribute, operand) => {
             (attribute, operand.forms().cloned().map(Span::Point).collect())
         }
-        Predicate::In(attribute, operands) => {
+        Predicate::In(attribute, operands) if operands.forms().len() <= MAX_SIDES => {
             (attribute, operands.forms().iter().cloned().map(Span::Point).collect())
         }
         Predicate::Compare(attribute, comparison, operand) => {

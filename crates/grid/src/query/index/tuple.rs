@@ -107,6 +107,10 @@ impl Ord for Part {
     fn cmp(&self, other: &Self) -> Ordering {
         self.place().cmp(&other.place()).then_with(|| match (self, other) {
             (Part::Value(left), Part::Value(right)) => left.cmp(right),
+            (Part::AfterPrefix(prefix), Part::Value(IndexKey(value))) => after_prefix(prefix, value),
+            (Part::Value(IndexKey(value)), Part::AfterPrefix(prefix)) => {
+                after_prefix(prefix, value).reverse()
+            }
             (Part::AfterPrefix(left), Part::AfterPrefix(right)) if left == right => Ordering::Equal,
             // The end of all that begins with `a` comes after the end of all that begins with `ab`.
             (Part::AfterPrefix(left), Part::AfterPrefix(right)) => {

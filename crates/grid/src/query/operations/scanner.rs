@@ -16,6 +16,8 @@ use crate::query::predicate::Predicate;
 #[derive(Debug, Default)]
 pub(super) struct Scanner {
     state: State,
+    /// The predicate takes long, so that the time is looked at after every entry.
+    long: bool,
 }
 
 #[derive(Debug, Default)]
@@ -53,7 +55,10 @@ impl Scanner {
         let mut slice = Slice::begin(map, turn);
         if matches!(self.state, State::New) {
             self.state = begin(map, predicate);
+            self.long = predicate.is_long();
         }
+        let long = self.long;
+        let mut is_over = || if long { slice.is_over_now(turn) } else { slice.is_over(turn) };
         let catalog = &map.context().catalog;
         let mut look = |slot: Slot, residual: &Residual| -> Result<(), QueryError> {
             let entry = Entry::of_bytes(map.store().key(slot), map.store().value(slot), catalog);
@@ -68,7 +73,7 @@ impl Scanner {
                 while let Some(slot) = map.store().next(*cursor) {
                     *cursor = slot.number() + 1;
                     look(slot, &Residual::Whole)?;
-                    if slice.is_over(turn) {
+                    if is_over() {
                         return Ok(Scanned::Again);
                     }
                 }
@@ -79,7 +84,7 @@ impl Scanner {
                     if let Some(slot) = map.store().at(*number) {
                         look(slot, residual)?;
                     }
-                    if slice.is_over(turn) {
+                    if is_over() {
                         *residual = Residual::Whole;
                         return Ok(Scanned::Again);
                     }
