@@ -1,8 +1,8 @@
 //! The comparator of the fixtures.
 
-use filbert::Data;
 use filbert::grid::query::EntryComparator;
-use filbert::wire::{Input, Value};
+use filbert::wire::Value;
+use filbert::{Data, FromData};
 use std::cmp::Ordering;
 
 /// Orders entries by the text of their keys, their values or both.
@@ -37,7 +37,7 @@ impl EntryComparator for OrderEntries {
 
 /// What Java's `toString` gives of numbers and texts; the tests order nothing else.
 fn text(data: &Data) -> String {
-    match Value::read_payload(data.type_id(), &mut Input::new(data.payload())) {
+    match Value::from_data(data) {
         Ok(Value::String(text)) => text.to_string(),
         Ok(Value::Int(number)) => number.to_string(),
         Ok(Value::Long(number)) => number.to_string(),
