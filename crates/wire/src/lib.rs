@@ -10,6 +10,7 @@ pub mod field;
 pub mod frame;
 pub mod message;
 pub mod messages;
+pub mod portable;
 
 pub use data::{
     Array, BigInteger, Data, Decimal, DecodeError, EncodeError, Fixed, FromData, IndexKey, Input, Json,

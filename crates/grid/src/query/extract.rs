@@ -1,9 +1,9 @@
-//! Takes attributes out of entries: from JSON by streaming over the text, from Compact by its schema, from lists by position, and
-//! `this` and `__key` from whatever reads as a value.
+//! Takes attributes out of entries: from JSON by streaming over the text, from Compact by its schema, from Portable by the names in its
+//! bytes, from lists by position, and `this` and `__key` from whatever reads as a value.
 
 use super::attribute::{Attribute, PathStep};
 use super::error::QueryError;
-use super::json;
+use super::{json, portable};
 use filbert_wire::compact::{CompactRecord, SchemaSource};
 use filbert_wire::{Data, DecodeError, FromData, Input, Value, type_id};
 use std::cell::RefCell;
@@ -83,8 +83,8 @@ impl<'a> Entry<'a> {
         self.schemas
     }
 
-    /// What the attribute is in this entry. Missing parts give null; a value in a form that only its serializer knows (Portable,
-    /// pickled Python) has attributes that cannot be read, which is an error.
+    /// What the attribute is in this entry. Missing parts give null; a value in a form that only its serializer knows
+    /// (pickled Python, Java) has attributes that cannot be read, which is an error.
     pub fn extract(&self, attribute: &Attribute) -> Result<Extracted, QueryError> {
         let bytes = if attribute.is_of_key() { self.key } else { self.value };
         extract(bytes, attribute, self.schemas)
@@ -152,9 +152,16 @@ fn extract(bytes: &[u8], attribute: &Attribute, schemas: &dyn SchemaSource) -> R
         let text = Input::new(payload(bytes)).text().map_err(QueryError::decode("JSON value"))?;
         return Ok(json::find(text.unwrap_or("null"), steps));
     }
-    let value = read(bytes, schemas).map_err(QueryError::decode("value of an entry"))?;
     let mut found = Vec::new();
-    walk(value, steps, attribute, schemas, &mut found)?;
+    if type_of(bytes) == type_id::PORTABLE && !steps.is_empty() {
+        let starts = portable::find(bytes, steps).map_err(QueryError::decode("Portable value"))?;
+        for (value, left) in starts {
+            walk(value, &steps[steps.len() - left..], attribute, schemas, &mut found)?;
+        }
+    } else {
+        let value = read(bytes, schemas).map_err(QueryError::decode("value of an entry"))?;
+        walk(value, steps, attribute, schemas, &mut found)?;
+    }
     Ok(if attribute.is_multiple() {
         Extracted::Many(found)
     } else {
@@ -289,11 +296,31 @@ mod tests {
         assert_eq!(of_value(vec!["a"], "this[0]").unwrap(), Extracted::One(Value::String("a".into())));
     }
 
+    /// Two objects in an array, `limbs`, of a Portable object; the first with an int array.
+    #[test]
+    fn fields_of_portable_objects_are_found_by_path() {
+        let mut payload = [1, 1, 0, 0, 1, 36, 0].map(i32::to_be_bytes).concat();
+        payload.extend(*b"\0\x05limbs\x0a");
+        payload.extend([2, 1, 2, 64, 101].map(i32::to_be_bytes).concat());
+        payload.extend([0, 101, 1, 84, 0].map(i32::to_be_bytes).concat());
+        payload.extend(*b"\0\x02at\x0f");
+        payload.extend([2, 7, 8].map(i32::to_be_bytes).concat());
+        payload.extend([0, 128, 1, 121, 0].map(i32::to_be_bytes).concat());
+        payload.extend(*b"\0\x02id\x05\0\0\0\x09");
+        let of_body = |path: &str| of_value(Data::new(type_id::PORTABLE, &payload), path).unwrap();
+        assert_eq!(of_body("limbs[0].at[1]"), Extracted::One(Value::Int(8)));
+        assert_eq!(of_body("limbs[any].at[any]"), Extracted::Many(vec![Value::Int(7), Value::Int(8)]));
+        assert_eq!(of_body("limbs[1].id"), Extracted::One(Value::Int(9)));
+        assert_eq!(of_body("limbs[2].id"), Extracted::One(Value::Null));
+        assert!(matches!(of_body("limbs[1]"), Extracted::One(Value::Opaque(_))));
+        assert_eq!(of_body("name"), Extracted::One(Value::Null));
+    }
+
     #[test]
     fn a_form_that_only_its_serializer_knows_is_an_error() {
-        let portable = Data::new(type_id::PORTABLE, &[0; 30]);
-        assert!(matches!(of_value(portable.clone(), "name"), Err(QueryError::Unreadable { .. })));
-        assert!(of_value(portable, "this").is_ok());
+        let pickled = Data::new(type_id::PYTHON_PICKLE, &[0; 30]);
+        assert!(matches!(of_value(pickled.clone(), "name"), Err(QueryError::Unreadable { .. })));
+        assert!(of_value(pickled, "this").is_ok());
         let unknown = Data::new(type_id::COMPACT, &[9; 30]);
         let entry = (1.to_data().unwrap(), unknown);
         let found = Entry::new(&entry.0, &entry.1, NO_SCHEMAS).extract(&"a".parse().unwrap());

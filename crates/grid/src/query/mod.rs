@@ -24,6 +24,7 @@ mod operand;
 pub mod operations;
 mod paging;
 mod pattern;
+mod portable;
 mod predicate;
 mod projection;
 pub mod sql;
