@@ -106,6 +106,7 @@ served! {
         client::SendSchema => schemas::send_schema;
         client::FetchSchema => schemas::fetch_schema;
         client::SendAllSchemas => schemas::send_all_schemas;
+        m::FetchNearCacheInvalidationMetadata => map::fetch_near_cache_invalidation_metadata;
     }
     Map in maps: Map {
         Put m::Put => map::put;
@@ -165,6 +166,7 @@ served! {
         Read m::Project => map::project;
         Read m::ProjectWithPredicate => map::project_with_predicate;
         Remove m::RemoveAll => map::remove_all;
+        Listen m::AddNearCacheInvalidationListener => map::add_near_cache_invalidation_listener;
         Put m::SetTtl => map::set_ttl;
         Put m::PutWithMaxIdle => map::put_with_max_idle;
         Put m::PutTransientWithMaxIdle => map::put_transient_with_max_idle;

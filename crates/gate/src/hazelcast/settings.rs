@@ -50,6 +50,12 @@ pub struct User {
     pub may: Rights,
 }
 
+/// The largest value that fits by default.
+const VALUE_BYTES: usize = 16 << 20;
+
+/// Room for its key, its name and the frames around it.
+const HEADROOM_BYTES: usize = 64 << 10;
+
 impl Default for HazelcastSettings {
     fn default() -> Self {
         Self {
@@ -58,7 +64,7 @@ impl Default for HazelcastSettings {
             cluster_name: "dev".to_owned(),
             users: Vec::new(),
             tls: None,
-            message_bytes: Limits::AFTER_LOGIN.message_bytes,
+            message_bytes: VALUE_BYTES + HEADROOM_BYTES,
             waiting_invocations: 65_536,
             failed_logins: 3,
             connections: NetSettings::default(),

@@ -1,5 +1,7 @@
 //! The door for Hazelcast clients, seen from a socket.
 
+#![allow(clippy::disallowed_methods, reason = "tests make deadlines of their own")]
+
 mod closing;
 mod compatibility;
 mod hostile;

@@ -4,6 +4,7 @@ mod entries;
 mod listeners;
 mod locks;
 mod many;
+mod near_cache;
 mod processors;
 mod queries;
 
@@ -11,6 +12,7 @@ pub(super) use entries::*;
 pub(super) use listeners::*;
 pub(super) use locks::*;
 pub(super) use many::*;
+pub(super) use near_cache::*;
 pub(super) use processors::*;
 pub(super) use queries::*;
 

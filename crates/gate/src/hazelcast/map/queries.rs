@@ -9,10 +9,13 @@ use filbert_grid::query::{
     Aggregator, Anchor, IndexKind, IndexSettings, IterationType, PageResult, PagingPredicate, Predicate,
     Projection,
 };
-use filbert_wire::Data;
 use filbert_wire::messages::answers::{Pairs, Projected};
 use filbert_wire::messages::map as m;
 use filbert_wire::messages::structures::{AnchorDataListHolder, PagingPredicateHolder};
+use filbert_wire::{Data, type_id};
+
+/// The number of bitmap indexes.
+const BITMAP: i32 = 2;
 
 /// The predicate that a client sent.
 pub(super) fn predicate(desk: &Desk, data: &Data) -> Result<Predicate, Failure> {
@@ -74,12 +77,14 @@ pub(in crate::hazelcast) fn execute_with_predicate(
 
 /// What a client asks for, page by page.
 fn paging(desk: &Desk, holder: PagingPredicateHolder) -> Result<PagingPredicate, Failure> {
-    let inner = holder.predicate.as_ref().map(|data| predicate(desk, data)).transpose()?;
+    // Python leaves out what is not there, Node.js sends a serialized null.
+    let given = |data: Option<Data>| data.filter(|data| data.type_id() != type_id::NULL);
+    let inner = given(holder.predicate).as_ref().map(|data| predicate(desk, data)).transpose()?;
     let iteration = IterationType::of_number(holder.iteration_type as u8)?;
     let pages = holder.anchors.pages.into_iter().zip(holder.anchors.anchors);
     let anchors = pages.map(|(page, (key, value))| Anchor { page, key, value }).collect();
     let paging = PagingPredicate::new(inner, holder.page_size, holder.page, iteration)?;
-    Ok(paging.with_comparator(holder.comparator).with_anchors(anchors))
+    Ok(paging.with_comparator(given(holder.comparator)).with_anchors(anchors))
 }
 
 fn anchors(page: &PageResult) -> AnchorDataListHolder {
@@ -163,7 +168,8 @@ pub(in crate::hazelcast) fn add_index(
     request: m::AddIndex,
 ) -> Handled {
     let config = request.index_config;
-    let kind = IndexKind::of_number(config.kind)?;
+    // What a bitmap index finds, a hash index finds too.
+    let kind = if config.kind == BITMAP { IndexKind::Hash } else { IndexKind::of_number(config.kind)? };
     let settings = IndexSettings::new(map.name(), kind, config.name.as_deref(), &config.attributes)?;
     call.answering().follow(map.add_index(settings), done)
 }

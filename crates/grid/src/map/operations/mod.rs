@@ -106,7 +106,10 @@ impl Place {
             Err(Blocked) if self.patience.is_none() => {
                 Some(Step::failed(GridError::TimedOut { operation: O::NAME }))
             }
-            Err(Blocked) => Some(self.patience.wait(map, turn, MapSignal::Free(self.key.clone()))),
+            Err(Blocked) => {
+                self.key = self.key.detached();
+                Some(self.patience.wait(map, turn, MapSignal::Free(self.key.clone())))
+            }
         }
     }
 }
