@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests with the official Hazelcast clients, against a Filbert member. See README.md.
-#   run.sh                          set up, build filbert if FILBERT_BIN is not set, run our Python and Node.js suites
+#   run.sh                          set up, build the test member if FILBERT_BIN is not set, run our Python and Node.js suites
 #   run.sh --python | --node        one of them; what follows `--` goes to pytest or node --test
 #   run.sh --own-tests <checkout>   the Python client's own tests, through the remote controller: a table, file by file
 #          [--json <file>|-]        the same as JSON
@@ -37,9 +37,9 @@ python="$cache/venv/bin/python"
 export PYTHONDONTWRITEBYTECODE=1
 
 if [[ -z "${HAZELCAST_JARS:-}${FILBERT_ADDRESS:-}${FILBERT_BIN:-}" ]]; then
-  cargo build --release --quiet --manifest-path "$here/../../Cargo.toml" --bin filbert
+  cargo build --release --quiet --manifest-path "$here/../../Cargo.toml" -p filbert-test-member
   target="${CARGO_TARGET_DIR:-$here/../../target}"
-  export FILBERT_BIN="$target/release/filbert"
+  export FILBERT_BIN="$target/release/filbert-test-member"
 fi
 
 if [[ -n "$checkout" ]]; then

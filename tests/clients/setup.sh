@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the official Hazelcast clients outside the checkout: a Python environment and a folder of Node.js modules.
 # Quick when done already; done anew when a pinned version changes. Prints nothing unless there is something to do.
-#   setup.sh            installs what is missing
+#   setup.sh            installs what is missing; ends with 3 when Python or Node.js itself is missing or too old
 #   setup.sh --where    prints the folder, installs nothing
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -23,13 +23,13 @@ need() { # command, what to do
 need python3 "the Python suite needs Python 3.11 or newer with its venv module (Debian: apt-get install python3 python3-venv)"
 need node "the Node.js suite needs Node.js 20 or newer (Debian: apt-get install nodejs npm)"
 need npm "npm installs the Node.js client (Debian: apt-get install npm)"
-(( missing == 0 )) || exit 1
+(( missing == 0 )) || exit 3
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-  || { echo "setup.sh: python3 is $(python3 -V 2>&1); the asyncio tests need Python 3.11 or newer" >&2; exit 1; }
+  || { echo "setup.sh: python3 is $(python3 -V 2>&1); the asyncio tests need Python 3.11 or newer" >&2; exit 3; }
 python3 -c 'import venv, ensurepip' 2>/dev/null \
-  || { echo "setup.sh: Python's venv module is missing (Debian: apt-get install python3-venv)" >&2; exit 1; }
+  || { echo "setup.sh: Python's venv module is missing (Debian: apt-get install python3-venv)" >&2; exit 3; }
 node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' \
-  || { echo "setup.sh: node is $(node -v); the built-in test runner needs Node.js 20 or newer" >&2; exit 1; }
+  || { echo "setup.sh: node is $(node -v); the built-in test runner needs Node.js 20 or newer" >&2; exit 3; }
 
 mkdir -p "$cache"
 # Two runs at once must not install into the same folder.

@@ -4,7 +4,7 @@ use crate::invocation::Invocation;
 use crate::options::Options;
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
-use crate::{readme, tidy};
+use crate::{clients, readme, tidy};
 
 /// Runs the chore.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -45,6 +45,7 @@ fn steps(workspace: &Workspace) -> Vec<Step> {
         Step::run("loom", "every protocol between threads, in every order loom finds", [loom(workspace)]),
         Step::run("test", "the README's test command", [command(readme::TEST)]),
         Step::run("demo", "the README's demo ends well", [command(readme::DEMO)]),
+        Step::check("clients", "our tests with the official Python and Node.js clients", clients::check),
     ]
 }
 
@@ -84,7 +85,7 @@ mod tests {
         let workspace = Workspace::find().unwrap();
         let steps = steps(&workspace);
         let names: Vec<_> = steps.iter().map(Step::name).collect();
-        assert_eq!(names, ["fmt", "tidy", "readme", "clippy", "doc", "loom", "test", "demo"]);
+        assert_eq!(names, ["fmt", "tidy", "readme", "clippy", "doc", "loom", "test", "demo", "clients"]);
         let help = help(&steps);
         assert!(names.iter().all(|name| help.contains(name)));
     }

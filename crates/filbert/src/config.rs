@@ -14,6 +14,7 @@ use filbert_grid::GridSettings;
 use filbert_pool::{Settings, SettingsError};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::path::Path;
 
 /// Settings of a member, read from TOML.
 ///
@@ -74,6 +75,17 @@ impl MemberConfig {
         let config = Self { stages, grid, hazelcast };
         problems.extend(config.problems());
         if problems.is_empty() { Ok(config) } else { Err(StartError::Settings { problems }) }
+    }
+
+    /// Reads a settings file; an error names the file and every problem.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, StartError> {
+        let path = path.as_ref();
+        let text = std::fs::read_to_string(path).map_err(|error| StartError::Settings {
+            problems: vec![format!("cannot read the settings file {}: {error}", path.display())],
+        })?;
+        Self::from_toml(&text).map_err(|error| StartError::Settings {
+            problems: error.problems().iter().map(|problem| format!("{}: {problem}", path.display())).collect(),
+        })
     }
 
     /// What is wrong with the values themselves.

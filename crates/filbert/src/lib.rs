@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod end_signal;
 mod member;
 
 /// The examples of the README, so that they stay true.
@@ -29,6 +30,7 @@ mod member;
 struct Readme;
 
 pub use config::MemberConfig;
+pub use end_signal::EndSignal;
 pub use member::{Member, MemberBuilder, StartError};
 
 /// Front doors, as a crate of their own.

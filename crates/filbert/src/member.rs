@@ -182,6 +182,11 @@ impl MemberBuilder {
         }
     }
 
+    /// Replaces all settings by those of a file that was read, and opens the door for Hazelcast clients.
+    pub fn config(self, config: MemberConfig) -> Self {
+        self.stage_settings(config.stages).grid(config.grid).hazelcast(config.hazelcast)
+    }
+
     /// Replaces all settings of the stages.
     pub fn stage_settings(mut self, settings: Settings) -> Self {
         self.stages = self.stages.settings(settings);

@@ -2,7 +2,7 @@
 
 Which member:
 - `FILBERT_ADDRESS=host:port`: one that runs already (cluster name `dev`); tests that need settings or a restart are skipped;
-- `FILBERT_BIN=<filbert binary>`: one that is started here;
+- `FILBERT_BIN=<binary of the test member>`: one that is started here;
 - `HAZELCAST_JARS=<hazelcast.jar>[:<hazelcast-tests.jar>]`: a real Hazelcast, the oracle. Every test passes there too, but
   for those marked `filbert_only`. The second jar holds the Java side of the fixtures in `fixtures.py`.
 """
@@ -50,6 +50,7 @@ FIXTURES = """
 def pytest_configure(config):
     for marker in (
         "filbert_only: shows what is Filbert's own way; skipped with a real Hazelcast",
+        "oracle_only: shows what Filbert does not serve, see docs/compatibility.md; skipped with Filbert",
         "needs_config: relies on the configuration of conftest.py; skipped with FILBERT_ADDRESS",
         "needs_fixtures: relies on the entry processors and tasks of fixtures.py",
     ):
@@ -62,6 +63,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if oracle and item.get_closest_marker("filbert_only"):
             item.add_marker(pytest.mark.skip(reason="Filbert's own way"))
+        if not oracle and item.get_closest_marker("oracle_only"):
+            item.add_marker(pytest.mark.skip(reason="not served by Filbert"))
         if running and (item.get_closest_marker("needs_config") or item.get_closest_marker("needs_fixtures")):
             item.add_marker(pytest.mark.skip(reason="a member that runs already has settings of its own"))
         if oracle and item.get_closest_marker("needs_fixtures") and not oracle_has_fixtures():

@@ -86,6 +86,7 @@ def test_that_is_not_registered_is_an_error(a_map):
     assert a_map.key_set(greater("this", 0)) == ["k"], "the connection lives"
 
 
+@pytest.mark.oracle_only
 def test_interceptor(a_map):
     """Gets come back with the prefix, absent ones as the prefix alone; puts and removals are left as they are."""
     a_map.put("k", "v")

@@ -4,39 +4,25 @@ The tests of the clients hand their settings over as Hazelcast XML. A Filbert me
 TOML (`to_toml`); a real Hazelcast member gets the same XML with a cluster name and a join that stays on this machine
 (`to_hazelcast_xml`). What has no counterpart is listed in `unsupported`, so that nobody wonders why a test fails.
 
-The keys of the TOML file:
+The tables of the TOML file that are written here (docs/settings.md and `filbert config print` have all):
 
     [cluster]
     name = "dev"                      # what clients must name to be let in
-    [network]
-    public_address = "localhost:5701" # what the member says of itself in its member list (optional)
-    [client]
-    max_no_heartbeat_seconds = 60     # a client that is silent for longer is disconnected (optional)
-    [test_fixtures]
-    enabled = true                    # entry processors, tasks, comparators of factories 66 and 666: see fixtures.md
-    [map."pattern"]                   # patterns end in * or are exact names, as in Hazelcast
+    [hazelcast]
+    public_address = "localhost:5701" # what the member says of itself in its member list
+    [hazelcast.connections]
+    idle_timeout_ms = 60000           # a client that is silent for longer is disconnected
+    [map."pattern"]                   # one * in a pattern stands for any text
     ttl_seconds = 0
     max_idle_seconds = 0
     per_entry_stats = false
-    in_memory_format = "BINARY"       # or OBJECT; a hint
-    [map."pattern".eviction]
-    policy = "LRU"                    # LRU, LFU, RANDOM, NONE
-    max_size = 1000
-    max_size_policy = "PER_NODE"
-    [[map."pattern".index]]
-    type = "SORTED"                   # SORTED, HASH, BITMAP
-    attributes = ["age"]
-    [queue."pattern"]
+    eviction = "lru"                  # none, lru, lfu, random
+    max_size = { entries = 1000 }     # or entries_per_partition
+    [queue."pattern"]                 # also [list."pattern"]
     max_size = 6                      # 0 is unbounded
-    empty_ttl_seconds = -1            # an empty queue is destroyed after this time; -1 never
-    [list."pattern"]
-    max_size = 0
-    [executor."pattern"]
-    pool_size = 16
-    queue_capacity = 0                # 0 is the member's default bound
-    statistics_enabled = true
-    [topic."pattern"]
-    statistics_enabled = true
+    [grid.executor."pattern"]
+    threads = 16
+    capacity = 1000
 """
 
 import xml.etree.ElementTree as ElementTree
@@ -51,20 +37,19 @@ SCALARS = {
         "time-to-live-seconds": ("ttl_seconds", int),
         "max-idle-seconds": ("max_idle_seconds", int),
         "per-entry-stats-enabled": ("per_entry_stats", bool),
-        "in-memory-format": ("in_memory_format", str),
     },
-    "queue": {"max-size": ("max_size", int), "empty-queue-ttl": ("empty_ttl_seconds", int)},
+    "queue": {"max-size": ("max_size", int)},
     "list": {"max-size": ("max_size", int)},
-    "executor-service": {
-        "pool-size": ("pool_size", int),
-        "queue-capacity": ("queue_capacity", int),
-        "statistics-enabled": ("statistics_enabled", bool),
-    },
-    "topic": {"statistics-enabled": ("statistics_enabled", bool)},
+    "executor-service": {"pool-size": ("threads", int), "queue-capacity": ("capacity", int)},
+    "topic": {},
 }
-TABLE_NAMES = {"executor-service": "executor"}
+TABLE_NAMES = {"executor-service": "grid.executor"}
+# Numbers that mean "the default" in Hazelcast and "none at all" here.
+ZERO_IS_DEFAULT = {"capacity"}
+MAX_SIZES = {"PER_NODE": "entries", "PER_PARTITION": "entries_per_partition"}
 # Settings that change nothing for one member and one test: not worth a word.
-WITHOUT_EFFECT = {"properties", "network", "serialization", "cluster-name", "backup-count", "async-backup-count"}
+WITHOUT_EFFECT = {"properties", "network", "serialization", "cluster-name", "backup-count", "async-backup-count",
+                  "in-memory-format", "statistics-enabled"}  # fmt: skip
 
 
 class BadConfig(ValueError):
@@ -80,7 +65,6 @@ class ClusterConfig:
     public_address: str | None = None
     max_no_heartbeat_seconds: int | None = None
     port: int | None = None
-    test_fixtures: bool = False
     tables: dict = field(default_factory=dict)
     unsupported: list = field(default_factory=list)
 
@@ -88,12 +72,12 @@ class ClusterConfig:
         """The TOML file of a Filbert member."""
         lines = ["[cluster]", f"name = {quoted(cluster_name)}"]
         if self.public_address is not None:
-            lines += ["", "[network]", f"public_address = {quoted(self.public_address)}"]
+            lines += ["", "[hazelcast]", f"public_address = {quoted(self.public_address)}"]
         if self.max_no_heartbeat_seconds is not None:
-            lines += ["", "[client]", f"max_no_heartbeat_seconds = {self.max_no_heartbeat_seconds}"]
-        lines += ["", "[test_fixtures]", f"enabled = {toml_value(self.test_fixtures)}"]
-        for (table, name), settings in self.tables.items():
-            lines += toml_table(f"{table}.{quoted(name)}", settings)
+            lines += ["", "[hazelcast.connections]", f"idle_timeout_ms = {self.max_no_heartbeat_seconds * 1000}"]
+        for (table, pattern), settings in self.tables.items():
+            lines += ["", f"[{table}.{quoted(pattern)}]"]
+            lines += [f"{key} = {toml_value(value)}" for key, value in settings.items()]
         return "\n".join(lines) + "\n"
 
     def to_hazelcast_xml(self, cluster_name, members, first_port):
@@ -158,9 +142,7 @@ def parse(xml):
         if item.get("name") == "hazelcast.client.max.no.heartbeat.seconds":
             config.max_no_heartbeat_seconds = int(text(item))
     for factory in root.iter(tag("data-serializable-factory")):
-        if factory.get("factory-id") in FIXTURE_FACTORIES:
-            config.test_fixtures = True
-        else:
+        if factory.get("factory-id") not in FIXTURE_FACTORIES:
             config.unsupported.append(f"data-serializable-factory {factory.get('factory-id')}")
     return config
 
@@ -173,35 +155,19 @@ def read_structure(config, kind, element):
         name = local(item)
         if name in SCALARS[kind]:
             key, of = SCALARS[kind][name]
-            settings[key] = text(item).lower() == "true" if of is bool else of(text(item))
+            value = text(item).lower() == "true" if of is bool else of(text(item))
+            if value or key not in ZERO_IS_DEFAULT:
+                settings[key] = value
         elif name == "eviction":
-            settings["eviction"] = {
-                "policy": item.get("eviction-policy", "NONE"),
-                "max_size": int(item.get("size", "0")),
-                "max_size_policy": item.get("max-size-policy", "PER_NODE"),
-            }
-        elif name == "indexes":
-            settings["index"] = [
-                {"type": index.get("type", "SORTED"), "attributes": [text(a) for a in index.iter(tag("attribute"))]}
-                for index in item
-            ]
+            settings["eviction"] = item.get("eviction-policy", "NONE").lower()
+            max_size = MAX_SIZES.get(item.get("max-size-policy", "PER_NODE"))
+            if max_size and int(item.get("size", "0")):
+                settings["max_size"] = {max_size: int(item.get("size"))}
         elif name not in WITHOUT_EFFECT:
             config.unsupported.append(f"{kind} {pattern!r}: {name}")
-    config.tables[(TABLE_NAMES.get(kind, kind), pattern)] = settings
-
-
-def toml_table(path, settings):
-    """A table, its scalars first, then its tables and arrays of tables."""
-    lines = ["", f"[{path}]"]
-    lines += [f"{key} = {toml_value(value)}" for key, value in settings.items() if not isinstance(value, (dict, list))]
-    for key, value in settings.items():
-        if isinstance(value, dict):
-            lines += toml_table(f"{path}.{key}", value)
-        elif isinstance(value, list):
-            for item in value:
-                lines += ["", f"[[{path}.{key}]]"]
-                lines += [f"{k} = {toml_value(v)}" for k, v in item.items()]
-    return lines
+    if settings:
+        # `default` is what no other pattern matches.
+        config.tables[(TABLE_NAMES.get(kind, kind), "*" if pattern == "default" else pattern)] = settings
 
 
 def toml_value(value):
@@ -209,8 +175,8 @@ def toml_value(value):
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
-    if isinstance(value, list):
-        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {toml_value(item)}" for key, item in value.items()) + " }"
     return quoted(value)
 
 

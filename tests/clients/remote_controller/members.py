@@ -67,7 +67,7 @@ class Member:
 
 
 class Filbert:
-    """Members are `filbert start` processes; a cluster has one."""
+    """Members are processes of the test member, which takes the options of `filbert`; a cluster has one."""
 
     name = "Filbert"
     clusters = False
@@ -77,7 +77,7 @@ class Filbert:
         self.binary = Path(binary).resolve()
         self.folder = Path(folder)
         if not os.access(self.binary, os.X_OK):
-            raise StartFailed(f"{self.binary} is not a program; FILBERT_BIN names the filbert binary")
+            raise StartFailed(f"{self.binary} is not a program; FILBERT_BIN names the binary of the test member")
 
     def start(self, config, cluster_name, _others=(), port=None):
         port = port or config.port or free_port()
@@ -195,4 +195,4 @@ def backend(folder, binary=None, class_path=None):
         return Hazelcast(class_path, folder)
     if binary:
         return Filbert(binary, folder)
-    raise StartFailed("name a member to start: the filbert binary (FILBERT_BIN) or the jars of a real Hazelcast")
+    raise StartFailed("name a member to start: the binary of the test member (FILBERT_BIN) or the jars of a real Hazelcast")

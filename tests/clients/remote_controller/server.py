@@ -197,7 +197,7 @@ def main():
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checkout", required=True, help="a checkout of hazelcast-python-client")
-    parser.add_argument("--filbert", default=os.environ.get("FILBERT_BIN"), help="the filbert binary (default: FILBERT_BIN)")
+    parser.add_argument("--filbert", default=os.environ.get("FILBERT_BIN"), help="the binary of the test member (default: FILBERT_BIN)")
     parser.add_argument("--java", help="the jars of a real Hazelcast, to start that instead")
     parser.add_argument("--port", type=int, default=9701)
     parser.add_argument("--folder", help="where configurations and logs of members go (default: a new folder)")

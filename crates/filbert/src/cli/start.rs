@@ -5,7 +5,6 @@ use super::settings_file;
 use filbert::{Member, MemberConfig, Shutdown};
 use std::io::Write;
 use std::path::PathBuf;
-use tokio::signal::unix::{SignalKind, signal};
 
 /// The options of `filbert start`.
 #[derive(Debug, clap::Args)]
@@ -22,39 +21,16 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let config = config(arguments)?;
-    let member = Member::builder()
-        .stage_settings(config.stages)
-        .grid(config.grid)
-        .hazelcast(config.hazelcast)
-        .start()?;
-    // The handlers are in place before anyone can know that the member is there.
-    let told = member.stages().mixed().spawn("signals", told_to_end())?;
+    let member = Member::builder().config(config(arguments)?).start()?;
+    let end = member.end_signal()?;
     let mut out = std::io::stdout();
     if let Some(address) = member.hazelcast_address() {
         writeln!(out, "filbert: Hazelcast clients on {address}")?;
     }
     out.flush()?;
-    let word = told.wait()??;
-    writeln!(out, "filbert: {word}, draining")?;
+    writeln!(out, "filbert: {}, draining", end.wait()?)?;
     member.shutdown(Shutdown::Drain)?;
     Ok(())
-}
-
-/// Waits until the system or a person says so.
-async fn told_to_end() -> std::io::Result<&'static str> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let mut word = None;
-    std::future::poll_fn(|context| {
-        for (signal, name) in [(&mut terminate, "SIGTERM"), (&mut interrupt, "SIGINT")] {
-            if signal.poll_recv(context).is_ready() {
-                word = Some(name);
-            }
-        }
-        if word.is_some() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
-    })
-    .await;
-    Ok(word.unwrap_or_default())
 }
 
 fn config(arguments: &Arguments) -> Result<MemberConfig, Box<dyn std::error::Error>> {

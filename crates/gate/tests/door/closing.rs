@@ -4,7 +4,7 @@ use crate::line::{Member, eventually, int};
 use filbert_gate::hazelcast::HazelcastSettings;
 use filbert_wire::messages::client::Ping;
 use filbert_wire::messages::error::ErrorCode;
-use filbert_wire::messages::map;
+use filbert_wire::messages::{map, queue};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -111,4 +111,35 @@ fn a_drain_gives_waiting_operations_up_and_closes() {
     assert_eq!(error.errors[0].code, ErrorCode::RetryableHazelcast as i32);
     assert!(client.is_closed() && idle.is_closed());
     assert!(std::net::TcpStream::connect(member.address()).is_err());
+}
+
+/// A taker that is gone takes nothing: the item is there for the next one.
+#[test]
+fn no_item_is_taken_for_a_closed_connection() {
+    let member = Member::start();
+    let (mut giver, mut gone) = (member.client(), member.client());
+    gone.send(&queue::Take { name: "q".into() });
+    gone.send(&queue::Poll { name: "q".into(), timeout_ms: 600_000 });
+    assert!(gone.call(&Ping {}).is_ok());
+    drop(gone);
+    eventually("it is gone", || member.door.clients().len() == 1);
+    let offer = queue::Offer { name: "q".into(), value: int(1), timeout_ms: 0 };
+    assert!(giver.call(&offer).unwrap().value);
+    let poll = queue::Poll { name: "q".into(), timeout_ms: 30_000 };
+    assert_eq!(giver.call(&poll).unwrap().value, Some(int(1)));
+}
+
+#[test]
+fn a_taker_is_served_when_an_item_comes() {
+    let member = Member::start();
+    let (mut giver, mut taker) = (member.client(), member.client());
+    let taken: Vec<i64> = (0..100).map(|_| taker.send(&queue::Take { name: "q".into() })).collect();
+    assert!(taker.call(&Ping {}).is_ok());
+    for number in 0..100 {
+        giver.call(&queue::Put { name: "q".into(), value: int(number) }).unwrap();
+    }
+    for (number, correlation) in taken.into_iter().enumerate() {
+        let found = taker.answer::<queue::Take>(correlation).unwrap();
+        assert_eq!(found.value, Some(int(number as i32)));
+    }
 }

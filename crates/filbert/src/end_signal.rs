@@ -1,0 +1,79 @@
+//! Waits for SIGTERM or SIGINT, for programs that serve until they are told to end.
+//!
+//! The handlers are installed by a task of stage `mixed`, whose runtime they belong to, and [`Member::end_signal`] returns only when they
+//! are in place: a signal that comes after a program has said that it is ready is never the system's default, which is to die.
+
+use crate::member::Member;
+use filbert_pool::{SubmitError, TaskError, TaskFuture};
+use std::io;
+use std::task::Poll;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// Becomes ready when the process is told to end, see [`Member::end_signal`].
+#[derive(Debug)]
+#[must_use = "call `wait`"]
+pub struct EndSignal {
+    told: TaskFuture<&'static str>,
+}
+
+impl Member {
+    /// From here on SIGTERM and SIGINT end the process no longer; they are what the result waits for. For a program that serves until it
+    /// is told to end; call it from a thread of the program's own.
+    ///
+    /// ```no_run
+    /// use filbert::{Member, Shutdown};
+    ///
+    /// let member = Member::start()?;
+    /// let end = member.end_signal()?;
+    /// println!("ready");
+    /// println!("{}, draining", end.wait()?);
+    /// member.shutdown(Shutdown::Drain)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn end_signal(&self) -> io::Result<EndSignal> {
+        let mixed = self.stages().mixed();
+        let signals = mixed.spawn("install signal handlers", async { Signals::install() });
+        let signals = signals.map_err(not_running)?.wait().map_err(ended)??;
+        let told = mixed.spawn("wait for a signal", signals.next()).map_err(not_running)?;
+        Ok(EndSignal { told })
+    }
+}
+
+impl EndSignal {
+    /// Waits until the process is told to end; gives the name of the signal. Fails when the member was ended otherwise.
+    pub fn wait(self) -> io::Result<&'static str> {
+        self.told.wait().map_err(ended)
+    }
+}
+
+fn not_running(error: SubmitError) -> io::Error {
+    io::Error::other(error)
+}
+
+fn ended(error: TaskError) -> io::Error {
+    io::Error::other(error)
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn install() -> io::Result<Self> {
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn next(mut self) -> &'static str {
+        std::future::poll_fn(|context| {
+            if self.terminate.poll_recv(context).is_ready() {
+                Poll::Ready("SIGTERM")
+            } else if self.interrupt.poll_recv(context).is_ready() {
+                Poll::Ready("SIGINT")
+            } else {
+                Poll::Pending
+            }
+        })
+        .await
+    }
+}

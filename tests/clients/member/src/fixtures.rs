@@ -1,0 +1,162 @@
+//! Code that the tests of clients call: entry processors and tasks under the ids that Hazelcast keeps for them. The table of their fields
+//! and behaviour is `../../remote_controller/fixtures.md`.
+
+use crate::order_entries::OrderEntries;
+use filbert::grid::query::Catalog;
+use filbert::grid::{ExecutorTask, TaskContext};
+use filbert::{Data, Entry, EntryProcessor, FromData, Registry, ToData};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The factory of most fixtures.
+const CLIENT_TESTS: i32 = 66;
+/// The factory of the older ones.
+const OLDER: i32 = 666;
+/// What stands before the fields of an identified object: a flag byte and two ids.
+const BEFORE_FIELDS: usize = 9;
+
+/// A registry with the entry processors and tasks.
+pub(crate) fn registry() -> Registry {
+    let multiply = |absent| {
+        move |fields: &[u8]| Ok(MultiplyKey { by: Fields(fields).int()?, absent, pause: Duration::ZERO })
+    };
+    Registry::new()
+        .with_processor_class(CLIENT_TESTS, 1, |fields| Ok(SetValue(data(&Fields(fields).text()?)?)))
+        .with_processor_class(OLDER, 3, multiply(Some(-1)))
+        .with_processor_class(OLDER, 7, multiply(None))
+        .with_processor_class(OLDER, 8, |fields| {
+            let mut fields = Fields(fields);
+            let pause = millis(fields.int()?.into());
+            Ok(MultiplyKey { by: fields.int()?, absent: Some(-1), pause })
+        })
+        .with_task_class(CLIENT_TESTS, 5, |fields| Ok(Task::Append(Fields(fields).text()?)))
+        .with_task_class(CLIENT_TESTS, 6, |fields| Ok(Task::Sleep(millis(Fields(fields).long()?))))
+        .with_task_class(CLIENT_TESTS, 7, |_| Ok(Task::Fail))
+        .with_task_class(CLIENT_TESTS, 8, |_| Ok(Task::MemberUuid))
+        .with_task_class(CLIENT_TESTS, 10, |_| Ok(Task::ReturnNull))
+}
+
+/// The comparators of paging predicates.
+pub(crate) fn add_comparators(catalog: &Catalog) {
+    catalog.add_comparator(CLIENT_TESTS, 2, |object| {
+        let mut fields = Fields(object.payload().get(BEFORE_FIELDS..).unwrap_or_default());
+        Ok(Arc::new(OrderEntries { order: fields.int()?, by: fields.int()? }))
+    });
+}
+
+fn data(value: &(impl ToData + ?Sized)) -> Result<Data, String> {
+    value.to_data().map_err(|error| error.to_string())
+}
+
+/// A pause of that many milliseconds, none for a negative number.
+fn millis(number: i64) -> Duration {
+    Duration::from_millis(u64::try_from(number).unwrap_or(0))
+}
+
+/// The fields of an object, one after the other.
+struct Fields<'a>(&'a [u8]);
+
+impl Fields<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], String> {
+        let (taken, rest) = self.0.split_first_chunk().ok_or("its fields end too early")?;
+        self.0 = rest;
+        Ok(*taken)
+    }
+
+    fn int(&mut self) -> Result<i32, String> {
+        self.take().map(i32::from_be_bytes)
+    }
+
+    fn long(&mut self) -> Result<i64, String> {
+        self.take().map(i64::from_be_bytes)
+    }
+
+    fn text(&mut self) -> Result<String, String> {
+        let length = usize::try_from(self.int()?).map_err(|_| "its text is null")?;
+        let (text, rest) = self.0.split_at_checked(length).ok_or("its text ends too early")?;
+        self.0 = rest;
+        String::from_utf8(text.to_vec()).map_err(|error| error.to_string())
+    }
+}
+
+/// Gives an entry a value.
+struct SetValue(Data);
+
+impl EntryProcessor for SetValue {
+    fn process(&self, entry: &mut Entry<'_>) -> Result<Option<Data>, String> {
+        entry.set_value(self.0.clone());
+        Ok(Some(self.0.clone()))
+    }
+}
+
+/// Gives a multiple of the key, or what stands for an entry that is not there; perhaps after a pause.
+struct MultiplyKey {
+    by: i32,
+    absent: Option<i32>,
+    pause: Duration,
+}
+
+impl EntryProcessor for MultiplyKey {
+    fn process(&self, entry: &mut Entry<'_>) -> Result<Option<Data>, String> {
+        if !self.pause.is_zero() {
+            sleep(self.pause);
+        }
+        let product = match entry.value_bytes() {
+            None => self.absent,
+            Some(_) => {
+                let key = i32::from_data(&entry.key()).map_err(|error| error.to_string())?;
+                Some(key.wrapping_mul(self.by))
+            }
+        };
+        product.map(|product| data(&product)).transpose()
+    }
+
+    fn is_offloadable(&self) -> bool {
+        !self.pause.is_zero()
+    }
+}
+
+/// What an executor runs.
+enum Task {
+    Append(String),
+    Sleep(Duration),
+    Fail,
+    MemberUuid,
+    ReturnNull,
+}
+
+impl ExecutorTask for Task {
+    fn run(&self, context: &TaskContext<'_>) -> Result<Option<Data>, String> {
+        match self {
+            Task::Append(message) => data(&format!("{message}:CallableResult")).map(Some),
+            Task::Sleep(pause) => {
+                sleep(*pause);
+                data(&true).map(Some)
+            }
+            Task::Fail => Err("IllegalStateException".to_owned()),
+            Task::MemberUuid => data(&context.grid().member()).map(Some),
+            Task::ReturnNull => Ok(None),
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "code that blocks its thread is what these fixtures are for")]
+fn sleep(pause: Duration) {
+    // sleeps because a test asks for code that takes long
+    std::thread::sleep(pause);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_that_end_too_early_are_errors() {
+        let mut fields = Fields(&[0, 0, 0, 2, b'a', b'b', 0, 0, 0, 7]);
+        assert_eq!(fields.text().as_deref(), Ok("ab"));
+        assert_eq!(fields.int(), Ok(7));
+        assert!(fields.int().is_err());
+        assert!(Fields(&[0, 0, 0, 3, b'a']).text().is_err());
+        assert!(Fields(&(-1_i32).to_be_bytes()).text().is_err());
+    }
+}
