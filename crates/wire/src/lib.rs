@@ -5,5 +5,9 @@
 #![forbid(unsafe_code)]
 
 mod data;
+pub mod field;
+pub mod frame;
+pub mod message;
+pub mod messages;
 
 pub use data::{Data, PARTITION_COUNT, PartitionId, TooShort};

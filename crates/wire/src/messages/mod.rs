@@ -1,0 +1,102 @@
+//! The messages that are spoken here, each declared once.
+//!
+//! A declaration names the method's number and name, the request's fields, and what answers it; the struct, its codec and its row of
+//! [`MESSAGES`] follow. Field names are ours (units last); order, types, nulls and versions are the protocol's, version 2.8.
+//!
+//! To add a message: one declaration in its service's file. The tests take it up from the table.
+
+pub mod answers;
+pub mod client;
+pub mod error;
+pub mod executor;
+pub mod list;
+pub mod map;
+pub mod page;
+pub mod queue;
+pub mod sql;
+pub mod structures;
+pub mod topic;
+
+use crate::message::MessageRow;
+
+/// Every message, by service and method.
+pub static MESSAGES: &[MessageRow] = &ROWS;
+
+const PARTS: &[&[MessageRow]] =
+    &[client::ROWS, map::ROWS, queue::ROWS, topic::ROWS, list::ROWS, executor::ROWS, sql::ROWS];
+
+const COUNT: usize = {
+    let (mut count, mut part) = (0, 0);
+    while part < PARTS.len() {
+        count += PARTS[part].len();
+        part += 1;
+    }
+    count
+};
+
+const ROWS: [MessageRow; COUNT] = {
+    let mut rows = [client::ROWS[0]; COUNT];
+    let (mut filled, mut part) = (0, 0);
+    while part < PARTS.len() {
+        let mut row = 0;
+        while row < PARTS[part].len() {
+            rows[filled] = PARTS[part][row];
+            filled += 1;
+            row += 1;
+        }
+        part += 1;
+    }
+    rows
+};
+
+/// Declares the messages of a service. After `=>` stands what answers the request: one of [`answers`], or a record of its own with
+/// its fields. After `raises` stand the events that follow, with their numbers (the first is 2) and the protocol's names.
+macro_rules! service {
+    (
+        $service:literal = $number:literal;
+        $(
+            $(#[$doc:meta])*
+            $method:literal $wire:literal $([since $since:ident])? $name:ident { $($fields:tt)* }
+            => $response:ident $({ $($response_fields:tt)* })?
+            $(raises $($event_number:literal $event:ident $event_name:literal),+)?;
+        )*
+    ) => {
+        $(
+            $crate::message::record! {
+                $(#[$doc])*
+                #[doc = concat!("The request `", $service, ".", $wire, "`; its answer is [`", stringify!($response), "`].")]
+                $name { $($fields)* }
+            }
+            $($crate::message::record! {
+                #[doc = concat!("The answer to `", $service, ".", $wire, "`.")]
+                $response { $($response_fields)* }
+            })?
+            impl $crate::message::Request for $name {
+                const ID: u32 = $number << 16 | $method << 8;
+                const NAME: &'static str = concat!($service, ".", $wire);
+                type Response = $response;
+            }
+            $($(
+                impl $crate::message::Raises<$event> for $name {
+                    const EVENT_ID: u32 = <$name as $crate::message::Request>::ID | $event_number;
+                }
+            )+)?
+        )*
+
+        pub(super) const ROWS: &[$crate::message::MessageRow] = &[$(
+            $crate::message::MessageRow {
+                id: <$name as $crate::message::Request>::ID,
+                name: <$name as $crate::message::Request>::NAME,
+                service: $service,
+                since: $crate::messages::service!(@since $($since)?),
+                request: $crate::message::PartRow::request::<$name>(),
+                response: $crate::message::PartRow::response::<$name>(),
+                events: &[$($($crate::message::PartRow::event::<$name, $event>($event_name)),+)?],
+            },
+        )*];
+    };
+    (@since) => { $crate::message::Version::V2_0 };
+    (@since $since:ident) => { $crate::message::Version::$since };
+}
+
+use service;
