@@ -14,6 +14,7 @@ mod suites;
 
 use clap::{Parser, Subcommand};
 use report::Report;
+use std::path::PathBuf;
 
 /// Compares Filbert with its peers. A ratio above 1 means that Filbert is better.
 #[derive(Debug, Parser)]
@@ -29,7 +30,7 @@ struct Arguments {
     json: bool,
 }
 
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 enum Suite {
     /// The fork-join kernel of the stages against rayon, chili and a plain loop.
     Forkjoin,
@@ -39,6 +40,19 @@ enum Suite {
     Striped,
     /// `ChunkedList` against `Vec`.
     Chunked,
+    /// The door for Hazelcast clients under load, against redis-server and a Hazelcast member.
+    Door {
+        /// The jar of a Hazelcast 5.x member (from Maven Central), to compare with it too; needs Java.
+        #[arg(long)]
+        hazelcast_jar: Option<PathBuf>,
+    },
+    /// A member with its door open, for the suite `door`.
+    #[command(hide = true)]
+    Serve {
+        /// Where.
+        #[arg(long)]
+        port: u16,
+    },
 }
 
 fn main() {
@@ -50,6 +64,8 @@ fn main() {
         Suite::Spsc => suites::spsc::run(effort, &mut report),
         Suite::Striped => suites::striped::run(effort, &mut report),
         Suite::Chunked => suites::chunked::run(effort, &mut report),
+        Suite::Door { hazelcast_jar } => suites::door::run(effort, hazelcast_jar.as_deref(), &mut report),
+        Suite::Serve { port } => return suites::door::serve(port),
     }
     report.finish();
 }

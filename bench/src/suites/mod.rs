@@ -1,6 +1,7 @@
 //! One file per question.
 
 pub(crate) mod chunked;
+pub(crate) mod door;
 pub(crate) mod forkjoin;
 pub(crate) mod spsc;
 pub(crate) mod striped;
