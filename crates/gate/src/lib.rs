@@ -1,2 +1,6 @@
-//! Front doors: the Hazelcast client protocol.
+//! Front doors: how programs in other languages reach the grid of a member.
+//!
+//! One module per protocol. Each has a *door*: settings first, then it is opened and listens on the `io` stage.
 #![forbid(unsafe_code)]
+
+pub mod hazelcast;

@@ -1,8 +1,11 @@
 //! The grid of one member: its structures, on its stages.
 
-use crate::structures::Structures;
+use crate::code::Registry;
+use crate::map::{GridSettings, Map, MapStructure, Owner};
+use crate::structures::{Service, Structures};
 use filbert_pool::{Clock, Stages};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use uuid::Uuid;
 
 /// The grid of one member; a handle that is cheap to clone.
@@ -16,13 +19,49 @@ struct Inner {
     stages: Stages,
     member: Uuid,
     structures: Structures,
+    settings: GridSettings,
+    registry: Registry,
+    /// Numbers the handles of structures, each an owner of locks.
+    handles: AtomicI64,
 }
 
 impl Grid {
-    /// An empty grid on `stages`.
+    /// An empty grid on `stages`, with default settings, that knows no user code yet.
     pub fn new(stages: &Stages) -> Self {
+        Self::with(stages, GridSettings::default(), Registry::new())
+    }
+
+    /// An empty grid on `stages` that runs the code of `registry`.
+    pub fn with(stages: &Stages, settings: GridSettings, registry: Registry) -> Self {
         let member = new_id(&stages.clock());
-        Self { inner: Arc::new(Inner { stages: stages.clone(), member, structures: Structures::default() }) }
+        let inner = Inner {
+            stages: stages.clone(),
+            member,
+            structures: Structures::default(),
+            settings,
+            registry,
+            handles: AtomicI64::new(1),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// The map of that name, made when it is first asked for. The handle is a new owner of locks.
+    pub fn map(&self, name: &str) -> Map {
+        let inner = &self.inner;
+        let make = |name: &Arc<str>| MapStructure::new(name, &inner.stages, &inner.settings, &inner.registry);
+        let structure = inner.structures.get_or_make(Service::Map, name, make);
+        let thread = inner.handles.fetch_add(1, Ordering::Relaxed);
+        Map::new(structure, Owner { id: inner.member, thread })
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &GridSettings {
+        &self.inner.settings
+    }
+
+    /// The user code that it knows; more can be added at any time.
+    pub fn registry(&self) -> &Registry {
+        &self.inner.registry
     }
 
     /// The stages that it runs on.

@@ -45,6 +45,14 @@ impl<T: Send + 'static> Invocation<T> {
         }
     }
 
+    /// The result, if it ran on the calling thread; otherwise the invocation again, whose result comes or came later.
+    pub fn now(self) -> Result<GridResult<T>, Self> {
+        match self.state {
+            State::Ready(result) => Ok(result.expect("taken out only by a poll that was ready")),
+            later @ State::Later(_) => Err(Self { state: later }),
+        }
+    }
+
     /// Blocks until the result is there; refused at once on a thread that must not wait for a partition.
     pub fn wait(self) -> GridResult<T> {
         match self.state {

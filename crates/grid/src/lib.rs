@@ -12,18 +12,26 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod code;
 mod error;
 mod grid;
 mod invocation;
 mod listeners;
+pub mod map;
 mod operation;
+pub mod query;
 mod strands;
 mod structures;
 
+pub use code::{Code, Entry, EntryChange, EntryProcessor, NAMED_CLASS, NAMED_FACTORY, NotCode, Registry};
 pub use error::{GridError, GridResult};
 pub use grid::Grid;
 pub use invocation::Invocation;
 pub use listeners::Listeners;
+pub use map::{
+    EntryView, EvictionPolicy, GridSettings, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind,
+    MapSettings, MaxSize, Owner,
+};
 pub use operation::{Action, Operation, Step, Target, Turn};
 pub use strands::{Answer, Invoked, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};

@@ -102,6 +102,12 @@ impl Structures {
         state.all.get(&(service, Arc::from(name))).map(|known| typed(Arc::clone(known)))
     }
 
+    /// True when there is a structure of that kind and name.
+    pub fn contains(&self, service: Service, name: &str) -> bool {
+        let state = self.state.read().unwrap_or_else(|broken| broken.into_inner());
+        state.all.contains_key(&(service, Arc::from(name)))
+    }
+
     /// Ends a structure; false when there was none.
     pub fn destroy(&self, service: Service, name: &str) -> bool {
         let mut state = self.state.write().unwrap_or_else(|broken| broken.into_inner());

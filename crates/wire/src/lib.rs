@@ -4,10 +4,16 @@
 //! with a panic, and never allocates more than the input could fill.
 #![forbid(unsafe_code)]
 
+pub mod compact;
 mod data;
 pub mod field;
 pub mod frame;
 pub mod message;
 pub mod messages;
 
-pub use data::{Data, PARTITION_COUNT, PartitionId, TooShort};
+pub use data::{
+    Array, BigInteger, Data, Decimal, DecodeError, EncodeError, Fixed, FromData, IndexKey, Input, Json,
+    LocalDate, LocalDateTime, LocalTime, MAX_DEPTH, MAX_NUMBER_BYTES, NumberTooLong, OffsetDateTime, Output,
+    PARTITION_COUNT, PartitionId, Payload, ToData, TooShort, Value, partition_of_name, type_id,
+};
+pub use filbert_wire_derive::Compact;

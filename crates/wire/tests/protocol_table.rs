@@ -1,38 +1,13 @@
 //! The table of messages: what it says is consistent, complete, and what the declared codecs do.
 
+mod support;
+
 use bytes::BytesMut;
 use filbert_wire::field::FieldType;
-use filbert_wire::message::{MessageReader, MessageRow, PartRow, Version, sample};
+use filbert_wire::message::{MessageReader, Version, sample};
 use filbert_wire::messages::MESSAGES;
 use std::collections::HashSet;
-
-const VERSIONS: [Version; 10] = [
-    Version::V2_0,
-    Version::V2_0_1,
-    Version::V2_1,
-    Version::V2_2,
-    Version::V2_3,
-    Version::V2_4,
-    Version::V2_5,
-    Version::V2_6,
-    Version::V2_7,
-    Version::V2_8,
-];
-
-/// Numbers that look random, always the same for a seed.
-fn random(mut seed: u64) -> impl FnMut() -> u64 {
-    move || {
-        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = seed;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-}
-
-fn parts(row: &'static MessageRow) -> impl Iterator<Item = &'static PartRow> {
-    [&row.request, &row.response].into_iter().chain(row.events)
-}
+use support::{VERSIONS, frames, parts, push, random};
 
 #[test]
 fn ids_and_names_are_unique_and_in_order() {
@@ -164,35 +139,20 @@ fn what_a_newer_sender_appends_is_ignored() {
             sample(part, Version::NEWEST, 7, &mut random, &mut plain);
             let mut longer = BytesMut::new();
             for (place, frame) in frames(&plain).enumerate() {
-                let (mut flags, mut payload) = (frame[5], frame[6..].to_vec());
-                flags &= !0x20;
+                let flags = u16::from_le_bytes([frame[4], frame[5]]) & !0x2000;
+                let mut payload = frame[6..].to_vec();
                 if place == 0 {
                     payload.extend_from_slice(&[0xab; 21]);
                 }
-                push(&mut longer, [frame[4], flags], &payload);
+                push(&mut longer, flags, &payload);
             }
-            push(&mut longer, [0, 0x10], &[]);
-            push(&mut longer, [0, 0x04], &[]);
-            push(&mut longer, [0, 0x08], &[]);
-            push(&mut longer, [0, 0x20], b"newer");
+            push(&mut longer, 0x1000, &[]);
+            push(&mut longer, 0x0400, &[]);
+            push(&mut longer, 0x0800, &[]);
+            push(&mut longer, 0x2000, b"newer");
             let (plain, longer) = (plain.freeze(), longer.freeze());
             let describe = |bytes| (part.describe)(&MessageReader::new(bytes).unwrap()).unwrap();
             assert_eq!(describe(plain), describe(longer), "{}", row.name);
         }
     }
-}
-
-fn frames(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::from_fn(move || {
-        let length = i32::from_le_bytes(*bytes.first_chunk::<4>()?) as usize;
-        let (frame, rest) = bytes.split_at(length);
-        bytes = rest;
-        Some(frame)
-    })
-}
-
-fn push(out: &mut BytesMut, flags: [u8; 2], payload: &[u8]) {
-    out.extend_from_slice(&(6 + payload.len() as i32).to_le_bytes());
-    out.extend_from_slice(&flags);
-    out.extend_from_slice(payload);
 }

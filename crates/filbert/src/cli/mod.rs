@@ -2,6 +2,7 @@
 
 mod demo;
 mod stages;
+mod start;
 mod table;
 mod text;
 
@@ -23,6 +24,7 @@ Planned:      network, data grid, dataflow, SQL, cubes, clusters";
 
 const EXAMPLES: &str = "Examples:
   filbert demo                          a tour of what works, in a few seconds
+  filbert start                         a member that Hazelcast clients reach on 127.0.0.1:5701
   filbert stages                        the stages of a member with default settings
   filbert stages --config filbert.toml  the same with your settings, checked
   filbert stages --settings             every setting: default, range, meaning
@@ -33,6 +35,8 @@ const EXAMPLES: &str = "Examples:
 enum Command {
     /// A tour of what works, embedded, without any set-up.
     Demo(demo::Arguments),
+    /// Starts a member that clients connect to; SIGTERM or SIGINT ends it in order.
+    Start(start::Arguments),
     /// The stages: their threads, bounds, settings and rules.
     Stages(stages::Arguments),
 }
@@ -41,6 +45,7 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let result = match Arguments::parse().command {
         Some(Command::Demo(arguments)) => demo::run(&arguments),
+        Some(Command::Start(arguments)) => start::run(&arguments),
         Some(Command::Stages(arguments)) => stages::run(&arguments),
         None => Arguments::command().print_help().map_err(Into::into),
     };

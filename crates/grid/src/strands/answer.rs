@@ -9,6 +9,12 @@ pub trait Answer<T>: Send + 'static {
     /// Here is the result.
     fn give(self, result: GridResult<T>);
 
+    /// The operation is about to be parked: the result may take any time from now on. False refuses that; the operation is then
+    /// forgotten, and whoever wants its result was told why.
+    fn parks(&mut self) -> bool {
+        true
+    }
+
     /// True when nobody wants the result any more; an operation that is parked is then forgotten.
     fn is_cancelled(&self) -> bool {
         false
@@ -23,4 +29,11 @@ impl<T: Send + 'static> Answer<T> for Promise<GridResult<T>> {
     fn is_cancelled(&self) -> bool {
         Promise::is_cancelled(self)
     }
+}
+
+/// Wants no result.
+pub(super) struct Nobody;
+
+impl<T> Answer<T> for Nobody {
+    fn give(self, _: GridResult<T>) {}
 }

@@ -55,6 +55,18 @@ impl<T: Target> Cell<T> {
         }
     }
 
+    /// Runs something that is no operation: it cannot wait, and what it tells listeners does not hold it back.
+    #[inline]
+    pub(super) fn look<R>(&mut self, look: impl FnOnce(&mut T, &mut Turn<'_, T>) -> R) -> R {
+        let mut turn = Turn::new(&self.clock, self.partition);
+        let seen = look(&mut self.target, &mut turn);
+        let Turn { events, .. } = turn;
+        if !events.is_empty() {
+            self.happened(&events);
+        }
+        seen
+    }
+
     /// Runs an operation whose answer is made already.
     pub(super) fn drive<O, A>(&mut self, operation: O, answer: A)
     where
@@ -86,7 +98,7 @@ impl<T: Target> Cell<T> {
         }
     }
 
-    fn settle<O, A>(&mut self, after: After<O>, answer: A)
+    fn settle<O, A>(&mut self, after: After<O>, mut answer: A)
     where
         O: Operation<Target = T>,
         A: Answer<O::Output>,
@@ -94,6 +106,9 @@ impl<T: Target> Cell<T> {
         match after {
             After::Done(result, held) => give_after(held, result, answer),
             After::Waits(operation, event, deadline) => {
+                if !answer.parks() {
+                    return;
+                }
                 self.waiting.park(event, deadline, Box::new(Call { operation, answer }));
                 self.arm();
             }

@@ -6,15 +6,17 @@
 
 mod answer;
 mod cell;
+mod gather;
 #[cfg(test)]
 mod tests;
 mod waiting;
 
 pub use answer::Answer;
+use answer::Nobody;
 
 use crate::error::{GridError, GridResult};
 use crate::invocation::Invocation;
-use crate::operation::{Operation, Target};
+use crate::operation::{Operation, Target, Turn};
 use cell::Cell;
 use filbert_pool::{StageKind, Stages, Strand, SubmitError};
 use filbert_wire::{PARTITION_COUNT, PartitionId};
@@ -43,14 +45,27 @@ pub enum Invoked<T> {
 
 impl<T: Target> Strands<T> {
     /// A strand per partition.
-    pub fn partitioned(stages: &Stages, name: &Arc<str>, target: impl FnMut(PartitionId) -> T) -> Arc<Self> {
+    pub fn partitioned(
+        stages: &Stages,
+        name: &Arc<str>,
+        mut target: impl FnMut(PartitionId) -> T,
+    ) -> Arc<Self> {
+        Self::over(stages, name, PartitionId::all(), |_, partition| target(partition))
+    }
+
+    /// The same for targets that mail operations to their own strand.
+    pub(crate) fn partitioned_with_home(
+        stages: &Stages,
+        name: &Arc<str>,
+        target: impl FnMut(&Weak<Self>, PartitionId) -> T,
+    ) -> Arc<Self> {
         Self::over(stages, name, PartitionId::all(), target)
     }
 
     /// One strand, on `partition`.
     pub fn single(stages: &Stages, name: &Arc<str>, partition: PartitionId, target: T) -> Arc<Self> {
         let mut target = Some(target);
-        let only = |_| target.take().expect("there is one partition");
+        let only = |_: &_, _| target.take().expect("there is one partition");
         Self::over(stages, name, std::iter::once(partition), only)
     }
 
@@ -58,13 +73,13 @@ impl<T: Target> Strands<T> {
         stages: &Stages,
         name: &Arc<str>,
         partitions: impl Iterator<Item = PartitionId>,
-        mut target: impl FnMut(PartitionId) -> T,
+        mut target: impl FnMut(&Weak<Self>, PartitionId) -> T,
     ) -> Arc<Self> {
         let mut partitions = partitions.peekable();
         let first = partitions.peek().map_or(0, |first| first.number());
         Arc::new_cyclic(|home: &Weak<Self>| {
             let strand = |partition: PartitionId| {
-                let cell = Cell::new(target(partition), partition, home.clone(), stages.clock());
+                let cell = Cell::new(target(home, partition), partition, home.clone(), stages.clock());
                 stages.partition().strand(u64::from(partition.number()), cell)
             };
             let strands = partitions.map(strand).collect();
@@ -108,9 +123,24 @@ impl<T: Target> Strands<T> {
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
+        let may_run_here = O::SHORT || filbert_pool::current().kind != StageKind::Io;
+        self.invoke_where(partition, operation, answer, may_run_here)
+    }
+
+    #[inline]
+    fn invoke_where<O, A>(
+        &self,
+        partition: PartitionId,
+        operation: O,
+        answer: impl FnOnce() -> A,
+        may_run_here: bool,
+    ) -> Invoked<O::Output>
+    where
+        O: Operation<Target = T>,
+        A: Answer<O::Output>,
+    {
         let strand = self.strand(partition);
         let mut call = Some((operation, answer));
-        let may_run_here = O::SHORT || filbert_pool::current().kind != StageKind::Io;
         if may_run_here {
             let run = |cell: &mut Cell<T>| {
                 let (operation, answer) = call.take().expect("runs once");
@@ -156,6 +186,30 @@ impl<T: Target> Strands<T> {
             Invoked::Refused(refused) => Invocation::ready(Err(GridError::Refused(refused))),
             Invoked::Later => Invocation::later(future.expect("later means that the answer was made")),
         }
+    }
+
+    /// Mails `operation` to the strand of `partition`, whose result nobody wants: for timers, which must not run it themselves.
+    pub(crate) fn mail<O: Operation<Target = T>>(
+        &self,
+        partition: PartitionId,
+        operation: O,
+    ) -> Result<(), SubmitError> {
+        match self.invoke_where(partition, operation, || Nobody, false) {
+            Invoked::Refused(refused) => Err(refused),
+            Invoked::Here(_) | Invoked::Later => Ok(()),
+        }
+    }
+
+    /// Looks at the target of `partition` on the calling thread, if its strand is idle. For what only reads a little and wants no copy of
+    /// it; everything else is an operation.
+    #[inline]
+    pub fn try_look<R>(
+        &self,
+        partition: PartitionId,
+        name: &'static str,
+        look: impl FnOnce(&mut T, &mut Turn<'_, T>) -> R,
+    ) -> Option<R> {
+        self.strand(partition).try_run_here(name, |cell| cell.look(look)).ok()?.ok()
     }
 
     /// Mails `step` to the strand of `partition`, for the cell's own purposes.

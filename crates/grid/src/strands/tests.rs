@@ -1,7 +1,7 @@
 //! The mechanism, with a target that is a box for numbers: taking waits for a number, a scan yields, a bomb panics.
 
 use super::*;
-use crate::operation::{Action, Step, Turn};
+use crate::operation::{Action, Step};
 use filbert_pool::{TaskError, simulate};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -7,14 +7,50 @@
 //! The bytes are shared (`Bytes`): one that was cut out of a received message costs no copy, but keeps the whole receive buffer alive.
 //! Whoever stores it for long stores a copy ([`Data::detached`]).
 
+mod array;
+mod compare;
+mod error;
+mod from_data;
+mod index_key;
+mod input;
+mod json;
 mod murmur;
+mod name;
+mod number;
+mod output;
+mod payload;
+#[cfg(test)]
+mod tests;
+mod time;
+mod to_data;
 mod travel;
+pub mod type_id;
+mod value;
+
+pub use array::Array;
+pub(crate) use compare::compare_text;
+pub use error::{DecodeError, EncodeError};
+pub use from_data::FromData;
+pub use index_key::IndexKey;
+pub use input::Input;
+pub use json::Json;
+pub use name::partition_of_name;
+pub use number::{BigInteger, Decimal, MAX_NUMBER_BYTES, NumberTooLong};
+pub(crate) use output::to_length;
+pub use output::{Fixed, Output};
+pub use payload::Payload;
+pub use time::{LocalDate, LocalDateTime, LocalTime, OffsetDateTime};
+pub use to_data::ToData;
+pub use value::Value;
 
 use bytes::Bytes;
 use std::hash::{Hash, Hasher};
 
 /// How many partitions keys are spread over: Hazelcast's default, which its clients expect.
 pub const PARTITION_COUNT: u32 = 271;
+
+/// How deep values may lie within values, both ways.
+pub const MAX_DEPTH: u32 = 64;
 
 /// The bytes before the payload: partition hash and type id.
 const HEADER: usize = 8;
@@ -151,31 +187,5 @@ impl Hash for Data {
 impl std::fmt::Debug for Data {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Data(type {}, {} bytes)", self.type_id(), self.payload().len())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_partition_hash_does_not_count_for_equality() {
-        let plain = Data::new(-11, b"\0\0\0\x01a");
-        let mut bytes = plain.as_bytes().to_vec();
-        bytes[..4].copy_from_slice(&7_i32.to_be_bytes());
-        let hashed = Data::from_bytes(bytes).unwrap();
-        assert_eq!(plain, hashed);
-        assert_eq!((hashed.partition_hash(), hashed.partition().number()), (7, 7));
-    }
-
-    #[test]
-    fn the_smallest_hash_goes_to_partition_zero() {
-        assert_eq!(PartitionId::of_hash(i32::MIN).number(), 0);
-        assert_eq!(PartitionId::of_hash(-272).number(), 1);
-    }
-
-    #[test]
-    fn too_few_bytes_are_refused() {
-        assert_eq!(Data::from_bytes(vec![0; 7]), Err(TooShort { length: 7 }));
     }
 }

@@ -62,6 +62,6 @@ impl<'c, 'm> FieldReader<'c, 'm> {
     /// A fault at the fixed-size field that is read.
     #[cold]
     pub fn fault(&self, what: What) -> Fault {
-        Fault::new(self.base + self.at, what)
+        Fault::new(self.base + self.at.min(self.fixed.len()), what)
     }
 }

@@ -59,9 +59,10 @@ impl MessageReader {
         let mut frames = FrameCursor::new(&self.bytes);
         let fault = |fault: Fault| fault.in_field("header").of(name);
         let first = frames.next().map_err(fault)?;
-        let at = first.offset() + header;
-        let fixed = first.payload().get(header..).ok_or_else(|| fault(Fault::new(at, What::Truncated)))?;
-        Ok(((fixed, at), frames))
+        let payload = first.payload();
+        let end = first.offset() + payload.len();
+        let fixed = payload.get(header..).ok_or_else(|| fault(Fault::new(end, What::Truncated)))?;
+        Ok(((fixed, first.offset() + header), frames))
     }
 }
 

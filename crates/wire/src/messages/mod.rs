@@ -22,6 +22,20 @@ use crate::message::MessageRow;
 /// Every message, by service and method.
 pub static MESSAGES: &[MessageRow] = &ROWS;
 
+/// The message that a request, response or event of that id belongs to.
+///
+/// ```
+/// use filbert_wire::messages::message_of;
+///
+/// assert_eq!(message_of(0x01_02_00).unwrap().name, "Map.get");
+/// assert_eq!(message_of(0x01_02_01).unwrap().name, "Map.get");
+/// assert!(message_of(0xfe_01_00).is_none());
+/// ```
+pub fn message_of(id: u32) -> Option<&'static MessageRow> {
+    let place = MESSAGES.binary_search_by_key(&(id & !0xff), |row| row.id).ok()?;
+    Some(&MESSAGES[place])
+}
+
 const PARTS: &[&[MessageRow]] =
     &[client::ROWS, map::ROWS, queue::ROWS, topic::ROWS, list::ROWS, executor::ROWS, sql::ROWS];
 
@@ -34,7 +48,7 @@ const COUNT: usize = {
     count
 };
 
-const ROWS: [MessageRow; COUNT] = {
+static ROWS: [MessageRow; COUNT] = {
     let mut rows = [client::ROWS[0]; COUNT];
     let (mut filled, mut part) = (0, 0);
     while part < PARTS.len() {

@@ -1,0 +1,85 @@
+//! `filbert start`: a member with its doors open, until it is told to end.
+
+use super::Outcome;
+use filbert::{Member, Shutdown};
+use filbert_gate::hazelcast::{Door, HazelcastSettings};
+use filbert_grid::Grid;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How long answers that are under way may take when the member ends.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// The options of `filbert start`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// A TOML file with settings.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The port for Hazelcast clients; 0 lets the system choose.
+    #[arg(long)]
+    port: Option<u16>,
+    /// What clients must call the cluster.
+    #[arg(long, value_name = "NAME")]
+    cluster_name: Option<String>,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let settings = settings(arguments)?;
+    let member = Member::start()?;
+    let door = Door::new(&Grid::new(member.stages()), settings).open()?;
+    // The handlers are in place before anyone can know that the member is there.
+    let told = member.stages().mixed().spawn("signals", told_to_end())?;
+    let mut out = std::io::stdout();
+    writeln!(out, "filbert: Hazelcast clients on {}", door.local_addr())?;
+    out.flush()?;
+    let word = told.wait()??;
+    writeln!(out, "filbert: {word}, draining")?;
+    let report = door.drain(DRAIN)?.wait()?;
+    if report.cut_short > 0 {
+        writeln!(out, "filbert: {} of {} connections were cut short", report.cut_short, report.connections)?;
+    }
+    drop(door);
+    member.shutdown(Shutdown::Drain)?;
+    Ok(())
+}
+
+/// Waits until the system or a person says so.
+async fn told_to_end() -> std::io::Result<&'static str> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut word = None;
+    std::future::poll_fn(|context| {
+        for (signal, name) in [(&mut terminate, "SIGTERM"), (&mut interrupt, "SIGINT")] {
+            if signal.poll_recv(context).is_ready() {
+                word = Some(name);
+            }
+        }
+        if word.is_some() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    Ok(word.unwrap_or_default())
+}
+
+fn settings(arguments: &Arguments) -> Result<HazelcastSettings, Box<dyn std::error::Error>> {
+    let mut settings = HazelcastSettings::default();
+    if let Some(path) = &arguments.config {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("cannot read the settings file {}: {error}", path.display()))?;
+        let table: toml::Table = text.parse().map_err(|error| format!("{}: {error}", path.display()))?;
+        if let Some(name) = table.get("cluster").and_then(|cluster| cluster.get("name")?.as_str()) {
+            settings.cluster_name = name.to_owned();
+        }
+        if let Some(address) = table.get("network").and_then(|network| network.get("public_address")?.as_str()) {
+            settings.public_address = Some(address.to_owned());
+        }
+    }
+    if let Some(port) = arguments.port {
+        settings.address.set_port(port);
+    }
+    if let Some(name) = &arguments.cluster_name {
+        settings.cluster_name.clone_from(name);
+    }
+    Ok(settings)
+}

@@ -1,0 +1,202 @@
+//! How a request is answered: at once into the connection's output, or later from the thread where the result arises.
+//!
+//! The first way has no queue and no allocation: most operations end before their handler returns. The second is a [`Reply`], which an
+//! operation carries along; it is made only when it is needed.
+
+use super::failure::{Failure, Handled};
+use super::waiters::Waiters;
+use bytes::BytesMut;
+use filbert_grid::{Answer, GridResult, Invocation, Invoked, Operation, Strands};
+use filbert_net::{Outbound, Owed};
+use filbert_wire::PartitionId;
+use filbert_wire::message::Request;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The right, and the duty, to answer one request of type `R`.
+#[must_use = "a request that is not answered leaves its client waiting"]
+pub(super) struct Answering<'c, R: Request> {
+    pub(super) out: &'c mut Outbound,
+    pub(super) correlation: i64,
+    pub(super) waiters: &'c Arc<Waiters>,
+    pub(super) request: PhantomData<fn() -> R>,
+}
+
+impl<R: Request> Answering<'_, R> {
+    /// Answers at once.
+    #[inline]
+    pub(super) fn now(self, response: R::Response) -> Handled {
+        R::respond(&response, self.correlation, self.out.buffer());
+        Ok(())
+    }
+
+    /// Runs `operation` and answers with what `encode` makes of its result.
+    #[inline]
+    pub(super) fn run<O, F>(
+        self,
+        strands: &Strands<O::Target>,
+        partition: PartitionId,
+        operation: O,
+        encode: F,
+    ) -> Handled
+    where
+        R: 'static,
+        O: Operation,
+        F: Fn(O::Output) -> R::Response + Copy + Send + 'static,
+    {
+        let mut made = false;
+        let reply = || {
+            made = true;
+            Reply::<R, F> { ticket: self.ticket(), encode, request: PhantomData }
+        };
+        match strands.invoke(partition, operation, reply) {
+            Invoked::Here(Ok(output)) => self.now(encode(output)),
+            Invoked::Here(Err(error)) => Err(error.into()),
+            Invoked::Later => Ok(()),
+            // A reply that was made and dropped has answered for itself.
+            Invoked::Refused(_) if made => Ok(()),
+            Invoked::Refused(refused) => Err(filbert_grid::GridError::Refused(refused).into()),
+        }
+    }
+
+    /// Answers when `invocation` is done.
+    pub(super) fn follow<T, F>(self, invocation: Invocation<T>, encode: F) -> Handled
+    where
+        R: 'static,
+        T: Send + 'static,
+        F: FnOnce(T) -> R::Response + Send + 'static,
+    {
+        if invocation.is_done() {
+            // Ready from the start, or so soon that the detour does not matter.
+            return match invocation.now() {
+                Ok(result) => self.now(encode(result?)),
+                Err(later) => {
+                    self.follow_later(later, encode);
+                    Ok(())
+                }
+            };
+        }
+        self.follow_later(invocation, encode);
+        Ok(())
+    }
+
+    fn follow_later<T, F>(self, invocation: Invocation<T>, encode: F)
+    where
+        R: 'static,
+        T: Send + 'static,
+        F: FnOnce(T) -> R::Response + Send + 'static,
+    {
+        let ticket = self.ticket();
+        invocation.on_complete(move |result| ticket.answer::<R, _>(result.map(encode)));
+    }
+
+    fn ticket(&self) -> Ticket {
+        let way = Way::Soon(self.out.owe());
+        Ticket { way, correlation: self.correlation, waiters: Arc::clone(self.waiters) }
+    }
+}
+
+/// An answer that comes later. Dropped without a result it tells the client to try again.
+struct Ticket {
+    way: Way,
+    correlation: i64,
+    waiters: Arc<Waiters>,
+}
+
+enum Way {
+    /// Kept here.
+    Soon(Owed),
+    /// Kept with the connection, under that key.
+    Waits(u64),
+    Answered,
+}
+
+impl Ticket {
+    fn answer<R, T>(mut self, result: GridResult<T>)
+    where
+        R: Request,
+        T: Into<R::Response>,
+    {
+        self.send(|correlation, out| match result {
+            Ok(response) => R::respond(&response.into(), correlation, out),
+            Err(error) => Failure::from(error).encode(correlation, out),
+        });
+    }
+
+    fn send(&mut self, encode: impl FnOnce(i64, &mut BytesMut)) {
+        let owed = match std::mem::replace(&mut self.way, Way::Answered) {
+            Way::Soon(owed) => Some(owed),
+            Way::Waits(key) => self.waiters.take(key),
+            Way::Answered => None,
+        };
+        if let Some(owed) = owed
+            && !self.waiters.is_over()
+        {
+            let mut out = BytesMut::new();
+            encode(self.correlation, &mut out);
+            // A connection that is gone needs no answer.
+            let _ = owed.send(out);
+        }
+    }
+
+    /// From now on the answer may take any time; false when too many of the connection do already, which the client is told.
+    fn wait(&mut self) -> bool {
+        match std::mem::replace(&mut self.way, Way::Answered) {
+            Way::Soon(owed) => match self.waiters.keep(self.correlation, owed) {
+                Ok(key) => {
+                    self.way = Way::Waits(key);
+                    true
+                }
+                Err(owed) => {
+                    self.way = Way::Soon(owed);
+                    self.send(|correlation, out| Failure::too_many_wait().encode(correlation, out));
+                    false
+                }
+            },
+            other => {
+                self.way = other;
+                true
+            }
+        }
+    }
+
+    fn is_gone(&self) -> bool {
+        match self.way {
+            Way::Waits(key) => self.waiters.is_gone(key),
+            Way::Soon(_) | Way::Answered => self.waiters.is_over(),
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        self.send(|correlation, out| Failure::lost().encode(correlation, out));
+    }
+}
+
+/// What an operation carries along to be answered: runs on a partition thread, or wherever the result arises.
+struct Reply<R: Request, F> {
+    ticket: Ticket,
+    encode: F,
+    request: PhantomData<fn() -> R>,
+}
+
+impl<R, T, F> Answer<T> for Reply<R, F>
+where
+    R: Request + 'static,
+    T: Send + 'static,
+    F: Fn(T) -> R::Response + Send + 'static,
+{
+    fn give(self, result: GridResult<T>) {
+        let Self { ticket, encode, .. } = self;
+        ticket.answer::<R, R::Response>(result.map(encode));
+    }
+
+    fn parks(&mut self) -> bool {
+        self.ticket.wait()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.ticket.is_gone()
+    }
+}

@@ -1,0 +1,179 @@
+//! One request while its handler runs.
+
+use super::answering::Answering;
+use super::failure::{Failure, Handled};
+use super::host::Host;
+use super::login::Identity;
+use super::registrations::Registrations;
+use super::rights::Actions;
+use super::waiters::Waiters;
+use filbert_grid::{Action, Map, Service};
+use filbert_net::{ConnectionInfo, Outbound, Outlet};
+use filbert_wire::frame::{Flags, FrameWriter};
+use filbert_wire::message::{MessageReader, Request, Version};
+use filbert_wire::messages::answers::Found;
+use filbert_wire::messages::error::ErrorCode;
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Listeners that one connection may have.
+const MOST_LISTENERS: usize = 65_536;
+
+/// What a session keeps beside its handles.
+#[derive(Debug)]
+pub(super) struct Desk {
+    pub(super) host: Arc<Host>,
+    pub(super) info: ConnectionInfo,
+    pub(super) identity: Identity,
+    pub(super) registrations: Registrations,
+    pub(super) waiters: Arc<Waiters>,
+    /// The maps that the client has locked keys of, perhaps.
+    locked: HashMap<Arc<str>, Map>,
+}
+
+/// A request of type `R` while its handler runs.
+pub(super) struct Call<'c, R: Request> {
+    pub(super) desk: &'c mut Desk,
+    out: &'c mut Outbound,
+    correlation: i64,
+    request: PhantomData<fn() -> R>,
+}
+
+impl Desk {
+    pub(super) fn new(host: &Arc<Host>, info: &ConnectionInfo, identity: Identity) -> Self {
+        Self {
+            host: Arc::clone(host),
+            info: info.clone(),
+            identity,
+            registrations: Registrations::default(),
+            waiters: Arc::new(Waiters::new(host.settings.waiting_invocations)),
+            locked: HashMap::new(),
+        }
+    }
+
+    /// The client may hold locks of that map from now on.
+    pub(super) fn locks(&mut self, map: &Map) {
+        if !self.locked.contains_key(map.name()) {
+            self.locked.insert(Arc::clone(map.name()), map.clone());
+        }
+    }
+
+    /// The connection is gone: what it had goes too.
+    pub(super) fn leave(&mut self) {
+        self.waiters.end();
+        self.registrations.clear();
+        let client = self.identity.client;
+        let last = self.host.clients.leave(client);
+        for map in self.locked.drain().map(|(_, map)| map).filter(|_| last) {
+            map.release_locks_of(client).detach();
+        }
+    }
+
+    /// What the user may do with that structure.
+    pub(super) fn actions(&self, service: Service, name: &str) -> Actions {
+        self.identity.rights.of(service, name)
+    }
+
+    /// Decodes a request; one that cannot be is counted.
+    #[inline]
+    pub(super) fn decode<R: Request>(&self, reader: &MessageReader) -> Result<R, Failure> {
+        R::decode(reader).map_err(|error| {
+            self.host.counters.malformed.add();
+            error.into()
+        })
+    }
+
+    /// Refuses what the user has no right to.
+    #[inline]
+    pub(super) fn check(&self, actions: Actions, action: Action, service: Service, name: &str) -> Handled {
+        if actions.has(action) { Ok(()) } else { Err(self.denied(action, service, name)) }
+    }
+
+    #[cold]
+    fn denied(&self, action: Action, service: Service, name: &str) -> Failure {
+        self.host.counters.denied.add();
+        let who = self.identity.user.as_deref().unwrap_or("this client");
+        let text = format!("{who} has no right to {action:?} on {} {name:?}", service.as_str());
+        Failure::new(ErrorCode::AccessControl, text)
+    }
+}
+
+impl<'c, R: Request> Call<'c, R> {
+    pub(super) fn new(desk: &'c mut Desk, out: &'c mut Outbound, correlation: i64) -> Self {
+        Self { desk, out, correlation, request: PhantomData }
+    }
+
+    /// Takes the duty to answer out.
+    #[inline]
+    pub(super) fn answering(self) -> Answering<'c, R> {
+        Answering {
+            out: self.out,
+            correlation: self.correlation,
+            waiters: &self.desk.waiters,
+            request: PhantomData,
+        }
+    }
+
+    /// Answers at once.
+    #[inline]
+    pub(super) fn now(self, response: R::Response) -> Handled {
+        self.answering().now(response)
+    }
+
+    /// Answers at once with a value that lies elsewhere: no copy but the one into the output. For requests that are answered with
+    /// [`Found`].
+    #[inline]
+    pub(super) fn found(&mut self, value: Option<&[u8]>)
+    where
+        R: Request<Response = Found>,
+    {
+        let mut writer = FrameWriter::new(self.out.buffer(), Version::NEWEST);
+        writer.begin(Flags::UNFRAGMENTED);
+        writer.put(&R::RESPONSE_ID.to_le_bytes());
+        writer.put(&self.correlation.to_le_bytes());
+        writer.put(&[0]);
+        writer.end();
+        match value {
+            Some(value) => writer.frame(Flags::NONE, value),
+            None => writer.mark(Flags::NULL),
+        }
+        writer.finish();
+    }
+
+    /// The way to the connection, for events.
+    pub(super) fn outlet(&self) -> &Outlet {
+        self.out.outlet()
+    }
+
+    /// What joins answers and events to this request.
+    pub(super) fn correlation(&self) -> i64 {
+        self.correlation
+    }
+
+    /// Where an event that follows the answer may be written at once.
+    pub(super) fn answer_then(
+        self,
+        response: R::Response,
+        events: impl FnOnce(i64, &mut bytes::BytesMut),
+    ) -> Handled {
+        R::respond(&response, self.correlation, self.out.buffer());
+        events(self.correlation, self.out.buffer());
+        Ok(())
+    }
+
+    /// A new id for a listener, unless the connection has too many.
+    pub(super) fn registration(&self) -> Result<Uuid, Failure> {
+        if self.desk.registrations.len() >= MOST_LISTENERS {
+            let text = format!("this connection has {MOST_LISTENERS} listeners already; remove some first");
+            return Err(Failure::new(ErrorCode::Overload, text));
+        }
+        Ok(self.desk.host.grid.new_id())
+    }
+
+    /// Who holds locks that this request takes: the client and one of its threads.
+    pub(super) fn client(&self) -> Uuid {
+        self.desk.identity.client
+    }
+}

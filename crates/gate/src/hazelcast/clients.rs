@@ -1,0 +1,83 @@
+//! The clients that are logged in, by the id that each gives itself.
+//!
+//! Locks belong to a client, so they go when its last connection does. An id that one user's client has cannot be taken by another's.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+use uuid::Uuid;
+
+/// All clients of a door.
+#[derive(Debug, Default)]
+pub(super) struct Clients {
+    known: Mutex<BTreeMap<Uuid, Known>>,
+}
+
+#[derive(Debug)]
+struct Known {
+    user: Option<Arc<str>>,
+    connections: usize,
+    /// What it last said of itself.
+    statistics: Option<String>,
+}
+
+impl Clients {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<Uuid, Known>> {
+        self.known.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    /// A connection of that client; false when the id belongs to a client of another user.
+    pub(super) fn enter(&self, client: Uuid, user: Option<&Arc<str>>) -> bool {
+        let mut known = self.known();
+        let entry = known.entry(client).or_insert_with(|| Known {
+            user: user.cloned(),
+            connections: 0,
+            statistics: None,
+        });
+        let same = entry.user.as_ref() == user;
+        if same {
+            entry.connections += 1;
+        }
+        same
+    }
+
+    /// A connection of that client is gone; true when it was the last.
+    pub(super) fn leave(&self, client: Uuid) -> bool {
+        let mut known = self.known();
+        let Some(entry) = known.get_mut(&client) else { return false };
+        entry.connections -= 1;
+        let last = entry.connections == 0;
+        if last {
+            known.remove(&client);
+        }
+        last
+    }
+
+    /// Keeps what a client says of itself.
+    pub(super) fn say(&self, client: Uuid, statistics: &str) {
+        if let Some(entry) = self.known().get_mut(&client) {
+            entry.statistics = Some(statistics.to_owned());
+        }
+    }
+
+    /// Every client with what it last said of itself.
+    pub(super) fn list(&self) -> Vec<(Uuid, Option<String>)> {
+        self.known().iter().map(|(client, known)| (*client, known.statistics.clone())).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_belongs_to_one_user_while_it_is_used() {
+        let (clients, id) = (Clients::default(), Uuid::from_u128(1));
+        let (ann, bob): (Arc<str>, Arc<str>) = ("ann".into(), "bob".into());
+        assert!(clients.enter(id, Some(&ann)) && clients.enter(id, Some(&ann)));
+        assert!(!clients.enter(id, Some(&bob)) && !clients.enter(id, None));
+        assert!(!clients.leave(id) && clients.leave(id) && !clients.leave(id));
+        assert!(clients.enter(id, Some(&bob)));
+        clients.say(id, "os=linux");
+        assert_eq!(clients.list(), [(id, Some("os=linux".to_owned()))]);
+    }
+}

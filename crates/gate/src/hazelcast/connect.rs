@@ -1,0 +1,176 @@
+//! Login, the view of the cluster, structures by name, schemas: what clients send before and beside their work.
+
+use super::call::Call;
+use super::failure::{Failure, Handled};
+use super::host::{COMPATIBLE, Host};
+use super::login::{SERIALIZATION, Status};
+use super::structures;
+use bytes::BytesMut;
+use filbert_grid::{Action, Change, Service};
+use filbert_net::ConnectionInfo;
+use filbert_wire::PARTITION_COUNT;
+use filbert_wire::message::{MessageReader, Raises, Request, encode_event};
+use filbert_wire::messages::answers::{Done, Flag, Registered};
+use filbert_wire::messages::client::{
+    AddClusterViewListener, AddDistributedObjectListener, Authenticated, Authentication, AuthenticationCustom,
+    CreateProxies, CreateProxy, DestroyProxy, DistributedObjectEvent, DistributedObjects,
+    GetDistributedObjects, LocalBackupListener, MembersView, PartitionsView, Ping,
+    RemoveDistributedObjectListener, Statistics,
+};
+use filbert_wire::messages::error::ErrorCode;
+use filbert_wire::messages::structures::DistributedObjectInfo;
+use std::sync::Arc;
+
+/// What a client is told about a login. Nothing of the member when it failed.
+pub(super) fn answer_login(
+    host: &Host,
+    info: &ConnectionInfo,
+    status: Status,
+    reader: &MessageReader,
+    out: &mut BytesMut,
+) {
+    let known = status == Status::Authenticated;
+    let answer = Authenticated {
+        status: status as i8,
+        address: known.then(|| host.address_for(info)),
+        member_uuid: known.then(|| host.grid.member()),
+        serialization_version: SERIALIZATION,
+        server_hazelcast_version: COMPATIBLE.into(),
+        partition_count: if known { PARTITION_COUNT as i32 } else { -1 },
+        cluster_id: if known { host.cluster } else { uuid::Uuid::nil() },
+        failover_supported: false,
+        tpc_ports: None,
+        tpc_token: None,
+        member_list_version: if known { VIEW_VERSION } else { -1 },
+        member_infos: Some(if known { host.members(info) } else { Vec::new() }),
+        partition_list_version: if known { VIEW_VERSION } else { -1 },
+        partitions: Some(if known { host.partitions() } else { Default::default() }),
+        key_value_pairs: Vec::new(),
+    };
+    match reader.id() {
+        AuthenticationCustom::ID => AuthenticationCustom::respond(&answer, reader.correlation(), out),
+        _ => Authentication::respond(&answer, reader.correlation(), out),
+    }
+}
+
+/// One member, which never changes: neither does the view.
+const VIEW_VERSION: i32 = 1;
+
+pub(super) fn logged_in_already<R: Request>(_call: Call<'_, R>, _request: R) -> Handled {
+    let text = "this connection is logged in already; who it is cannot be changed, open another";
+    Err(Failure::new(ErrorCode::IllegalState, text))
+}
+
+pub(super) fn ping(call: Call<'_, Ping>, _request: Ping) -> Handled {
+    call.now(Done {})
+}
+
+pub(super) fn add_cluster_view_listener(
+    call: Call<'_, AddClusterViewListener>,
+    _request: AddClusterViewListener,
+) -> Handled {
+    let (host, info) = (Arc::clone(&call.desk.host), call.desk.info.clone());
+    call.answer_then(Done {}, |correlation, out| {
+        let members = MembersView { version: VIEW_VERSION, member_infos: host.members(&info) };
+        AddClusterViewListener::raise(&members, correlation, out);
+        let partitions = PartitionsView { version: VIEW_VERSION, partitions: host.partitions() };
+        AddClusterViewListener::raise(&partitions, correlation, out);
+    })
+}
+
+/// There are no backups with one member, so nothing will be raised.
+pub(super) fn local_backup_listener(
+    call: Call<'_, LocalBackupListener>,
+    _request: LocalBackupListener,
+) -> Handled {
+    let registration = call.registration()?;
+    call.desk.registrations.add(registration, || true);
+    call.now(Registered { registration })
+}
+
+pub(super) fn statistics(call: Call<'_, Statistics>, request: Statistics) -> Handled {
+    call.desk.host.clients.say(call.client(), &request.client_attributes);
+    call.now(Done {})
+}
+
+pub(super) fn create_proxy(call: Call<'_, CreateProxy>, request: CreateProxy) -> Handled {
+    create(&call, &request.service_name, &request.name)?;
+    call.now(Done {})
+}
+
+/// What a client that comes back after a restart had before.
+pub(super) fn create_proxies(call: Call<'_, CreateProxies>, request: CreateProxies) -> Handled {
+    for (name, service_name) in &request.proxies {
+        create(&call, service_name, name)?;
+    }
+    call.now(Done {})
+}
+
+fn create<R: Request>(call: &Call<'_, R>, service_name: &str, name: &str) -> Handled {
+    let service = structures::service_of(service_name)?;
+    let actions = call.desk.actions(service, name);
+    call.desk.check(actions, Action::Create, service, name)?;
+    structures::make(&call.desk.host.grid, service, name)
+}
+
+pub(super) fn destroy_proxy(call: Call<'_, DestroyProxy>, request: DestroyProxy) -> Handled {
+    let service = structures::service_of(&request.service_name)?;
+    let actions = call.desk.actions(service, &request.name);
+    call.desk.check(actions, Action::Destroy, service, &request.name)?;
+    call.desk.host.grid.structures().destroy(service, &request.name);
+    call.now(Done {})
+}
+
+pub(super) fn get_distributed_objects(
+    call: Call<'_, GetDistributedObjects>,
+    _request: GetDistributedObjects,
+) -> Handled {
+    let all = call.desk.host.grid.structures().list();
+    let seen = all.into_iter().filter(|(service, name)| call.desk.actions(*service, name).any());
+    let object = |(service, name): (Service, Arc<str>)| DistributedObjectInfo {
+        service_name: structures::name_of(service).into(),
+        name: (&*name).into(),
+    };
+    let objects = seen.map(object).collect();
+    call.now(DistributedObjects { objects })
+}
+
+pub(super) fn add_distributed_object_listener(
+    call: Call<'_, AddDistributedObjectListener>,
+    _request: AddDistributedObjectListener,
+) -> Handled {
+    let registration = call.registration()?;
+    let (outlet, correlation) = (call.outlet().clone(), call.correlation());
+    let (source, rights) = (call.desk.host.grid.member(), Arc::clone(&call.desk.identity.rights));
+    let watcher = call.desk.host.grid.structures().watch(move |change, service, name| {
+        if !rights.of(service, name).any() {
+            return;
+        }
+        let event_type = match change {
+            Change::Created => "CREATED",
+            Change::Destroyed => "DESTROYED",
+        };
+        let event = DistributedObjectEvent {
+            name: (&**name).into(),
+            service_name: structures::name_of(service).into(),
+            event_type: event_type.into(),
+            source,
+        };
+        let mut out = BytesMut::new();
+        let id = <AddDistributedObjectListener as Raises<DistributedObjectEvent>>::EVENT_ID;
+        encode_event(&event, id, correlation, &mut out);
+        // A connection that is gone listens no more.
+        let _ = outlet.send(out);
+    });
+    let grid = call.desk.host.grid.clone();
+    call.desk.registrations.add(registration, move || grid.structures().unwatch(watcher));
+    call.now(Registered { registration })
+}
+
+pub(super) fn remove_distributed_object_listener(
+    call: Call<'_, RemoveDistributedObjectListener>,
+    request: RemoveDistributedObjectListener,
+) -> Handled {
+    let value = call.desk.registrations.remove(request.registration_id);
+    call.now(Flag { value })
+}

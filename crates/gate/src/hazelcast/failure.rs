@@ -1,0 +1,81 @@
+//! What a client is told when there is no answer: the protocol's code with the class of Java's exception, and our words.
+
+use bytes::BytesMut;
+use filbert_grid::GridError;
+use filbert_pool::{SubmitError, TaskError};
+use filbert_wire::message::MessageError;
+use filbert_wire::messages::error::{ErrorCode, ErrorResponse};
+
+/// Why a request is answered with an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    code: ErrorCode,
+    text: String,
+}
+
+/// What a handler ends with: the answer is given or under way, or there is none.
+pub(super) type Handled = Result<(), Failure>;
+
+impl Failure {
+    pub(super) fn new(code: ErrorCode, text: impl Into<String>) -> Self {
+        Self { code, text: text.into() }
+    }
+
+    /// Something that this version does not do.
+    pub(super) fn unsupported(what: &str) -> Self {
+        let text = format!("{what} is not served by this version; docs/compatibility.md lists what is");
+        Self::new(ErrorCode::UnsupportedOperation, text)
+    }
+
+    /// The operation was taken and its result will never come.
+    pub(super) fn lost() -> Self {
+        let text = "the operation was given up before it was done: the member ends, or has too much to do; try again";
+        Self::new(ErrorCode::RetryableHazelcast, text)
+    }
+
+    /// The operation would have to wait, and too many do already.
+    pub(super) fn too_many_wait() -> Self {
+        let text = "too many operations of this connection wait for locks, items or room already; \
+                    wait for some of them first, or raise the setting waiting_invocations";
+        Self::new(ErrorCode::Overload, text)
+    }
+
+    pub(super) fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    #[cold]
+    pub(super) fn encode(self, correlation: i64, out: &mut BytesMut) {
+        ErrorResponse::new(self.code, self.text).encode(correlation, out);
+    }
+}
+
+impl From<GridError> for Failure {
+    #[cold]
+    fn from(error: GridError) -> Self {
+        Self::new(code_of(&error), error.to_string())
+    }
+}
+
+/// A message that cannot be decoded is an argument that cannot be.
+impl From<MessageError> for Failure {
+    #[cold]
+    fn from(error: MessageError) -> Self {
+        Self::new(ErrorCode::IllegalArgument, error.to_string())
+    }
+}
+
+fn code_of(error: &GridError) -> ErrorCode {
+    match error {
+        GridError::Refused(SubmitError::Overloaded { .. }) => ErrorCode::Overload,
+        GridError::Refused(SubmitError::ShutDown { .. }) => ErrorCode::InstanceNotActive,
+        GridError::Task(TaskError::Cancelled { .. }) => ErrorCode::Cancellation,
+        GridError::Task(TaskError::TimedOut { .. }) | GridError::TimedOut { .. } => ErrorCode::OperationTimeout,
+        GridError::NotLockOwner { .. } => ErrorCode::IllegalMonitorState,
+        GridError::BadArgument { .. } => ErrorCode::IllegalArgument,
+        GridError::NotRegistered { .. } | GridError::BadData { .. } => ErrorCode::Serialization,
+        GridError::Unsupported { .. } => ErrorCode::UnsupportedOperation,
+        GridError::Destroyed { .. } => ErrorCode::DistributedObjectDestroyed,
+        _ => ErrorCode::Hazelcast,
+    }
+}

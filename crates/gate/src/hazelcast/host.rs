@@ -1,0 +1,79 @@
+//! What all sessions of a door share.
+
+use super::clients::Clients;
+use super::counters::Counters;
+use super::settings::{HazelcastSettings, public_parts};
+use filbert_grid::Grid;
+use filbert_net::ConnectionInfo;
+use filbert_wire::PARTITION_COUNT;
+use filbert_wire::field::Keyed;
+use filbert_wire::messages::structures::{Address, MemberInfo, MemberVersion};
+use std::sync::atomic::{AtomicU64, Ordering};
+use uuid::Uuid;
+
+/// The version of Hazelcast whose client protocol is spoken here: clients choose their features by it.
+pub(super) const COMPATIBLE: &str = "5.5.0";
+
+/// The same in numbers.
+const COMPATIBLE_VERSION: MemberVersion = MemberVersion { major: 5, minor: 5, patch: 0 };
+
+/// The member as its clients see it.
+#[derive(Debug)]
+pub(super) struct Host {
+    pub(super) grid: Grid,
+    pub(super) settings: HazelcastSettings,
+    pub(super) cluster: Uuid,
+    pub(super) clients: Clients,
+    pub(super) counters: Counters,
+    /// How many structures were destroyed so far: handles from before are forgotten.
+    destroyed: AtomicU64,
+}
+
+impl Host {
+    pub(super) fn new(grid: Grid, settings: HazelcastSettings) -> Self {
+        let cluster = grid.new_id();
+        Self {
+            grid,
+            settings,
+            cluster,
+            clients: Clients::default(),
+            counters: Counters::default(),
+            destroyed: AtomicU64::new(0),
+        }
+    }
+
+    /// How many structures were destroyed so far.
+    #[inline]
+    pub(super) fn destroyed(&self) -> u64 {
+        self.destroyed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn one_was_destroyed(&self) {
+        self.destroyed.fetch_add(1, Ordering::Release);
+    }
+
+    /// Where the member is, for the client at the other end of that connection: the address that it reached.
+    pub(super) fn address_for(&self, info: &ConnectionInfo) -> Address {
+        match self.settings.public_address.as_deref().and_then(public_parts) {
+            Some((host, port)) => Address { host: host.into(), port: port.into() },
+            None => Address { host: info.local.ip().to_canonical().to_string().into(), port: info.local.port().into() },
+        }
+    }
+
+    /// The members: this one.
+    pub(super) fn members(&self, info: &ConnectionInfo) -> Vec<MemberInfo> {
+        vec![MemberInfo {
+            address: self.address_for(info),
+            uuid: self.grid.member(),
+            attributes: Vec::new(),
+            lite_member: false,
+            version: COMPATIBLE_VERSION,
+            address_map: Vec::new(),
+        }]
+    }
+
+    /// Who owns which partitions: this one all.
+    pub(super) fn partitions(&self) -> Keyed {
+        Keyed(vec![(self.grid.member(), (0..PARTITION_COUNT as i32).collect())])
+    }
+}

@@ -1,0 +1,57 @@
+//! Entry processors: code that is registered with the member, which clients name.
+
+use super::{owner, place};
+use crate::hazelcast::call::Call;
+use crate::hazelcast::failure::{Failure, Handled};
+use filbert_grid::map::operations as op;
+use filbert_grid::{Code, Map};
+use filbert_wire::Data;
+use filbert_wire::messages::answers::{Found, Pairs};
+use filbert_wire::messages::error::ErrorCode;
+use filbert_wire::messages::map as m;
+
+/// The code that a client names.
+pub(super) fn code(data: &Data) -> Result<Code, Failure> {
+    Code::from_data(data).map_err(|error| Failure::new(ErrorCode::Serialization, error.to_string()))
+}
+
+pub(in crate::hazelcast) fn execute_on_key(
+    map: &Map,
+    call: Call<'_, m::ExecuteOnKey>,
+    request: m::ExecuteOnKey,
+) -> Handled {
+    let (partition, code) = (request.key.partition(), code(&request.entry_processor)?);
+    let operation = op::ExecuteOnKey::new(place(&call, request.key.detached(), request.thread_id), code);
+    call.answering().run(map.strands(), partition, operation, |value| Found { value })
+}
+
+/// The client does not wait, or not at once; for the member it is the same.
+pub(in crate::hazelcast) fn submit_to_key(
+    map: &Map,
+    call: Call<'_, m::SubmitToKey>,
+    request: m::SubmitToKey,
+) -> Handled {
+    let (partition, code) = (request.key.partition(), code(&request.entry_processor)?);
+    let operation = op::ExecuteOnKey::new(place(&call, request.key.detached(), request.thread_id), code);
+    call.answering().run(map.strands(), partition, operation, |value| Found { value })
+}
+
+pub(in crate::hazelcast) fn execute_on_all_keys(
+    map: &Map,
+    call: Call<'_, m::ExecuteOnAllKeys>,
+    request: m::ExecuteOnAllKeys,
+) -> Handled {
+    let code = code(&request.entry_processor)?;
+    let map = map.as_owner(owner(&call, 0));
+    call.answering().follow(map.execute_on_entries(&code), |entries| Pairs { entries })
+}
+
+pub(in crate::hazelcast) fn execute_on_keys(
+    map: &Map,
+    call: Call<'_, m::ExecuteOnKeys>,
+    request: m::ExecuteOnKeys,
+) -> Handled {
+    let code = code(&request.entry_processor)?;
+    let map = map.as_owner(owner(&call, 0));
+    call.answering().follow(map.execute_on_keys(request.keys, &code), |entries| Pairs { entries })
+}

@@ -1,0 +1,48 @@
+//! A password or token: compared without telling how much of it was right, and never shown.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use subtle::ConstantTimeEq;
+
+/// A password or token. It is not printed, and compared in a time that depends on its length alone.
+///
+/// ```
+/// use filbert_gate::hazelcast::Secret;
+///
+/// let secret = Secret::from("open sesame");
+/// assert!(secret.is(b"open sesame") && !secret.is(b"open simsim"));
+/// assert_eq!(format!("{secret:?}"), "Secret(..)");
+/// ```
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// True when `given` is this secret.
+    pub fn is(&self, given: &[u8]) -> bool {
+        self.0.as_bytes().ct_eq(given).into()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl From<&str> for Secret {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// Settings are printed for people: what is secret stays so.
+impl Serialize for Secret {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str("(secret)")
+    }
+}

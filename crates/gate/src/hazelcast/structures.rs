@@ -1,0 +1,90 @@
+//! The kinds of structures by the names that clients have for them, and how each is opened.
+
+use super::call::Desk;
+use super::failure::{Failure, Handled};
+use super::handles::Handles;
+use filbert_grid::{Action, Grid, Map, Service};
+use filbert_wire::messages::error::ErrorCode;
+
+/// What clients call each kind.
+const NAMES: [(Service, &str); 5] = [
+    (Service::Map, "hz:impl:mapService"),
+    (Service::List, "hz:impl:listService"),
+    (Service::Queue, "hz:impl:queueService"),
+    (Service::Topic, "hz:impl:topicService"),
+    (Service::Executor, "hz:impl:executorService"),
+];
+
+/// What clients call that kind.
+pub(super) fn name_of(service: Service) -> &'static str {
+    NAMES.iter().find(|(known, _)| *known == service).map_or("", |(_, name)| name)
+}
+
+/// The kind that clients call so.
+pub(super) fn service_of(name: &str) -> Result<Service, Failure> {
+    let known = NAMES.iter().find(|(_, known)| *known == name).map(|(service, _)| *service);
+    known.ok_or_else(|| Failure::unsupported(&format!("service {name:?}")))
+}
+
+/// A kind of structure that sessions open by name.
+pub(super) trait Opens: Sized {
+    const SERVICE: Service;
+
+    /// The structure of that name, made if need be.
+    fn open(grid: &Grid, name: &str) -> Self;
+}
+
+macro_rules! opens {
+    ($($service:ident $structure:ty: $open:ident;)*) => {
+        $(impl Opens for $structure {
+            const SERVICE: Service = Service::$service;
+
+            fn open(grid: &Grid, name: &str) -> Self {
+                grid.$open(name)
+            }
+        })*
+
+        /// Makes the structure of that kind and name, if there is none.
+        pub(super) fn make(grid: &Grid, service: Service, name: &str) -> Handled {
+            check_name(name)?;
+            match service {
+                $(Service::$service => drop(grid.$open(name)),)*
+                _ => return Err(Failure::unsupported(&format!("a {}", service.as_str()))),
+            }
+            Ok(())
+        }
+    };
+}
+
+opens! {
+    Map Map: map;
+}
+
+impl<H: Opens> Handles<H> {
+    /// The structure of that name, if the user has the right to `action` on it; and to make it, if there is none.
+    #[inline]
+    pub(super) fn open(&mut self, name: &str, action: Action, desk: &Desk) -> Result<&H, Failure> {
+        let handle = self.get(name, desk.host.destroyed(), || {
+            let actions = desk.actions(H::SERVICE, name);
+            desk.check(actions, action, H::SERVICE, name)?;
+            check_name(name)?;
+            if !desk.host.grid.structures().contains(H::SERVICE, name) {
+                desk.check(actions, Action::Create, H::SERVICE, name)?;
+            }
+            Ok::<_, Failure>((H::open(&desk.host.grid, name), actions))
+        })?;
+        desk.check(handle.actions, action, H::SERVICE, name)?;
+        Ok(&handle.structure)
+    }
+}
+
+/// Names are kept for as long as their structure lives.
+const LONGEST_NAME: usize = 4 << 10;
+
+fn check_name(name: &str) -> Handled {
+    if name.is_empty() || name.len() > LONGEST_NAME {
+        let text = format!("a structure's name has 1 to {LONGEST_NAME} bytes; this one has {}", name.len());
+        return Err(Failure::new(ErrorCode::IllegalArgument, text));
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! What the partitions of one map share.
+
+use crate::code::Registry;
+use crate::map::events::MapListeners;
+use crate::map::settings::{EvictionPolicy, GridSettings, MapSettings, MaxSize};
+use filbert_pool::Stages;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+/// What the partitions of one map share; read by all, written where it says so.
+#[derive(Debug)]
+pub(crate) struct MapContext {
+    pub(crate) name: Arc<str>,
+    pub(crate) settings: MapSettings,
+    pub(crate) listeners: MapListeners,
+    pub(crate) registry: Registry,
+    pub(crate) stages: Stages,
+    pub(crate) lock_wait: Duration,
+    pub(crate) slice_entries: u32,
+    pub(crate) sweep_interval: Duration,
+    /// Seeds the stores' hash.
+    pub(crate) seed: u64,
+    destroyed: AtomicBool,
+    /// Entries or bytes in all partitions, kept only when the map's bound is over all of them.
+    used: AtomicI64,
+}
+
+impl MapContext {
+    pub(crate) fn new(
+        name: &Arc<str>,
+        stages: &Stages,
+        settings: &GridSettings,
+        registry: &Registry,
+    ) -> Self {
+        Self {
+            name: Arc::clone(name),
+            settings: settings.map(name),
+            listeners: MapListeners::new(stages.event(), name),
+            registry: registry.clone(),
+            stages: stages.clone(),
+            lock_wait: Duration::from_millis(settings.lock_wait_ms),
+            slice_entries: settings.scan_slice_entries.max(1),
+            sweep_interval: Duration::from_millis(settings.sweep_interval_ms.max(1)),
+            seed: stages.clock().random(),
+            destroyed: AtomicBool::new(false),
+            used: AtomicI64::new(0),
+        }
+    }
+
+    /// When the map is full; `None` when it never is.
+    pub(crate) fn bound(&self) -> Option<MaxSize> {
+        if self.settings.eviction == EvictionPolicy::None { None } else { self.settings.max_size }
+    }
+
+    pub(crate) fn is_destroyed(&self) -> bool {
+        self.destroyed.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_destroyed(&self) {
+        self.destroyed.store(true, Ordering::Release);
+    }
+
+    /// A partition's share of the map changed by so many entries and bytes.
+    pub(crate) fn changed(&self, entries: i64, bytes: i64) {
+        let change = match self.bound() {
+            Some(MaxSize::Entries(_)) => entries,
+            Some(MaxSize::Bytes(_)) => bytes,
+            _ => return,
+        };
+        if change != 0 {
+            self.used.fetch_add(change, Ordering::Relaxed);
+        }
+    }
+
+    /// By how much the map is over its bound, a partition of which has `entries`.
+    pub(crate) fn excess(&self, entries: usize) -> u64 {
+        let used = self.used.load(Ordering::Relaxed).max(0) as u64;
+        match self.bound() {
+            None => 0,
+            Some(MaxSize::Entries(most) | MaxSize::Bytes(most)) => used.saturating_sub(most),
+            Some(MaxSize::EntriesPerPartition(most)) => (entries as u64).saturating_sub(most),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Many keys, or all of them: a part per partition, beside each other, and one result.
+
+use super::{Map, by_partition};
+use crate::invocation::Invocation;
+use crate::map::events::MapEventKind;
+use crate::map::operations::{
+    Clear, Entries, EntryFilter, Everything, GetAll, Keys, Pick, PutAll, RemoveAll, Scan, Values,
+};
+use filbert_wire::Data;
+use std::sync::Arc;
+
+fn flat<T>(parts: Vec<Vec<T>>) -> Vec<T> {
+    parts.into_iter().flatten().collect()
+}
+
+impl Map {
+    /// The entries of those keys that are there, in no order.
+    pub fn get_all(&self, keys: impl IntoIterator<Item = Data>) -> Invocation<Vec<(Data, Data)>> {
+        let parts = by_partition(keys, |key| key);
+        self.strands()
+            .call_all(parts.into_iter().map(|(partition, keys)| (partition, GetAll::new(keys))), flat)
+    }
+
+    /// Gives all these keys their values. Not at one moment: readers may see some of them before the others.
+    pub fn put_all(&self, entries: impl IntoIterator<Item = (Data, Data)>) -> Invocation<()> {
+        let parts = by_partition(entries, |(key, _)| key);
+        let part = |(partition, entries)| (partition, PutAll::new(entries, self.owner));
+        self.strands().call_all(parts.into_iter().map(part), drop)
+    }
+
+    /// All keys, in no order.
+    pub fn key_set(&self) -> Invocation<Vec<Data>> {
+        self.scan::<Keys, _>(Everything)
+    }
+
+    /// All values, in no order.
+    pub fn values(&self) -> Invocation<Vec<Data>> {
+        self.scan::<Values, _>(Everything)
+    }
+
+    /// All entries, in no order.
+    pub fn entry_set(&self) -> Invocation<Vec<(Data, Data)>> {
+        self.scan::<Entries, _>(Everything)
+    }
+
+    /// What `P` takes of all entries that `filter` takes: [`Keys`], [`Values`] or [`Entries`].
+    pub fn scan<P: Pick, F: EntryFilter + Clone>(&self, filter: F) -> Invocation<Vec<P::Item>> {
+        self.everywhere(|| Scan::<P, F>::new(filter.clone()), flat)
+    }
+
+    /// Removes all entries whose keys are not locked.
+    pub fn clear(&self) -> Invocation<()> {
+        self.clear_as(MapEventKind::ClearAll)
+    }
+
+    /// Evicts all entries whose keys are not locked.
+    pub fn evict_all(&self) -> Invocation<()> {
+        self.clear_as(MapEventKind::EvictAll)
+    }
+
+    fn clear_as(&self, kind: MapEventKind) -> Invocation<()> {
+        let context = Arc::clone(&self.structure.context);
+        self.everywhere(|| Clear, move |gone| context.listeners.all_gone(kind, gone.into_iter().sum()))
+    }
+
+    /// Removes all entries that `filter` takes, locked or not; how many.
+    pub fn remove_all<F: EntryFilter + Clone>(&self, filter: F) -> Invocation<u64> {
+        self.everywhere(|| RemoveAll::new(filter.clone()), |removed| removed.into_iter().sum())
+    }
+}

@@ -1,0 +1,164 @@
+//! What a program holds to use a map.
+//!
+//! The methods here take and give [`Data`]; they do nothing but choose partitions and make operations, so that a typed layer above
+//! only has to encode and decode.
+
+mod listening;
+mod locking;
+mod many;
+mod processing;
+mod reading;
+mod writing;
+
+use crate::code::Registry;
+use crate::invocation::Invocation;
+use crate::map::context::MapContext;
+use crate::map::locks::Owner;
+use crate::map::operations::{Destroy, Place};
+use crate::map::partition::MapPartition;
+use crate::map::settings::{GridSettings, MapSettings};
+use crate::operation::Operation;
+use crate::strands::Strands;
+use crate::structures::{Service, Structure};
+use filbert_pool::Stages;
+use filbert_wire::{Data, PartitionId};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A map; a handle that is cheap to clone.
+///
+/// Keys that a handle locks are locked for it and its clones: another handle from [`Grid::map`](crate::Grid::map) is another owner, so
+/// that tasks which share threads do not share locks.
+///
+/// ```
+/// use filbert_grid::Grid;
+/// use filbert_pool::Stages;
+/// use filbert_wire::Data;
+///
+/// let stages = Stages::start()?;
+/// let orders = Grid::new(&stages).map("orders");
+/// let (key, value) = (Data::new(-7, &1_i32.to_be_bytes()), Data::new(-12, b"two hazelnuts"));
+/// assert_eq!(orders.put(key.clone(), value.clone()).wait()?, None);
+/// assert_eq!(orders.get(key).wait()?, Some(value));
+/// assert_eq!(orders.size().wait()?, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Map {
+    structure: Arc<MapStructure>,
+    owner: Owner,
+}
+
+/// A map itself, as the member's structures hold it.
+#[derive(Debug)]
+pub(crate) struct MapStructure {
+    context: Arc<MapContext>,
+    strands: Arc<Strands<MapPartition>>,
+}
+
+impl MapStructure {
+    pub(crate) fn new(
+        name: &Arc<str>,
+        stages: &Stages,
+        settings: &GridSettings,
+        registry: &Registry,
+    ) -> Self {
+        let context = Arc::new(MapContext::new(name, stages, settings, registry));
+        let strands = Strands::partitioned_with_home(stages, name, |home, partition| {
+            MapPartition::new(&context, home.clone(), partition)
+        });
+        Self { context, strands }
+    }
+}
+
+impl Structure for MapStructure {
+    fn service(&self) -> Service {
+        Service::Map
+    }
+
+    fn name(&self) -> &Arc<str> {
+        &self.context.name
+    }
+
+    fn destroy(&self) {
+        self.context.set_destroyed();
+        let everywhere = self.strands.partitions().map(|partition| (partition, Destroy));
+        self.strands.call_all(everywhere, drop).detach();
+    }
+}
+
+impl Map {
+    pub(crate) fn new(structure: Arc<MapStructure>, owner: Owner) -> Self {
+        Self { structure, owner }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &Arc<str> {
+        &self.structure.context.name
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &MapSettings {
+        &self.structure.context.settings
+    }
+
+    /// Whose locks this handle takes, and does not wait for.
+    pub fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    /// The same map for another owner: a thread of a client.
+    #[must_use]
+    pub fn as_owner(&self, owner: Owner) -> Self {
+        Self { structure: Arc::clone(&self.structure), owner }
+    }
+
+    /// True when it was destroyed: then [`Grid::map`](crate::Grid::map) gives a new one of the same name.
+    pub fn is_destroyed(&self) -> bool {
+        self.structure.context.is_destroyed()
+    }
+
+    /// Its partitions, for operations of one's own.
+    pub fn strands(&self) -> &Arc<Strands<MapPartition>> {
+        &self.structure.strands
+    }
+
+    fn place(&self, key: Data) -> Place {
+        Place::new(key, self.owner)
+    }
+
+    /// Runs an operation on the partition of a key.
+    #[inline]
+    fn call<O>(&self, partition: PartitionId, operation: O) -> Invocation<O::Output>
+    where
+        O: Operation<Target = MapPartition>,
+    {
+        self.strands().call(partition, operation)
+    }
+
+    /// Runs an operation on all partitions.
+    fn everywhere<O, R>(
+        &self,
+        operation: impl Fn() -> O,
+        combine: impl FnOnce(Vec<O::Output>) -> R + Send + 'static,
+    ) -> Invocation<R>
+    where
+        O: Operation<Target = MapPartition>,
+        R: Send + 'static,
+    {
+        let operations = self.strands().partitions().map(|partition| (partition, operation()));
+        self.strands().call_all(operations, combine)
+    }
+}
+
+/// Things by the partition of their key.
+fn by_partition<T>(
+    all: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> &Data,
+) -> BTreeMap<PartitionId, Vec<T>> {
+    let mut parts: BTreeMap<PartitionId, Vec<T>> = BTreeMap::new();
+    for one in all {
+        parts.entry(key(&one).partition()).or_default().push(one);
+    }
+    parts
+}

@@ -1,0 +1,63 @@
+//! Reads.
+
+use super::Map;
+use crate::invocation::Invocation;
+use crate::map::operations::{
+    ContainsKey, ContainsValue, FetchEntries, Get, GetEntryView, Page, Size, Stats,
+};
+use crate::map::partition::{EntryView, LocalMapStats};
+use filbert_wire::{Data, PartitionId};
+
+impl Map {
+    /// The value of `key`.
+    #[inline]
+    pub fn get(&self, key: Data) -> Invocation<Option<Data>> {
+        self.call(key.partition(), Get { key })
+    }
+
+    /// Gives the bytes of the value of `key` to `read` without a copy, if the partition is idle; `None` when it is not: then
+    /// [`Map::get`]. For whoever writes them into a message at once.
+    #[inline]
+    pub fn try_read<R>(&self, key: &Data, read: impl FnOnce(Option<&[u8]>) -> R) -> Option<R> {
+        self.strands().try_look(key.partition(), "map.read", |map, turn| read(map.get(turn, key)))
+    }
+
+    /// Whether `key` is there.
+    pub fn contains_key(&self, key: Data) -> Invocation<bool> {
+        self.call(key.partition(), ContainsKey { key })
+    }
+
+    /// Whether any key has this value. Looks at all entries.
+    pub fn contains_value(&self, value: &Data) -> Invocation<bool> {
+        self.everywhere(|| ContainsValue::new(value.clone()), |found| found.into_iter().any(|found| found))
+    }
+
+    /// All that is known of the entry of `key`.
+    pub fn entry_view(&self, key: Data) -> Invocation<Option<EntryView>> {
+        self.call(key.partition(), GetEntryView { key })
+    }
+
+    /// How many entries there are. Those whose time is over count until someone looks for them or the sweep comes by.
+    pub fn size(&self) -> Invocation<u64> {
+        self.everywhere(|| Size, |sizes| sizes.into_iter().sum())
+    }
+
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> Invocation<bool> {
+        self.everywhere(|| Size, |sizes| sizes.into_iter().all(|size| size == 0))
+    }
+
+    /// What the map counted on this member.
+    pub fn stats(&self) -> Invocation<LocalMapStats> {
+        self.everywhere(
+            || Stats,
+            |parts| parts.into_iter().fold(LocalMapStats::default(), LocalMapStats::plus),
+        )
+    }
+
+    /// Some entries of a partition from `cursor` on, which is 0 at first and then what the last page said. An entry that is there from the
+    /// first page to the last is on exactly one of them.
+    pub fn fetch_entries(&self, partition: PartitionId, cursor: u32, batch: u32) -> Invocation<Page> {
+        self.call(partition, FetchEntries { cursor, batch })
+    }
+}

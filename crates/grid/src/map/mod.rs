@@ -1,0 +1,60 @@
+//! Maps: keys and values over all partitions, with locks, lifetimes, bounds, listeners, and code that runs where the entry is.
+//!
+//! ```text
+//! Map (handle) -- operation --> Strands -- the key's partition --> MapPartition -- entries --> Store
+//!                                                                     |-- locks, lifetimes, bound
+//!                                                                     |-- listeners -> stage event
+//! ```
+//!
+//! | Where | What |
+//! |---|---|
+//! | `handle.rs`, `handle/` | [`Map`]: what a program calls |
+//! | `operations/` | what can be done with a partition, one small value each |
+//! | `partition/` | the verbs that operations are made of |
+//! | `store/` | entries in little memory |
+//! | `locks.rs`, `expiry.rs`, `events.rs`, `settings.rs` | what they say |
+
+mod context;
+mod events;
+mod expiry;
+mod handle;
+mod locks;
+pub mod operations;
+mod partition;
+mod settings;
+mod store;
+
+pub use events::{EventCondition, Interest, MapEvent, MapEventKind};
+pub use expiry::Lifetime;
+pub use handle::Map;
+pub(crate) use handle::MapStructure;
+pub use locks::Owner;
+pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSignal};
+pub use settings::{EvictionPolicy, GridSettings, MapSettings, MaxSize};
+pub(crate) use store::copied;
+pub use store::{Slot, Store};
+
+use crate::operation::Operation;
+use crate::strands::Strands;
+use filbert_pool::Clock;
+use filbert_wire::PartitionId;
+use std::sync::Weak;
+use std::time::Duration;
+
+/// Mails an operation of the member's own; when the mailbox is full, tries again after `pause`, until it is taken or the map is gone.
+pub(crate) fn mail_until_taken<O>(
+    home: &Weak<Strands<MapPartition>>,
+    partition: PartitionId,
+    clock: &Clock,
+    operation: O,
+    pause: Duration,
+) where
+    O: Operation<Target = MapPartition> + Clone,
+{
+    let Some(strands) = home.upgrade() else { return };
+    let mailed = strands.mail(partition, operation.clone());
+    if mailed.is_err_and(|refused| refused.is_retryable()) {
+        let (home, again) = (home.clone(), clock.clone());
+        clock.after(pause, move || mail_until_taken(&home, partition, &again, operation, pause));
+    }
+}

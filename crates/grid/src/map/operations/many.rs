@@ -1,0 +1,94 @@
+//! Several keys of one partition at once.
+
+use super::{MapTurn, Patience, Slice};
+use crate::map::expiry::Lifetime;
+use crate::map::locks::Owner;
+use crate::map::partition::{MapPartition, MapSignal};
+use crate::map::store::copied;
+use crate::operation::{Action, Operation, Step};
+use filbert_wire::Data;
+use serde::{Deserialize, Serialize};
+
+/// The values of some keys; of those that are there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GetAll {
+    keys: Vec<Data>,
+    #[serde(skip)]
+    done: usize,
+    #[serde(skip)]
+    found: Vec<(Data, Data)>,
+}
+
+impl GetAll {
+    /// Those of `keys`, which all are of one partition.
+    pub fn new(keys: Vec<Data>) -> Self {
+        Self { keys, done: 0, found: Vec::new() }
+    }
+}
+
+impl Operation for GetAll {
+    type Target = MapPartition;
+    type Output = Vec<(Data, Data)>;
+    const NAME: &'static str = "map.get_all";
+    const ACTION: Action = Action::Read;
+    const SHORT: bool = false;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        let mut slice = Slice::begin(map, turn);
+        while let Some(key) = self.keys.get(self.done) {
+            if let Some(value) = map.get(turn, key) {
+                self.found.push((key.clone(), copied(value)));
+            }
+            self.done += 1;
+            if slice.is_over(turn) {
+                return Step::Again;
+            }
+        }
+        Step::done(std::mem::take(&mut self.found))
+    }
+}
+
+/// Gives some keys their values. One after the other: when one stays locked for too long, those before it have theirs.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PutAll {
+    entries: Vec<(Data, Data)>,
+    owner: Owner,
+    patience: Patience,
+    #[serde(skip)]
+    done: usize,
+}
+
+impl PutAll {
+    /// These entries, whose keys all are of one partition.
+    pub fn new(entries: Vec<(Data, Data)>, owner: Owner) -> Self {
+        Self { entries, owner, patience: Patience::default(), done: 0 }
+    }
+}
+
+impl Operation for PutAll {
+    type Target = MapPartition;
+    type Output = ();
+    const NAME: &'static str = "map.put_all";
+    const ACTION: Action = Action::Put;
+    const SHORT: bool = false;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if map.context().is_destroyed() {
+            return Step::failed(super::destroyed(map));
+        }
+        let mut slice = Slice::begin(map, turn);
+        while let Some((key, value)) = self.entries.get(self.done) {
+            if map.check_lock(turn, key, self.owner).is_err() {
+                let event = MapSignal::Free(key.clone());
+                return self.patience.wait(map, turn, event);
+            }
+            map.count_put();
+            map.put(turn, key, value.as_bytes(), Lifetime::DEFAULT, false);
+            self.done += 1;
+            if slice.is_over(turn) {
+                return Step::Again;
+            }
+        }
+        Step::done(())
+    }
+}

@@ -1,0 +1,144 @@
+//! What can be done with a partition of a map: one small value each.
+//!
+//! Those that change a key wait while someone else has locked it; reads do not. Those that look at many entries do so in slices, and let
+//! others have their turn between them.
+
+mod lock;
+mod many;
+mod process;
+mod read;
+mod remove;
+mod scan;
+mod upkeep;
+mod write;
+
+pub(crate) use lock::EndLease;
+pub use lock::{ForceUnlock, IsLocked, Lock, ReleaseLocksOf, TryLock, Unlock};
+pub use many::{GetAll, PutAll};
+pub use process::{ExecuteOnEntries, ExecuteOnKey, ExecuteOnKeys};
+pub use read::{ContainsKey, Get, GetEntryView, Size, Stats};
+pub use remove::{Clear, Delete, Evict, Remove, RemoveAll, RemoveIfSame, TryRemove};
+pub use scan::{
+    ContainsValue, Entries, EntryFilter, EntryRef, Everything, FetchEntries, Keys, Page, Pick, Scan, Values,
+};
+pub(crate) use upkeep::{Destroy, Sweep};
+pub use write::{Put, PutIfAbsent, Replace, ReplaceIfSame, Set, SetTtl, TryPut};
+
+use crate::error::GridError;
+use crate::map::locks::Owner;
+use crate::map::partition::{Blocked, MapPartition, MapSignal};
+use crate::operation::{Operation, Step, Turn};
+use filbert_wire::Data;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+type MapTurn<'a> = Turn<'a, MapPartition>;
+
+/// How long an operation waits for a lock.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Patience {
+    /// `None`: as long as the settings say; the largest number: for ever.
+    timeout_ms: Option<u64>,
+    /// Set with the first wait, by the clock of the member where it waits.
+    #[serde(skip)]
+    deadline: Option<Duration>,
+}
+
+impl Patience {
+    fn of(timeout_ms: u64) -> Self {
+        Self { timeout_ms: Some(timeout_ms), deadline: None }
+    }
+
+    fn is_none(&self) -> bool {
+        self.timeout_ms == Some(0)
+    }
+
+    fn wait<O>(&mut self, map: &MapPartition, turn: &MapTurn<'_>, event: MapSignal) -> Step<O>
+    where
+        O: Operation<Target = MapPartition>,
+    {
+        if self.deadline.is_none() {
+            let timeout = match self.timeout_ms {
+                None => Some(map.context().lock_wait),
+                Some(u64::MAX) => None,
+                Some(ms) => Some(Duration::from_millis(ms)),
+            };
+            self.deadline = timeout.and_then(|timeout| turn.now().checked_add(timeout));
+        }
+        Step::Wait { event, deadline: self.deadline }
+    }
+}
+
+/// The key that an operation changes, and for whom.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Place {
+    /// The key.
+    pub key: Data,
+    /// Who changes it: a lock of the same owner does not hold it up.
+    pub owner: Owner,
+    patience: Patience,
+}
+
+impl Place {
+    /// `key`, changed by `owner`, who waits for a lock as long as the settings say.
+    pub fn new(key: Data, owner: Owner) -> Self {
+        Self { key, owner, patience: Patience::default() }
+    }
+
+    /// The same, with a time of its own; 0 does not wait, `u64::MAX` waits for ever.
+    #[must_use]
+    pub fn within_ms(mut self, timeout_ms: u64) -> Self {
+        self.patience = Patience::of(timeout_ms);
+        self
+    }
+
+    /// `Some` when the operation cannot go on now: someone else has locked the key, or the map is gone.
+    #[inline]
+    fn blocked<O>(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Option<Step<O>>
+    where
+        O: Operation<Target = MapPartition>,
+    {
+        if map.context().is_destroyed() {
+            return Some(Step::failed(destroyed(map)));
+        }
+        match map.check_lock(turn, &self.key, self.owner) {
+            Ok(()) => None,
+            Err(Blocked) if self.patience.is_none() => {
+                Some(Step::failed(GridError::TimedOut { operation: O::NAME }))
+            }
+            Err(Blocked) => Some(self.patience.wait(map, turn, MapSignal::Free(self.key.clone()))),
+        }
+    }
+}
+
+fn destroyed(map: &MapPartition) -> GridError {
+    GridError::Destroyed { structure: format!("map {}", map.context().name) }
+}
+
+/// How much of a long operation is done in one go: so many entries, or 200 microseconds.
+struct Slice {
+    left: u32,
+    seen: u32,
+    ends: Duration,
+}
+
+/// The time is looked at every so many entries.
+const LOOK_EVERY: u32 = 32;
+
+impl Slice {
+    fn begin(map: &MapPartition, turn: &MapTurn<'_>) -> Self {
+        Self { left: map.context().slice_entries, seen: 0, ends: turn.now() + Duration::from_micros(200) }
+    }
+
+    /// One more entry was looked at; true when it is the turn of others.
+    fn is_over(&mut self, turn: &MapTurn<'_>) -> bool {
+        self.seen += 1;
+        self.left = self.left.saturating_sub(1);
+        self.left == 0 || (self.seen.is_multiple_of(LOOK_EVERY) && turn.now() >= self.ends)
+    }
+
+    /// The same for entries that run user code: any one may have taken long.
+    fn is_over_now(&mut self, turn: &MapTurn<'_>) -> bool {
+        self.is_over(turn) || turn.now() >= self.ends
+    }
+}

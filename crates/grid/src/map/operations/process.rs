@@ -1,0 +1,308 @@
+//! Registered code on entries: on one key, on some, or on all that a filter takes.
+//!
+//! On one key it waits for whoever has locked it. On several it does not look at locks, as Hazelcast says, but waits for an entry that is
+//! away. An entry is *away* while an offloadable processor works on a copy of it on the executor [`OFFLOAD`]: the member itself holds the
+//! key then, readers go on, and what the processor decided is written back on the strand.
+
+use super::{EntryFilter, EntryRef, MapTurn, Patience, Place, Slice};
+use crate::code::Processor;
+use crate::code::{Code, EntryChange};
+use crate::error::{GridError, GridResult};
+use crate::map::events::MapEventKind;
+use crate::map::expiry::Lifetime;
+use crate::map::partition::{MapPartition, MapSignal};
+use crate::map::store::copied;
+use crate::operation::{Action, Operation, Step};
+use filbert_pool::{Executor, ExecutorSettings, SettingsError, Stages};
+use filbert_wire::Data;
+use serde::{Deserialize, Serialize};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// The executor for processors that take long.
+const OFFLOAD: &str = "offload";
+
+/// Runs a processor on the entry of one key; what it gives.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ExecuteOnKey {
+    place: Place,
+    code: Code,
+    #[serde(skip)]
+    away: Option<Arc<Absence>>,
+}
+
+/// An entry that is away, and what became of it there.
+#[derive(Debug)]
+struct Absence {
+    number: u64,
+    result: Mutex<Option<GridResult<Option<Data>>>>,
+}
+
+impl ExecuteOnKey {
+    /// `code` on the entry of this key.
+    pub fn new(place: Place, code: Code) -> Self {
+        Self { place, code, away: None }
+    }
+
+    fn send_away(
+        &mut self,
+        map: &mut MapPartition,
+        turn: &mut MapTurn<'_>,
+        processor: Processor,
+    ) -> Step<Self> {
+        let executor = match offload(&map.context().stages) {
+            Ok(executor) => executor,
+            Err(error) => {
+                return Step::failed(GridError::BadArgument {
+                    operation: Self::NAME,
+                    problem: error.to_string(),
+                });
+            }
+        };
+        let key = self.place.key.detached();
+        let value = map.find(turn, &key).map(|slot| copied(map.store().value(slot)));
+        let absence = Arc::new(Absence { number: map.new_absence(), result: Mutex::new(None) });
+        let (home, partition, known) = (map.home().clone(), turn.partition(), Arc::clone(&absence));
+        let (sent, clock) = (key.clone(), turn.clock().clone());
+        let work = move || {
+            let (result, change) = match processor.run(sent.as_bytes(), value.as_ref().map(Data::as_bytes)) {
+                Ok((given, change)) => (Ok(given), change),
+                Err(error) => (Err(error), None),
+            };
+            *known.result.lock().unwrap_or_else(|broken| broken.into_inner()) = Some(result);
+            let back = BringBack { key: sent, change, absence: known.number };
+            crate::map::mail_until_taken(&home, partition, &clock, back, Duration::from_millis(10));
+        };
+        match executor.submit(Self::NAME, work) {
+            Ok(running) => running.detach(),
+            Err(refused) => return Step::failed(GridError::Refused(refused)),
+        }
+        map.send_away(&key, self.place.owner);
+        let event = MapSignal::Returned(absence.number);
+        self.away = Some(absence);
+        Step::Wait { event, deadline: None }
+    }
+}
+
+fn offload(stages: &Stages) -> Result<Executor, SettingsError> {
+    if let Ok(known) = stages.executor(OFFLOAD) {
+        return Ok(known);
+    }
+    // Another thread may have made it meanwhile.
+    stages
+        .add_executor(OFFLOAD, &ExecutorSettings::default())
+        .or_else(|error| stages.executor(OFFLOAD).map_err(|_| error))
+}
+
+impl Operation for ExecuteOnKey {
+    type Target = MapPartition;
+    type Output = Option<Data>;
+    const NAME: &'static str = "map.execute_on_key";
+    const ACTION: Action = Action::Execute;
+    const SHORT: bool = false;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if let Some(away) = &self.away {
+            let result = away.result.lock().unwrap_or_else(|broken| broken.into_inner()).take();
+            return match result {
+                Some(result) => Step::Done(result),
+                None => Step::Wait { event: MapSignal::Returned(away.number), deadline: None },
+            };
+        }
+        if let Some(blocked) = self.place.blocked(map, turn) {
+            return blocked;
+        }
+        let processor = match map.context().registry.processor(&self.code) {
+            Ok(processor) => processor,
+            Err(error) => return Step::failed(error),
+        };
+        if processor.is_offloadable() {
+            return self.send_away(map, turn, processor);
+        }
+        Step::Done(process(map, turn, &processor, &self.place.key))
+    }
+}
+
+/// Runs a processor on one key, and does what it decided.
+fn process(
+    map: &mut MapPartition,
+    turn: &mut MapTurn<'_>,
+    processor: &Processor,
+    key: &Data,
+) -> GridResult<Option<Data>> {
+    let found = map.find(turn, key);
+    if let Some(slot) = found {
+        map.used(turn, slot);
+    }
+    let (given, change) = processor.run(key.as_bytes(), found.map(|slot| map.store().value(slot)))?;
+    apply(map, turn, key, change);
+    Ok(given)
+}
+
+fn apply(map: &mut MapPartition, turn: &mut MapTurn<'_>, key: &Data, change: Option<EntryChange>) {
+    match change {
+        None => {}
+        Some(EntryChange::Set(value)) => {
+            map.put(turn, key, value.as_bytes(), Lifetime::DEFAULT, false);
+        }
+        Some(EntryChange::Remove) => {
+            if let Some(slot) = map.find(turn, key) {
+                map.remove(turn, slot, MapEventKind::Removed);
+            }
+        }
+    }
+}
+
+/// An entry comes back from its processor.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct BringBack {
+    key: Data,
+    change: Option<EntryChange>,
+    absence: u64,
+}
+
+impl Operation for BringBack {
+    type Target = MapPartition;
+    type Output = ();
+    const NAME: &'static str = "map.bring_back";
+    const ACTION: Action = Action::Execute;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if !map.context().is_destroyed() {
+            apply(map, turn, &self.key, self.change.take());
+        }
+        map.bring_back(turn, &self.key, self.absence);
+        Step::done(())
+    }
+}
+
+/// What the processors of several entries gave, by key; only where they gave something.
+type Given = Vec<(Data, Data)>;
+
+/// Runs a processor on some keys of one partition; what it gives, by key.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ExecuteOnKeys {
+    keys: Vec<Data>,
+    code: Code,
+    patience: Patience,
+    #[serde(skip)]
+    done: usize,
+    #[serde(skip)]
+    processor: Option<Processor>,
+    #[serde(skip)]
+    given: Given,
+}
+
+impl ExecuteOnKeys {
+    /// `code` on the entries of these keys.
+    pub fn new(keys: Vec<Data>, code: Code) -> Self {
+        Self { keys, code, patience: Patience::default(), done: 0, processor: None, given: Vec::new() }
+    }
+}
+
+/// The processor that was made for the first slice, or now.
+fn made<'a>(known: &'a mut Option<Processor>, code: &Code, map: &MapPartition) -> GridResult<&'a Processor> {
+    match known {
+        Some(known) => Ok(known),
+        None => Ok(known.insert(map.context().registry.processor(code)?)),
+    }
+}
+
+impl Operation for ExecuteOnKeys {
+    type Target = MapPartition;
+    type Output = Given;
+    const NAME: &'static str = "map.execute_on_keys";
+    const ACTION: Action = Action::Execute;
+    const SHORT: bool = false;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if map.context().is_destroyed() {
+            return Step::failed(super::destroyed(map));
+        }
+        let processor = match made(&mut self.processor, &self.code, map) {
+            Ok(processor) => processor,
+            Err(error) => return Step::failed(error),
+        };
+        let mut slice = Slice::begin(map, turn);
+        while let Some(key) = self.keys.get(self.done) {
+            if map.is_away(key) {
+                return self.patience.wait(map, turn, MapSignal::Free(key.clone()));
+            }
+            match process(map, turn, processor, key) {
+                Ok(given) => self.given.extend(given.map(|given| (key.clone(), given))),
+                Err(error) => return Step::failed(error),
+            }
+            self.done += 1;
+            if slice.is_over_now(turn) {
+                return Step::Again;
+            }
+        }
+        Step::done(std::mem::take(&mut self.given))
+    }
+}
+
+/// Runs a processor on all entries of a partition that a filter takes; what it gives, by key.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct ExecuteOnEntries<F: EntryFilter> {
+    filter: F,
+    code: Code,
+    patience: Patience,
+    #[serde(skip)]
+    cursor: u32,
+    #[serde(skip)]
+    processor: Option<Processor>,
+    #[serde(skip)]
+    given: Given,
+}
+
+impl<F: EntryFilter> ExecuteOnEntries<F> {
+    /// `code` on the entries that `filter` takes.
+    pub fn new(filter: F, code: Code) -> Self {
+        Self { filter, code, patience: Patience::default(), cursor: 0, processor: None, given: Vec::new() }
+    }
+}
+
+impl<F: EntryFilter> Operation for ExecuteOnEntries<F> {
+    type Target = MapPartition;
+    type Output = Given;
+    const NAME: &'static str = "map.execute_on_entries";
+    const ACTION: Action = Action::Execute;
+    const SHORT: bool = false;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if map.context().is_destroyed() {
+            return Step::failed(super::destroyed(map));
+        }
+        let processor = match made(&mut self.processor, &self.code, map) {
+            Ok(processor) => processor,
+            Err(error) => return Step::failed(error),
+        };
+        let mut slice = Slice::begin(map, turn);
+        while let Some(slot) = map.store().next(self.cursor) {
+            let entry = EntryRef::at(map.store(), slot);
+            if !map.is_over(turn, slot) && self.filter.matches(&entry) {
+                if map.is_away_entry(slot) {
+                    let key = copied(map.store().key(slot));
+                    return self.patience.wait(map, turn, MapSignal::Free(key));
+                }
+                map.used(turn, slot);
+                let entry = EntryRef::at(map.store(), slot);
+                match processor.run(entry.key, Some(entry.value)) {
+                    Err(error) => return Step::failed(error),
+                    Ok((None, None)) => {}
+                    Ok((given, change)) => {
+                        let key = copied(entry.key);
+                        apply(map, turn, &key, change);
+                        self.given.extend(given.map(|given| (key, given)));
+                    }
+                }
+            }
+            self.cursor = slot.number() + 1;
+            if slice.is_over_now(turn) {
+                return Step::Again;
+            }
+        }
+        Step::done(std::mem::take(&mut self.given))
+    }
+}

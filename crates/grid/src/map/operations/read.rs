@@ -1,0 +1,93 @@
+//! Reads of one key, and of a partition's figures. They wait for nothing.
+
+use super::MapTurn;
+use crate::map::partition::{EntryView, LocalMapStats, MapPartition};
+use crate::map::store::copied;
+use crate::operation::{Action, Operation, Step};
+use filbert_wire::Data;
+use serde::{Deserialize, Serialize};
+
+/// The value of a key.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Get {
+    /// The key.
+    pub key: Data,
+}
+
+impl Operation for Get {
+    type Target = MapPartition;
+    type Output = Option<Data>;
+    const NAME: &'static str = "map.get";
+    const ACTION: Action = Action::Read;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        Step::done(map.get(turn, &self.key).map(copied))
+    }
+}
+
+/// Whether a key is there; counts as a use.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ContainsKey {
+    /// The key.
+    pub key: Data,
+}
+
+impl Operation for ContainsKey {
+    type Target = MapPartition;
+    type Output = bool;
+    const NAME: &'static str = "map.contains_key";
+    const ACTION: Action = Action::Read;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        Step::done(map.get(turn, &self.key).is_some())
+    }
+}
+
+/// All that is known of an entry.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct GetEntryView {
+    /// The key.
+    pub key: Data,
+}
+
+impl Operation for GetEntryView {
+    type Target = MapPartition;
+    type Output = Option<EntryView>;
+    const NAME: &'static str = "map.entry_view";
+    const ACTION: Action = Action::Read;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        let slot = map.find(turn, &self.key);
+        Step::done(slot.map(|slot| map.view(turn, slot)))
+    }
+}
+
+/// How many entries a partition has; those whose time is over count until they are swept.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Size;
+
+impl Operation for Size {
+    type Target = MapPartition;
+    type Output = u64;
+    const NAME: &'static str = "map.size";
+    const ACTION: Action = Action::Read;
+
+    fn run(&mut self, map: &mut MapPartition, _: &mut MapTurn<'_>) -> Step<Self> {
+        Step::done(map.store().len() as u64)
+    }
+}
+
+/// What a partition counted.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Stats;
+
+impl Operation for Stats {
+    type Target = MapPartition;
+    type Output = LocalMapStats;
+    const NAME: &'static str = "map.stats";
+    const ACTION: Action = Action::Read;
+
+    fn run(&mut self, map: &mut MapPartition, _: &mut MapTurn<'_>) -> Step<Self> {
+        Step::done(map.local_stats())
+    }
+}

@@ -1,0 +1,202 @@
+//! Removals. Those of one key wait while someone else has locked it; those of all leave locked keys alone.
+
+use super::{EntryFilter, EntryRef, MapTurn, Place, Slice};
+use crate::error::GridResult;
+use crate::map::events::MapEventKind;
+use crate::map::partition::MapPartition;
+use crate::map::store::{copied, identity};
+use crate::operation::{Action, Operation, Step};
+use filbert_wire::Data;
+use serde::{Deserialize, Serialize};
+
+/// Removes a key; the value it had.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Remove {
+    /// The key.
+    pub place: Place,
+}
+
+impl Operation for Remove {
+    type Target = MapPartition;
+    type Output = Option<Data>;
+    const NAME: &'static str = "map.remove";
+    const ACTION: Action = Action::Remove;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if let Some(blocked) = self.place.blocked(map, turn) {
+            return blocked;
+        }
+        map.count_remove();
+        let found = map.find(turn, &self.place.key);
+        Step::done(found.map(|slot| {
+            let old = copied(map.store().value(slot));
+            map.remove(turn, slot, MapEventKind::Removed);
+            old
+        }))
+    }
+}
+
+/// Removes a key; whether it was there.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Delete {
+    /// The key.
+    pub place: Place,
+}
+
+impl Operation for Delete {
+    type Target = MapPartition;
+    type Output = bool;
+    const NAME: &'static str = "map.delete";
+    const ACTION: Action = Action::Remove;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if let Some(blocked) = self.place.blocked(map, turn) {
+            return blocked;
+        }
+        map.count_remove();
+        Step::done(remove_found(map, turn, &self.place.key, MapEventKind::Removed))
+    }
+}
+
+fn remove_found(map: &mut MapPartition, turn: &mut MapTurn<'_>, key: &Data, kind: MapEventKind) -> bool {
+    let found = map.find(turn, key);
+    if let Some(slot) = found {
+        map.remove(turn, slot, kind);
+    }
+    found.is_some()
+}
+
+/// Removes a key if it has exactly this value; whether it had.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RemoveIfSame {
+    /// The key.
+    pub place: Place,
+    /// The value that it must have.
+    pub expected: Data,
+}
+
+impl Operation for RemoveIfSame {
+    type Target = MapPartition;
+    type Output = bool;
+    const NAME: &'static str = "map.remove_if_same";
+    const ACTION: Action = Action::Remove;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if let Some(blocked) = self.place.blocked(map, turn) {
+            return blocked;
+        }
+        map.count_remove();
+        let found = map.find(turn, &self.place.key);
+        let same = found.filter(|slot| identity(map.store().value(*slot)) == self.expected.identity());
+        if let Some(slot) = same {
+            map.remove(turn, slot, MapEventKind::Removed);
+        }
+        Step::done(same.is_some())
+    }
+}
+
+/// Removes a key unless it stays locked for too long; whether the key was there and went.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct TryRemove {
+    /// The key, with the time to wait.
+    pub place: Place,
+}
+
+impl Operation for TryRemove {
+    type Target = MapPartition;
+    type Output = bool;
+    const NAME: &'static str = "map.try_remove";
+    const ACTION: Action = Action::Remove;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        match self.place.blocked(map, turn) {
+            Some(_) if self.place.patience.is_none() => return Step::done(false),
+            Some(blocked) => return blocked,
+            None => {}
+        }
+        map.count_remove();
+        Step::done(remove_found(map, turn, &self.place.key, MapEventKind::Removed))
+    }
+
+    fn expired(self, _: &mut MapPartition) -> GridResult<bool> {
+        Ok(false)
+    }
+}
+
+/// Evicts a key; whether it was there. With no store behind the map it is gone.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Evict {
+    /// The key.
+    pub place: Place,
+}
+
+impl Operation for Evict {
+    type Target = MapPartition;
+    type Output = bool;
+    const NAME: &'static str = "map.evict";
+    const ACTION: Action = Action::Remove;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if let Some(blocked) = self.place.blocked(map, turn) {
+            return blocked;
+        }
+        Step::done(remove_found(map, turn, &self.place.key, MapEventKind::Evicted))
+    }
+}
+
+/// Removes all entries of a partition whose keys are not locked; how many. Whoever asked for it tells the listeners, once.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Clear;
+
+impl Operation for Clear {
+    type Target = MapPartition;
+    type Output = u64;
+    const NAME: &'static str = "map.clear";
+    const ACTION: Action = Action::Remove;
+    const SHORT: bool = false;
+
+    fn run(&mut self, map: &mut MapPartition, _: &mut MapTurn<'_>) -> Step<Self> {
+        Step::done(map.clear())
+    }
+}
+
+/// Removes all entries that a filter takes, whether they are locked or not; how many.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct RemoveAll<F: EntryFilter> {
+    filter: F,
+    #[serde(skip)]
+    cursor: u32,
+    #[serde(skip)]
+    removed: u64,
+}
+
+impl<F: EntryFilter> RemoveAll<F> {
+    /// Those that `filter` takes.
+    pub fn new(filter: F) -> Self {
+        Self { filter, cursor: 0, removed: 0 }
+    }
+}
+
+impl<F: EntryFilter> Operation for RemoveAll<F> {
+    type Target = MapPartition;
+    type Output = u64;
+    const NAME: &'static str = "map.remove_all";
+    const ACTION: Action = Action::Remove;
+    const SHORT: bool = false;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        let mut slice = Slice::begin(map, turn);
+        while let Some(slot) = map.store().next(self.cursor) {
+            self.cursor = slot.number() + 1;
+            if !map.is_over(turn, slot) && self.filter.matches(&EntryRef::at(map.store(), slot)) {
+                map.remove(turn, slot, MapEventKind::Removed);
+                self.removed += 1;
+            }
+            if slice.is_over(turn) {
+                return Step::Again;
+            }
+        }
+        Step::done(self.removed)
+    }
+}

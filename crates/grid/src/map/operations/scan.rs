@@ -1,0 +1,215 @@
+//! Looks at all entries of a partition, in slices. An entry that is there from the begin to the end is seen exactly once.
+
+use super::{MapTurn, Slice};
+use crate::map::partition::MapPartition;
+use crate::map::store::{Slot, Store, copied, identity};
+use crate::operation::{Action, Operation, Step};
+use filbert_wire::Data;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
+
+/// A stored entry, to look at: the bytes of two [`Data`], header included.
+#[derive(Debug, Clone, Copy)]
+pub struct EntryRef<'a> {
+    /// The key.
+    pub key: &'a [u8],
+    /// The value.
+    pub value: &'a [u8],
+}
+
+impl<'a> EntryRef<'a> {
+    /// The entry in a slot.
+    pub fn at(store: &'a Store, slot: Slot) -> Self {
+        Self { key: store.key(slot), value: store.value(slot) }
+    }
+}
+
+/// Says which entries an operation is about. A value, so that the operation can travel.
+pub trait EntryFilter: Serialize + DeserializeOwned + Send + 'static {
+    /// True when it is about this one.
+    fn matches(&self, entry: &EntryRef<'_>) -> bool;
+}
+
+/// All entries.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct Everything;
+
+impl EntryFilter for Everything {
+    fn matches(&self, _: &EntryRef<'_>) -> bool {
+        true
+    }
+}
+
+/// What a scan takes of an entry.
+pub trait Pick: Send + 'static {
+    /// What it takes.
+    type Item: Send + 'static;
+    /// The operation's name.
+    const NAME: &'static str;
+    /// Takes it.
+    fn pick(entry: &EntryRef<'_>) -> Self::Item;
+}
+
+/// The key.
+#[derive(Debug, Clone, Copy)]
+pub enum Keys {}
+
+impl Pick for Keys {
+    type Item = Data;
+    const NAME: &'static str = "map.key_set";
+
+    fn pick(entry: &EntryRef<'_>) -> Data {
+        copied(entry.key)
+    }
+}
+
+/// The value.
+#[derive(Debug, Clone, Copy)]
+pub enum Values {}
+
+impl Pick for Values {
+    type Item = Data;
+    const NAME: &'static str = "map.values";
+
+    fn pick(entry: &EntryRef<'_>) -> Data {
+        copied(entry.value)
+    }
+}
+
+/// Key and value.
+#[derive(Debug, Clone, Copy)]
+pub enum Entries {}
+
+impl Pick for Entries {
+    type Item = (Data, Data);
+    const NAME: &'static str = "map.entry_set";
+
+    fn pick(entry: &EntryRef<'_>) -> (Data, Data) {
+        (copied(entry.key), copied(entry.value))
+    }
+}
+
+/// Something of all entries that a filter takes.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(bound = "")]
+pub struct Scan<P: Pick, F: EntryFilter> {
+    filter: F,
+    #[serde(skip)]
+    cursor: u32,
+    #[serde(skip, default = "Vec::new")]
+    found: Vec<P::Item>,
+    #[serde(skip)]
+    pick: PhantomData<fn() -> P>,
+}
+
+impl<P: Pick, F: EntryFilter> Scan<P, F> {
+    /// Of those that `filter` takes.
+    pub fn new(filter: F) -> Self {
+        Self { filter, cursor: 0, found: Vec::new(), pick: PhantomData }
+    }
+}
+
+impl<P: Pick, F: EntryFilter> Operation for Scan<P, F> {
+    type Target = MapPartition;
+    type Output = Vec<P::Item>;
+    const NAME: &'static str = P::NAME;
+    const ACTION: Action = Action::Read;
+    const SHORT: bool = false;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        let mut slice = Slice::begin(map, turn);
+        while let Some(slot) = map.store().next(self.cursor) {
+            self.cursor = slot.number() + 1;
+            let entry = EntryRef::at(map.store(), slot);
+            if !map.is_over(turn, slot) && self.filter.matches(&entry) {
+                self.found.push(P::pick(&entry));
+            }
+            if slice.is_over(turn) {
+                return Step::Again;
+            }
+        }
+        Step::done(std::mem::take(&mut self.found))
+    }
+}
+
+/// Whether any key has this value.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ContainsValue {
+    value: Data,
+    #[serde(skip)]
+    cursor: u32,
+}
+
+impl ContainsValue {
+    /// This value.
+    pub fn new(value: Data) -> Self {
+        Self { value, cursor: 0 }
+    }
+}
+
+impl Operation for ContainsValue {
+    type Target = MapPartition;
+    type Output = bool;
+    const NAME: &'static str = "map.contains_value";
+    const ACTION: Action = Action::Read;
+    const SHORT: bool = false;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        let mut slice = Slice::begin(map, turn);
+        while let Some(slot) = map.store().next(self.cursor) {
+            self.cursor = slot.number() + 1;
+            if identity(map.store().value(slot)) == self.value.identity() && !map.is_over(turn, slot) {
+                return Step::done(true);
+            }
+            if slice.is_over(turn) {
+                return Step::Again;
+            }
+        }
+        Step::done(false)
+    }
+}
+
+/// Some entries of a partition, and where to go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// The entries.
+    pub entries: Vec<(Data, Data)>,
+    /// The cursor of the next page; `None` when this was the last.
+    pub next: Option<u32>,
+}
+
+/// The next entries of a partition, for iteration.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct FetchEntries {
+    /// Where to begin: 0, or what the last page said.
+    pub cursor: u32,
+    /// How many entries at most.
+    pub batch: u32,
+}
+
+/// Entries of one page at most, whatever a client asks for.
+const LARGEST_PAGE: u32 = 10_000;
+
+impl Operation for FetchEntries {
+    type Target = MapPartition;
+    type Output = Page;
+    const NAME: &'static str = "map.fetch_entries";
+    const ACTION: Action = Action::Read;
+    const SHORT: bool = false;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        let mut page = Page { entries: Vec::new(), next: None };
+        while let Some(slot) = map.store().next(self.cursor) {
+            if page.entries.len() >= self.batch.clamp(1, LARGEST_PAGE) as usize {
+                page.next = Some(slot.number());
+                break;
+            }
+            self.cursor = slot.number() + 1;
+            if !map.is_over(turn, slot) {
+                page.entries.push(Entries::pick(&EntryRef::at(map.store(), slot)));
+            }
+        }
+        Step::done(page)
+    }
+}

@@ -1,0 +1,39 @@
+//! What the member itself does with a partition.
+
+use super::MapTurn;
+use crate::map::partition::MapPartition;
+use crate::operation::{Action, Operation, Step};
+use serde::{Deserialize, Serialize};
+
+/// Looks for entries whose time is over.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Sweep;
+
+impl Operation for Sweep {
+    type Target = MapPartition;
+    type Output = ();
+    const NAME: &'static str = "map.sweep";
+    const ACTION: Action = Action::Remove;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        map.sweep(turn);
+        Step::done(())
+    }
+}
+
+/// Gives up all that a partition of a destroyed map holds; whoever waits in it learns of it.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Destroy;
+
+impl Operation for Destroy {
+    type Target = MapPartition;
+    type Output = ();
+    const NAME: &'static str = "map.destroy";
+    const ACTION: Action = Action::Destroy;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        map.release_all_locks(turn);
+        map.clear();
+        Step::done(())
+    }
+}

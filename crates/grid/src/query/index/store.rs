@@ -1,0 +1,145 @@
+//! Where an index keeps its keys: in a tree or in a hash table, each with the entries that have it.
+
+use super::{EntryId, IndexKey, IndexKind};
+use std::collections::{BTreeMap, BTreeSet, HashMap, btree_map, hash_map};
+use std::ops::Bound;
+
+#[derive(Debug)]
+pub(super) enum Store<E> {
+    Sorted(BTreeMap<IndexKey, Posting<E>>),
+    Hash(HashMap<IndexKey, Posting<E>>),
+}
+
+/// The entries that have a key, in order: most keys have one.
+#[derive(Debug)]
+pub(super) enum Posting<E> {
+    One(E),
+    Many(BTreeSet<E>),
+}
+
+impl<E: EntryId> Posting<E> {
+    fn insert(&mut self, id: E) {
+        match self {
+            Posting::One(known) if *known == id => {}
+            Posting::One(known) => *self = Posting::Many([known.clone(), id].into()),
+            Posting::Many(all) => {
+                all.insert(id);
+            }
+        }
+    }
+
+    /// Takes an entry out; true when none is left.
+    fn remove(&mut self, id: &E) -> bool {
+        match self {
+            Posting::One(known) => known == id,
+            Posting::Many(all) => {
+                all.remove(id);
+                all.is_empty()
+            }
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Posting::One(_) => 1,
+            Posting::Many(all) => all.len(),
+        }
+    }
+
+    fn copy_to(&self, found: &mut Vec<E>) {
+        match self {
+            Posting::One(id) => found.push(id.clone()),
+            Posting::Many(all) => found.extend(all.iter().cloned()),
+        }
+    }
+}
+
+impl<E: EntryId> Store<E> {
+    pub(super) fn new(kind: IndexKind) -> Self {
+        match kind {
+            IndexKind::Sorted => Store::Sorted(BTreeMap::new()),
+            IndexKind::Hash => Store::Hash(HashMap::new()),
+        }
+    }
+
+    pub(super) fn insert(&mut self, key: IndexKey, id: E) {
+        match self {
+            Store::Sorted(keys) => match keys.entry(key) {
+                btree_map::Entry::Occupied(mut known) => known.get_mut().insert(id),
+                btree_map::Entry::Vacant(free) => drop(free.insert(Posting::One(id))),
+            },
+            Store::Hash(keys) => match keys.entry(key) {
+                hash_map::Entry::Occupied(mut known) => known.get_mut().insert(id),
+                hash_map::Entry::Vacant(free) => drop(free.insert(Posting::One(id))),
+            },
+        }
+    }
+
+    pub(super) fn remove(&mut self, key: &IndexKey, id: &E) {
+        match self {
+            Store::Sorted(keys) => {
+                if keys.get_mut(key).is_some_and(|posting| posting.remove(id)) {
+                    keys.remove(key);
+                }
+            }
+            Store::Hash(keys) => {
+                if keys.get_mut(key).is_some_and(|posting| posting.remove(id)) {
+                    keys.remove(key);
+                }
+            }
+        }
+    }
+
+    pub(super) fn point(&self, key: &IndexKey) -> Option<&Posting<E>> {
+        match self {
+            Store::Sorted(keys) => keys.get(key),
+            Store::Hash(keys) => keys.get(key),
+        }
+    }
+
+    /// The postings between two keys, of which the first must not be greater; none of a hash index.
+    fn range(&self, from: &Bound<IndexKey>, to: &Bound<IndexKey>) -> impl Iterator<Item = &Posting<E>> {
+        let found = match self {
+            Store::Sorted(keys) => Some(keys.range::<IndexKey, _>((from.as_ref(), to.as_ref()))),
+            Store::Hash(_) => None,
+        };
+        found.into_iter().flatten().map(|(_, posting)| posting)
+    }
+
+    /// How many entries a span has; counting stops beyond `limit`.
+    pub(super) fn estimate(&self, span: &KeySpan, limit: usize) -> usize {
+        match span {
+            KeySpan::Point(key) => self.point(key).map_or(0, Posting::len),
+            KeySpan::Range(from, to) => {
+                let mut count = 0;
+                for posting in self.range(from, to) {
+                    count += posting.len();
+                    if count > limit {
+                        break;
+                    }
+                }
+                count
+            }
+        }
+    }
+
+    /// The entries of a span.
+    pub(super) fn copy_to(&self, span: &KeySpan, found: &mut Vec<E>) {
+        match span {
+            KeySpan::Point(key) => {
+                if let Some(posting) = self.point(key) {
+                    posting.copy_to(found);
+                }
+            }
+            KeySpan::Range(from, to) => self.range(from, to).for_each(|posting| posting.copy_to(found)),
+        }
+    }
+}
+
+/// A key, or all from one to another.
+#[derive(Debug, Clone)]
+pub(super) enum KeySpan {
+    Point(IndexKey),
+    /// The first is less than the second.
+    Range(Bound<IndexKey>, Bound<IndexKey>),
+}

@@ -1,0 +1,151 @@
+//! Keys, composite indexes and plans; that answers with and without index are the same is tested in `tests/query_oracle.rs`.
+
+use super::*;
+use crate::query::Attribute;
+use filbert_wire::compact::NO_SCHEMAS;
+use filbert_wire::{Data, Decimal, Json, ToData, Value};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+
+fn settings(kind: IndexKind, attributes: &[&str]) -> Arc<IndexSettings> {
+    IndexSettings::new("map", kind, None, attributes).unwrap().into()
+}
+
+fn object(fields: &[(&str, i64)]) -> Data {
+    Json(fields.iter().copied().collect::<BTreeMap<_, _>>()).to_data().unwrap()
+}
+
+/// 100 entries with `a` = n / 10 and `b` = n % 10.
+fn grid_of(indexes: &mut Indexes<i64>) -> Vec<Data> {
+    let values: Vec<_> = (0..100).map(|number| object(&[("a", number / 10), ("b", number % 10)])).collect();
+    for (number, value) in values.iter().enumerate() {
+        indexes.insert(&(number as i64), &Entry::new(value, value, NO_SCHEMAS));
+    }
+    values
+}
+
+#[test]
+fn equal_numbers_of_all_types_are_one_key() {
+    let ones = [
+        Value::Byte(1),
+        Value::Short(1),
+        Value::Int(1),
+        Value::Long(1),
+        Value::Float(1.0),
+        Value::Double(1.0),
+        Value::BigInteger(1.into()),
+        Value::Decimal(Decimal::new(100, 2)),
+    ];
+    let hasher = RandomState::new();
+    let first = IndexKey::one(Value::Int(1));
+    for one in ones {
+        let key = IndexKey::one(one.clone());
+        assert_eq!(key, first, "{one:?}");
+        assert_eq!(hasher.hash_one(&key), hasher.hash_one(&first), "{one:?}");
+    }
+    assert_ne!(IndexKey::one(Value::String("1".into())), first);
+}
+
+#[test]
+fn names_follow_map_kind_and_attributes() {
+    assert_eq!(settings(IndexKind::Sorted, &["age"]).name(), "map_sorted_age");
+    assert_eq!(settings(IndexKind::Hash, &["this.a", "__key.b"]).name(), "map_hash_a___key.b");
+    let named = IndexSettings::new("map", IndexKind::Hash, Some("x"), ["a"]).unwrap();
+    assert_eq!(named.name(), "x");
+    for attributes in [&[][..], &["a", "this.a"], &["a[any]", "b"], &["a."]] {
+        assert!(IndexSettings::new("map", IndexKind::Hash, None, attributes).is_err(), "{attributes:?}");
+    }
+    assert!(IndexKind::of_number(2).is_err() && IndexKind::of_number(9).is_err());
+    let travelled: IndexSettings = serde_json::from_str(&serde_json::to_string(&named).unwrap()).unwrap();
+    assert_eq!(travelled, named);
+}
+
+#[test]
+fn composite_indexes_take_a_prefix_and_a_range() {
+    let mut indexes = Indexes::default();
+    assert!(indexes.add(settings(IndexKind::Sorted, &["a", "b"])));
+    assert!(!indexes.add(settings(IndexKind::Sorted, &["a", "b"])));
+    grid_of(&mut indexes);
+    let found = |text: &str| {
+        let plan = indexes.plan(&Predicate::sql(text).unwrap()).unwrap();
+        (plan.candidates(&indexes), plan.residual().clone())
+    };
+    assert_eq!(found("a = 3 AND b = 4"), (vec![34], Residual::AllBut(vec![0, 1])));
+    assert_eq!(found("b > 7 AND a = 3").0, [38, 39]);
+    assert_eq!(
+        found("a = 3 AND b BETWEEN 2 AND 4 AND b <> 3"),
+        (vec![32, 33, 34], Residual::AllBut(vec![0, 1]))
+    );
+    assert_eq!(found("a IN (1, 2) AND b = 0").0, [10, 20]);
+    assert_eq!(found("a = 3").0, (30..40).collect::<Vec<_>>());
+    assert_eq!(found("a > 7 AND a <= 8").0, (80..90).collect::<Vec<_>>());
+    assert_eq!(found("a > 8 AND b = 1").0, (90..100).collect::<Vec<_>>());
+    assert_eq!(found("a = 1 AND a = 2").0, Vec::<i64>::new());
+    assert!(indexes.plan(&Predicate::sql("b = 1").unwrap()).is_none());
+    assert!(indexes.plan(&Predicate::sql("NOT a = 1").unwrap()).is_none());
+}
+
+#[test]
+fn the_most_selective_index_wins_and_or_needs_all_sides() {
+    let mut indexes = Indexes::default();
+    indexes.add(settings(IndexKind::Hash, &["a"]));
+    indexes.add(settings(IndexKind::Sorted, &["b"]));
+    let values = grid_of(&mut indexes);
+    let plan = |text: &str| indexes.plan(&Predicate::sql(text).unwrap());
+    assert_eq!(plan("a = 1 AND b < 1").unwrap().estimate(), 10);
+    assert_eq!(plan("a = 1 AND b < 3").unwrap().residual(), &Residual::AllBut(vec![0]));
+    assert_eq!(plan("a = 77 AND b < 1").unwrap().candidates(&indexes), Vec::<i64>::new());
+    assert_eq!(plan("a = 1 OR b = 1").unwrap().candidates(&indexes).len(), 19);
+    assert!(plan("a = 1 OR c = 1").is_none());
+    assert!(plan("a > 1").is_none(), "a hash index has no order");
+    for number in 0..50 {
+        indexes.remove(&number, &Entry::new(&values[0], &values[number as usize], NO_SCHEMAS));
+    }
+    let changed = object(&[("a", 100), ("b", 100)]);
+    indexes.update(
+        &50,
+        &Entry::new(&changed, &values[50], NO_SCHEMAS),
+        &Entry::new(&changed, &changed, NO_SCHEMAS),
+    );
+    let found = |text: &str| indexes.plan(&Predicate::sql(text).unwrap()).unwrap().candidates(&indexes);
+    assert_eq!(found("a = 1"), Vec::<i64>::new());
+    assert_eq!(found("b >= 9"), [50, 59, 69, 79, 89, 99]);
+    indexes.clear();
+    assert_eq!(indexes.plan(&Predicate::sql("b >= 0").unwrap()).unwrap().estimate(), 0);
+    assert!(indexes.drop_index("map_hash_a") && !indexes.drop_index("map_hash_a"));
+}
+
+#[test]
+fn prefixes_of_texts_are_ranges() {
+    let mut indexes = Indexes::default();
+    indexes.add(settings(IndexKind::Sorted, &["this"]));
+    let texts = ["a", "ab", "ab\u{ffff}\u{ffff}", "ab\u{1f600}", "abc", "ac", "b", ""];
+    for text in texts {
+        let data = text.to_data().unwrap();
+        indexes.insert(&text, &Entry::new(&data, &data, NO_SCHEMAS));
+    }
+    let found = |text: &str| indexes.plan(&Predicate::sql(text).unwrap()).unwrap().candidates(&indexes);
+    assert_eq!(found("this LIKE 'ab%'"), ["ab", "abc", "ab\u{ffff}\u{ffff}", "ab\u{1f600}"]);
+    assert_eq!(found("this LIKE 'a%' AND this LIKE 'abc%'"), ["abc"]);
+    assert_eq!(found("this LIKE 'abc%' AND this LIKE 'a%'"), ["abc"]);
+    assert_eq!(
+        found("this LIKE 'a%' AND this > 'abc' AND this < 'ad'"),
+        ["ab\u{ffff}\u{ffff}", "ab\u{1f600}", "ac"]
+    );
+}
+
+#[test]
+fn items_of_a_list_are_keys_of_their_own() {
+    let mut indexes = Indexes::default();
+    indexes.add(settings(IndexKind::Sorted, &["n[any]"]));
+    let lists = [vec![1, 2, 2], vec![], vec![2, 9]];
+    for (number, list) in lists.iter().enumerate() {
+        let data = Json(BTreeMap::from([("n", list)])).to_data().unwrap();
+        indexes.insert(&number, &Entry::new(&data, &data, NO_SCHEMAS));
+    }
+    let found = |text: &str| indexes.plan(&Predicate::sql(text).unwrap()).unwrap().candidates(&indexes);
+    assert_eq!(found("n[any] = 2"), [0, 2]);
+    // 2 meets the one, 9 the other.
+    assert!(found("n[any] < 3 AND n[any] > 8").contains(&2));
+    assert!("n[any]".parse::<Attribute>().unwrap().is_multiple());
+}

@@ -1,0 +1,41 @@
+//! Queries over maps: which entries (predicates), which of their parts (projections), what they come to (aggregators), in which order
+//! (paging), and how they are found without looking at all (indexes).
+//!
+//! Everything here is pure: values in, values out, no threads. The operations of maps run it on partition threads, a slice at a time.
+//!
+//! ```text
+//! bytes or text --> Predicate --> plan with the Indexes --> candidates --> matches(Entry)? --> keys, values, entries
+//!                                                       (or all entries)                  --> Projection, Aggregator, Page
+//! ```
+
+mod aggregate;
+mod attribute;
+mod class_name;
+mod codec;
+mod error;
+mod extract;
+mod identified;
+mod index;
+mod json;
+mod like;
+mod operand;
+mod paging;
+mod pattern;
+mod predicate;
+mod projection;
+pub mod sql;
+
+pub use aggregate::{Accumulator, Aggregate, Aggregator};
+pub use attribute::Attribute;
+pub use error::{MAX_DEPTH, MAX_PARTS, MAX_TEXT, QueryError};
+pub use extract::{Entry, Extracted};
+pub use index::{EntryId, IndexKey, IndexKind, IndexSettings, Indexes, Plan, Residual};
+pub use like::LikePattern;
+pub use operand::{Operand, Operands};
+pub use paging::{
+    Anchor, Comparators, EntryComparator, IterationType, NoComparators, PageCollector, PageOrder, PageResult,
+    PagingPredicate,
+};
+pub use pattern::RegexPattern;
+pub use predicate::{Comparison, Predicate};
+pub use projection::Projection;

@@ -1,0 +1,111 @@
+//! Peers that do not read: slowed, then closed, in bounded memory.
+
+use crate::line::{Client, Seen, eventually, open};
+use filbert_net::{CloseReason, NetSettings};
+use std::sync::atomic::Ordering;
+
+fn small_limits() -> NetSettings {
+    NetSettings { congested_bytes: 256 << 10, overflow_bytes: 4 << 20, ..NetSettings::default() }
+}
+
+#[test]
+fn a_slow_reader_is_slowed_and_gets_everything() {
+    let (_stages, door, seen) = open(small_limits(), Seen::default());
+    let mut client = Client::connect(&door);
+    client.send(&"big 1000000\n".repeat(40));
+    eventually("it is slowed", || door.stats().congestions > 0);
+    let handled = seen.handled.load(Ordering::SeqCst);
+    assert!(handled < 40, "all were handled though nobody reads");
+    for _ in 0..40 {
+        assert_eq!(client.line().len(), 999_999);
+    }
+    assert_eq!(seen.handled.load(Ordering::SeqCst), 40);
+    assert_eq!(door.stats().closed_by(CloseReason::Overflow), 0);
+}
+
+#[test]
+fn later_answers_are_slowed_too() {
+    let (_stages, door, seen) = open(small_limits(), Seen::default());
+    let mut client = Client::connect(&door);
+    client.send(&"big-later 1000000\n".repeat(40));
+    eventually("it is slowed", || door.stats().congestions > 0);
+    for _ in 0..40 {
+        assert_eq!(client.line().len(), 999_999);
+    }
+    assert_eq!(seen.handled.load(Ordering::SeqCst), 40);
+    assert_eq!(door.stats().closed_by(CloseReason::Overflow), 0);
+}
+
+#[test]
+fn a_peer_that_takes_nothing_is_closed() {
+    let settings = NetSettings { stall_timeout_ms: 100, ..small_limits() };
+    let (_stages, door, seen) = open(settings, Seen::default());
+    let mut client = Client::connect(&door);
+    client.send(&"big 1000000\n".repeat(40));
+    eventually("it is closed", || door.stats().closed_by(CloseReason::Stalled) == 1);
+    assert_eq!(*seen.closed.lock().unwrap(), [CloseReason::Stalled]);
+    assert!(seen.handled.load(Ordering::SeqCst) < 40);
+}
+
+#[test]
+fn events_for_a_peer_that_does_not_read_close_it_within_the_bound() {
+    let (_stages, door, seen) = open(small_limits(), Seen::default());
+    let mut client = Client::connect(&door);
+    client.send("echo ready\n");
+    assert_eq!(client.line(), "ready");
+    let outlet = seen.outlets.lock().unwrap()[0].clone();
+    let event = vec![b'e'; 10_000];
+    let mut most = 0;
+    while outlet.send_slice(&event).is_ok() {
+        most = most.max(outlet.in_flight());
+    }
+    assert!(most <= (4 << 20) + 2 * event.len(), "{most} bytes waited");
+    assert!(outlet.is_closed());
+    eventually("it is closed", || door.stats().closed_by(CloseReason::Overflow) == 1);
+    assert_eq!(outlet.in_flight(), 0);
+}
+
+#[test]
+fn answers_that_may_take_any_time_do_not_hold_up_others() {
+    let settings = NetSettings { congested_bytes: 4_096, owed_answers: 4, ..NetSettings::default() };
+    let (_stages, door, seen) = open(settings, Seen::default());
+    let mut client = Client::connect(&door);
+    client.send(&"wait\n".repeat(50));
+    client.send("echo through\n");
+    assert_eq!(client.line(), "through");
+    // Those that do count stop it, until they are answered or given up.
+    client.send(&"hold\n".repeat(50));
+    client.send("echo after\n");
+    eventually("it is slowed", || door.stats().congestions > 0);
+    let count = |seen: &Seen| seen.held.lock().unwrap().len();
+    assert!((51..=60).contains(&count(&seen)), "{}", count(&seen));
+    eventually("all are handled", || {
+        let held = std::mem::take(&mut *seen.held.lock().unwrap());
+        drop(held);
+        seen.handled.load(Ordering::SeqCst) == 102
+    });
+    assert_eq!(client.line(), "after");
+}
+
+#[test]
+fn all_connections_together_are_bounded_too() {
+    let settings = NetSettings { total_congested_bytes: 1 << 20, ..NetSettings::default() };
+    let (_stages, door, _seen) = open(settings, Seen::default());
+    let mut clients: Vec<_> = (0..12).map(|_| Client::connect(&door)).collect();
+    for client in &mut clients {
+        // More than the system takes, less than one connection may have waiting.
+        client.send(&"big 300000\n".repeat(50));
+    }
+    eventually("it is over the bound", || door.stats().in_flight > 1 << 20);
+    // Each may have added what one turn brings, and no more.
+    assert!(door.stats().in_flight <= (1 << 20) + 12 * 900_000, "{:?}", door.stats());
+    let mut reader = Client::connect(&door);
+    reader.send("echo served\n");
+    assert_eq!(reader.line(), "served");
+    for client in &mut clients {
+        for _ in 0..50 {
+            assert_eq!(client.line().len(), 299_999);
+        }
+    }
+    eventually("nothing waits", || door.stats().in_flight == 0);
+}

@@ -1,0 +1,238 @@
+"""Reads a Hazelcast XML configuration and writes it for the member that shall run with it.
+
+The tests of the clients hand their settings over as Hazelcast XML. A Filbert member gets the part of it that it has as
+TOML (`to_toml`); a real Hazelcast member gets the same XML with a cluster name and a join that stays on this machine
+(`to_hazelcast_xml`). What has no counterpart is listed in `unsupported`, so that nobody wonders why a test fails.
+
+The keys of the TOML file:
+
+    [cluster]
+    name = "dev"                      # what clients must name to be let in
+    [network]
+    public_address = "localhost:5701" # what the member says of itself in its member list (optional)
+    [client]
+    max_no_heartbeat_seconds = 60     # a client that is silent for longer is disconnected (optional)
+    [test_fixtures]
+    enabled = true                    # entry processors, tasks, comparators of factories 66 and 666: see fixtures.md
+    [map."pattern"]                   # patterns end in * or are exact names, as in Hazelcast
+    ttl_seconds = 0
+    max_idle_seconds = 0
+    per_entry_stats = false
+    in_memory_format = "BINARY"       # or OBJECT; a hint
+    [map."pattern".eviction]
+    policy = "LRU"                    # LRU, LFU, RANDOM, NONE
+    max_size = 1000
+    max_size_policy = "PER_NODE"
+    [[map."pattern".index]]
+    type = "SORTED"                   # SORTED, HASH, BITMAP
+    attributes = ["age"]
+    [queue."pattern"]
+    max_size = 6                      # 0 is unbounded
+    empty_ttl_seconds = -1            # an empty queue is destroyed after this time; -1 never
+    [list."pattern"]
+    max_size = 0
+    [executor."pattern"]
+    pool_size = 16
+    queue_capacity = 0                # 0 is the member's default bound
+    statistics_enabled = true
+    [topic."pattern"]
+    statistics_enabled = true
+"""
+
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass, field
+
+NAMESPACE = "http://www.hazelcast.com/schema/config"
+FIXTURE_FACTORIES = {"66", "666"}
+
+# XML element of a map, queue, ... -> (key, kind of value)
+SCALARS = {
+    "map": {
+        "time-to-live-seconds": ("ttl_seconds", int),
+        "max-idle-seconds": ("max_idle_seconds", int),
+        "per-entry-stats-enabled": ("per_entry_stats", bool),
+        "in-memory-format": ("in_memory_format", str),
+    },
+    "queue": {"max-size": ("max_size", int), "empty-queue-ttl": ("empty_ttl_seconds", int)},
+    "list": {"max-size": ("max_size", int)},
+    "executor-service": {
+        "pool-size": ("pool_size", int),
+        "queue-capacity": ("queue_capacity", int),
+        "statistics-enabled": ("statistics_enabled", bool),
+    },
+    "topic": {"statistics-enabled": ("statistics_enabled", bool)},
+}
+TABLE_NAMES = {"executor-service": "executor"}
+# Settings that change nothing for one member and one test: not worth a word.
+WITHOUT_EFFECT = {"properties", "network", "serialization", "cluster-name", "backup-count", "async-backup-count"}
+
+
+class BadConfig(ValueError):
+    """The XML cannot be read."""
+
+
+@dataclass
+class ClusterConfig:
+    """What a cluster was asked to be."""
+
+    xml: str | None = None
+    cluster_name: str | None = None
+    public_address: str | None = None
+    max_no_heartbeat_seconds: int | None = None
+    port: int | None = None
+    test_fixtures: bool = False
+    tables: dict = field(default_factory=dict)
+    unsupported: list = field(default_factory=list)
+
+    def to_toml(self, cluster_name):
+        """The TOML file of a Filbert member."""
+        lines = ["[cluster]", f"name = {quoted(cluster_name)}"]
+        if self.public_address is not None:
+            lines += ["", "[network]", f"public_address = {quoted(self.public_address)}"]
+        if self.max_no_heartbeat_seconds is not None:
+            lines += ["", "[client]", f"max_no_heartbeat_seconds = {self.max_no_heartbeat_seconds}"]
+        lines += ["", "[test_fixtures]", f"enabled = {toml_value(self.test_fixtures)}"]
+        for (table, name), settings in self.tables.items():
+            lines += toml_table(f"{table}.{quoted(name)}", settings)
+        return "\n".join(lines) + "\n"
+
+    def to_hazelcast_xml(self, cluster_name, members, first_port):
+        """The XML file of a real Hazelcast member that joins `members` (addresses) on this machine alone."""
+        ElementTree.register_namespace("", NAMESPACE)
+        root = ElementTree.fromstring(self.xml) if self.xml else ElementTree.Element(tag("hazelcast"))
+        child(root, "cluster-name").text = cluster_name
+        properties = child(root, "properties")
+        for name, value in (
+            ("hazelcast.phone.home.enabled", "false"),
+            ("hazelcast.tcp.join.port.try.count", "1"),
+            ("hazelcast.socket.bind.any", "false"),
+            ("hazelcast.shutdownhook.policy", "GRACEFUL"),
+            ("hazelcast.logging.type", "jdk"),
+        ):
+            ElementTree.SubElement(properties, tag("property"), name=name).text = value
+        if root.find(tag("advanced-network")) is None:
+            network = child(root, "network")
+            port = child(network, "port")
+            port.set("auto-increment", "true")
+            port.set("port-count", "100")
+            port.text = (port.text or "").strip() or str(first_port)
+            for old in network.findall(tag("join")):
+                network.remove(old)
+            interfaces = child(network, "interfaces")
+            interfaces.set("enabled", "true")
+            ElementTree.SubElement(interfaces, tag("interface")).text = "127.0.0.1"
+            join = child(network, "join")
+        else:
+            join = child(root.find(tag("advanced-network")), "join")
+        child(join, "auto-detection").set("enabled", "false")
+        child(join, "multicast").set("enabled", "false")
+        tcp_ip = child(join, "tcp-ip")
+        tcp_ip.set("enabled", "true")
+        for address in members:
+            ElementTree.SubElement(tcp_ip, tag("member")).text = address
+        return ElementTree.tostring(root, encoding="unicode")
+
+
+def parse(xml):
+    """Reads Hazelcast XML; `None` is the default configuration."""
+    config = ClusterConfig(xml=xml)
+    if not xml:
+        return config
+    try:
+        root = ElementTree.fromstring(xml)
+    except ElementTree.ParseError as error:
+        raise BadConfig(f"the cluster configuration is not XML: {error}") from error
+    for element in root:
+        name = local(element)
+        if name in SCALARS:
+            read_structure(config, name, element)
+        elif name not in WITHOUT_EFFECT:
+            config.unsupported.append(name)
+    name = root.find(tag("cluster-name"))
+    config.cluster_name = text(name) if name is not None else None
+    address = root.find(f"{tag('network')}/{tag('public-address')}")
+    config.public_address = text(address) if address is not None else None
+    port = root.find(f"{tag('network')}/{tag('port')}")
+    config.port = int(text(port)) if port is not None and text(port) else None
+    for item in root.iter(tag("property")):
+        if item.get("name") == "hazelcast.client.max.no.heartbeat.seconds":
+            config.max_no_heartbeat_seconds = int(text(item))
+    for factory in root.iter(tag("data-serializable-factory")):
+        if factory.get("factory-id") in FIXTURE_FACTORIES:
+            config.test_fixtures = True
+        else:
+            config.unsupported.append(f"data-serializable-factory {factory.get('factory-id')}")
+    return config
+
+
+def read_structure(config, kind, element):
+    """One `<map name=...>`, `<queue name=...>` and so on."""
+    pattern = element.get("name", "default")
+    settings = {}
+    for item in element:
+        name = local(item)
+        if name in SCALARS[kind]:
+            key, of = SCALARS[kind][name]
+            settings[key] = text(item).lower() == "true" if of is bool else of(text(item))
+        elif name == "eviction":
+            settings["eviction"] = {
+                "policy": item.get("eviction-policy", "NONE"),
+                "max_size": int(item.get("size", "0")),
+                "max_size_policy": item.get("max-size-policy", "PER_NODE"),
+            }
+        elif name == "indexes":
+            settings["index"] = [
+                {"type": index.get("type", "SORTED"), "attributes": [text(a) for a in index.iter(tag("attribute"))]}
+                for index in item
+            ]
+        elif name not in WITHOUT_EFFECT:
+            config.unsupported.append(f"{kind} {pattern!r}: {name}")
+    config.tables[(TABLE_NAMES.get(kind, kind), pattern)] = settings
+
+
+def toml_table(path, settings):
+    """A table, its scalars first, then its tables and arrays of tables."""
+    lines = ["", f"[{path}]"]
+    lines += [f"{key} = {toml_value(value)}" for key, value in settings.items() if not isinstance(value, (dict, list))]
+    for key, value in settings.items():
+        if isinstance(value, dict):
+            lines += toml_table(f"{path}.{key}", value)
+        elif isinstance(value, list):
+            for item in value:
+                lines += ["", f"[[{path}.{key}]]"]
+                lines += [f"{k} = {toml_value(v)}" for k, v in item.items()]
+    return lines
+
+
+def toml_value(value):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, list):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    return quoted(value)
+
+
+def quoted(value):
+    """A TOML basic string."""
+    out = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c >= " " and c != "\x7f" else f"\\u{ord(c):04x}" for c in out) + '"'
+
+
+def tag(name):
+    return f"{{{NAMESPACE}}}{name}"
+
+
+def local(element):
+    return element.tag.rsplit("}", 1)[-1]
+
+
+def text(element):
+    return (element.text or "").strip()
+
+
+def child(parent, name):
+    """The child of that name, made if it is not there."""
+    found = parent.find(tag(name))
+    return found if found is not None else ElementTree.SubElement(parent, tag(name))

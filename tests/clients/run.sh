@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Tests with the official Hazelcast clients, against a Filbert member. See README.md.
+#   run.sh                          set up, build filbert if FILBERT_BIN is not set, run our Python and Node.js suites
+#   run.sh --python | --node        one of them; what follows `--` goes to pytest or node --test
+#   run.sh --own-tests <checkout>   the Python client's own tests, through the remote controller: a table, file by file
+#          [--json <file>|-]        the same as JSON
+#          [--group core|connections|all] [--least <percent>] [name ...]
+#   run.sh --java <jars> ...        a real Hazelcast instead of Filbert: the oracle (hazelcast.jar[:hazelcast-tests.jar])
+set -euo pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+
+suites=(python node)
+checkout=""
+own=()
+extra=()
+while (( $# > 0 )); do
+  case "$1" in
+    --python) suites=(python); shift ;;
+    --node) suites=(node); shift ;;
+    --own-tests) checkout="${2:?--own-tests takes the path of a checkout of hazelcast-python-client}"; shift 2 ;;
+    --java) export HAZELCAST_JARS="${2:?--java takes the path of hazelcast.jar}"; shift 2 ;;
+    --json | --group | --least | --folder) own+=("$1" "${2:?$1 takes a value}"); shift 2 ;;
+    --help | -h) sed -n '2,/^set -/{/^set -/!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; exit 0 ;;
+    --) shift; extra=("$@"); break ;;
+    -*) echo "run.sh: there is no option $1; --help lists them" >&2; exit 2 ;;
+    *) own+=("$1"); shift ;;
+  esac
+done
+if [[ -z "$checkout" ]] && (( ${#own[@]} > 0 )); then
+  echo "run.sh: ${own[*]}: only with --own-tests" >&2
+  exit 2
+fi
+
+"$here/setup.sh"
+cache="$("$here/setup.sh" --where)"
+python="$cache/venv/bin/python"
+export PYTHONDONTWRITEBYTECODE=1
+
+if [[ -z "${HAZELCAST_JARS:-}${FILBERT_ADDRESS:-}${FILBERT_BIN:-}" ]]; then
+  cargo build --release --quiet --manifest-path "$here/../../Cargo.toml" --bin filbert
+  target="${CARGO_TARGET_DIR:-$here/../../target}"
+  export FILBERT_BIN="$target/release/filbert"
+fi
+
+if [[ -n "$checkout" ]]; then
+  if [[ -n "${HAZELCAST_JARS:-}" ]]; then own+=(--java "$HAZELCAST_JARS"); fi
+  exec "$python" "$here/remote_controller/own_tests.py" "$checkout" "${own[@]}"
+fi
+
+failed=0
+for suite in "${suites[@]}"; do
+  case "$suite" in
+    python)
+      "$python" -m pytest -q -p no:cacheprovider --timeout=120 -W "ignore::DeprecationWarning" \
+        --rootdir "$here/python" "$here/python" "${extra[@]}" || failed=1
+      ;;
+    node)
+      NODE_PATH="$cache/node/node_modules" "$python" "$here/with_member.py" \
+        node --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec "${extra[@]}" \
+        "$here"/node/*.test.js || failed=1
+      ;;
+  esac
+done
+exit "$failed"

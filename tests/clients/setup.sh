@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# Installs the official Hazelcast clients outside the checkout: a Python environment and a folder of Node.js modules.
+# Quick when done already; done anew when a pinned version changes. Prints nothing unless there is something to do.
+#   setup.sh            installs what is missing
+#   setup.sh --where    prints the folder, installs nothing
+set -euo pipefail
+here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
+cache="${XDG_CACHE_HOME:-$HOME/.cache}/filbert/clients"
+node_client="hazelcast-client@5.6.0"
+
+if [[ "${1:-}" == --where ]]; then
+  echo "$cache"
+  exit 0
+fi
+
+missing=0
+need() { # command, what to do
+  if ! command -v "$1" >/dev/null; then
+    echo "setup.sh: $1 is not installed; $2" >&2
+    missing=1
+  fi
+}
+need python3 "the Python suite needs Python 3.11 or newer with its venv module (Debian: apt-get install python3 python3-venv)"
+need node "the Node.js suite needs Node.js 20 or newer (Debian: apt-get install nodejs npm)"
+need npm "npm installs the Node.js client (Debian: apt-get install npm)"
+(( missing == 0 )) || exit 1
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+  || { echo "setup.sh: python3 is $(python3 -V 2>&1); the asyncio tests need Python 3.11 or newer" >&2; exit 1; }
+python3 -c 'import venv, ensurepip' 2>/dev/null \
+  || { echo "setup.sh: Python's venv module is missing (Debian: apt-get install python3-venv)" >&2; exit 1; }
+node -e 'process.exit(process.versions.node.split(".")[0] < 20 ? 1 : 0)' \
+  || { echo "setup.sh: node is $(node -v); the built-in test runner needs Node.js 20 or newer" >&2; exit 1; }
+
+mkdir -p "$cache"
+# Two runs at once must not install into the same folder.
+exec 9>"$cache/setup.lock"
+flock -w 600 9 || { echo "setup.sh: another setup has held $cache/setup.lock for 10 minutes" >&2; exit 1; }
+
+# A stamp is written last, so a run that was cut short is done anew.
+stamp() { cat "$1" 2>/dev/null || true; }
+
+wanted_python="$(python3 -V) $(sha256sum <"$here/requirements.txt")"
+if [[ "$(stamp "$cache/python.stamp")" != "$wanted_python" ]]; then
+  echo "setup.sh: installing the Python client into $cache/venv" >&2
+  rm -rf "$cache/venv" "$cache/python.stamp"
+  python3 -m venv "$cache/venv"
+  "$cache/venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
+  echo "$wanted_python" >"$cache/python.stamp"
+fi
+
+wanted_node="$node_client"
+if [[ "$(stamp "$cache/node.stamp")" != "$wanted_node" ]]; then
+  echo "setup.sh: installing the Node.js client into $cache/node" >&2
+  rm -rf "$cache/node" "$cache/node.stamp"
+  mkdir -p "$cache/node"
+  npm install --prefix "$cache/node" --no-audit --no-fund --no-save --loglevel=error --ignore-scripts "$node_client" >/dev/null
+  echo "$wanted_node" >"$cache/node.stamp"
+fi
