@@ -40,11 +40,23 @@ enum Suite {
     Striped,
     /// `ChunkedList` against `Vec`.
     Chunked,
+    /// Maps in process against DashMap and moka.
+    Grid,
     /// The door for Hazelcast clients under load, against redis-server and a Hazelcast member.
     Door {
         /// The jar of a Hazelcast 5.x member (from Maven Central), to compare with it too; needs Java.
         #[arg(long)]
         hazelcast_jar: Option<PathBuf>,
+    },
+    /// The memory of one size of map, for the suite `grid`.
+    #[command(hide = true)]
+    Memory {
+        /// How many entries.
+        #[arg(long)]
+        entries: usize,
+        /// Of the peer instead.
+        #[arg(long)]
+        peer: bool,
     },
     /// A member with its door open, for the suite `door`.
     #[command(hide = true)]
@@ -64,6 +76,8 @@ fn main() {
         Suite::Spsc => suites::spsc::run(effort, &mut report),
         Suite::Striped => suites::striped::run(effort, &mut report),
         Suite::Chunked => suites::chunked::run(effort, &mut report),
+        Suite::Grid => suites::grid::run(effort, &mut report),
+        Suite::Memory { entries, peer } => return suites::grid::measure_and_print(entries, peer),
         Suite::Door { hazelcast_jar } => suites::door::run(effort, hazelcast_jar.as_deref(), &mut report),
         Suite::Serve { port } => return suites::door::serve(port),
     }

@@ -3,5 +3,6 @@
 pub(crate) mod chunked;
 pub(crate) mod door;
 pub(crate) mod forkjoin;
+pub(crate) mod grid;
 pub(crate) mod spsc;
 pub(crate) mod striped;

@@ -13,6 +13,7 @@ use crate::report::Report;
 use dialect::Dialect;
 use load::{Outcome, Shape, Verb};
 use server::Server;
+pub(crate) use server::serve;
 use std::path::Path;
 use std::time::Duration;
 

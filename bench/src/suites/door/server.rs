@@ -1,10 +1,29 @@
 //! The servers under load, each a process of its own on loopback: started, watched (memory, CPU time), ended.
 
+use filbert_gate::hazelcast::{Door, HazelcastSettings};
+use filbert_grid::Grid;
+use filbert_pool::Stages;
 use std::io::{Error, Result};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+
+/// A member with its door open on that port of loopback, until the process is ended.
+pub(crate) fn serve(port: u16) {
+    let stages = Stages::start().expect("the default settings fit");
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let settings = HazelcastSettings { address, ..HazelcastSettings::default() };
+    match Door::new(&Grid::new(&stages), settings).open() {
+        Ok(_open) => loop {
+            std::thread::park();
+        },
+        Err(error) => {
+            eprintln!("serve: {error}");
+            std::process::exit(1);
+        }
+    }
+}
 
 /// A server process; ended when dropped.
 #[derive(Debug)]
