@@ -116,6 +116,20 @@ impl Dialect {
         }
     }
 
+    /// The key that a whole answer is about; none where answers come in the order of their requests.
+    ///
+    /// A Hazelcast member may answer out of order, and each request carries the number of its key as its correlation.
+    pub(super) fn key_of(&self, answer: &[u8]) -> Option<usize> {
+        const CORRELATION: std::ops::Range<usize> = 10..18;
+        match self.kind {
+            Kind::Redis => None,
+            Kind::Hazelcast => {
+                let bytes = answer.get(CORRELATION)?.try_into().ok()?;
+                usize::try_from(i64::from_le_bytes(bytes)).ok()
+            }
+        }
+    }
+
     /// Says what is wrong with the answer to a get of a key that exists.
     pub(super) fn check_hit(&self, answer: &[u8], number: usize) -> std::result::Result<(), String> {
         let expected = value(number);
@@ -168,5 +182,6 @@ mod tests {
         let whole = dialect.gets[0].len();
         assert_eq!(dialect.answer(&dialect.gets[0]), Some(whole));
         assert_eq!(dialect.answer(&dialect.gets[0][..whole - 1]), None);
+        assert_eq!(Dialect::hazelcast(3).key_of(&Dialect::hazelcast(3).sets[2]), Some(2));
     }
 }

@@ -38,7 +38,7 @@ struct Connection {
     out: Vec<u8>,
     written: usize,
     input: Vec<u8>,
-    /// When each request under way was sent, and for which key.
+    /// When each request under way was sent, and for which key; few, so that one is found by looking at all.
     under_way: VecDeque<(Instant, usize)>,
 }
 
@@ -101,11 +101,15 @@ pub(super) fn run(
                 let now = Instant::now();
                 let (mut at, mut done) = (0, 0);
                 while let Some(length) = dialect.answer(&connection.input[at..]) {
-                    let Some((sent, key)) = connection.under_way.pop_front() else {
-                        return Err(Error::other("more answers than requests"));
+                    let answer = &connection.input[at..at + length];
+                    let asked = match dialect.key_of(answer) {
+                        None => Some(0),
+                        Some(key) => connection.under_way.iter().position(|(_, asked)| *asked == key),
+                    };
+                    let Some((sent, key)) = asked.and_then(|place| connection.under_way.remove(place)) else {
+                        return Err(Error::other("an answer that nobody asked for"));
                     };
                     if verb == Verb::Get && answered % CHECK_EVERY == 0 {
-                        let answer = &connection.input[at..at + length];
                         dialect.check_hit(answer, key).map_err(Error::other)?;
                     }
                     latencies.push(now.duration_since(sent).as_nanos().min(u128::from(u32::MAX)) as u32);

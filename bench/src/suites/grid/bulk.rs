@@ -150,7 +150,7 @@ impl Bulk {
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
     let stages = Stages::start().expect("the default settings fit");
-    let bulk = Bulk::new(&stages, effort.pick(2_000, 1_000_000, 1_000_000));
+    let bulk = Bulk::new(&stages, effort.pick(2_000, 300_000, 1_000_000));
     let (all, some) = (bulk.keys.len(), effort.pick(200, 100_000, 100_000));
     let rounds = effort.pick(1, 3, 9);
     let mut row = |case: &str, items: usize, contestants: Vec<Contestant<'_, Sum>>| {

@@ -61,7 +61,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         report.alone("grid", "memory per entry over key and value", "B", of_filbert(1_000));
         return;
     }
-    let tenths = if effort == Effort::Quick { vec![10, 14, 19] } else { (10..=20).collect() };
+    let tenths = if effort == Effort::Quick { vec![10, 16] } else { (10..=20).collect() };
     let average = |peer: bool| {
         let all: Vec<f64> = tenths.iter().map(|tenth| elsewhere(tenth * 100_000, peer)).collect();
         all.iter().sum::<f64>() / all.len() as f64

@@ -37,7 +37,7 @@ fn beside_each_other(entries: &dyn Entries, keys: &[String], size: usize, operat
 }
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
-    for (size, count) in [(32, effort.pick(1_000, 1_000_000, 1_000_000)), (1024, effort.pick(100, 200_000, 1_000_000))] {
+    for (size, count) in [(32, effort.pick(1_000, 300_000, 1_000_000)), (1024, effort.pick(100, 50_000, 1_000_000))] {
         let keys = keys(count);
         let stages = Stages::start().expect("the default settings fit");
         let map = Grid::new(&stages).map("bench");
@@ -49,13 +49,16 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         for (_, entries) in &all {
             fill(*entries, &keys, size);
         }
-        let operations = effort.pick(1_000, 200_000, 500_000);
+        let operations = effort.pick(1_000, 100_000, 500_000);
         for sets in [5, 50] {
-            let contestant = |(name, entries): &(&'static str, &dyn Entries)| {
-                let (entries, keys) = (*entries, &keys);
-                Contestant::new(name, move || beside_each_other(entries, keys, size, operations, sets))
-            };
-            let times = alternate(effort.pick(1, 3, 9), 1, all.iter().map(contestant).collect());
+            let keys = &keys;
+            let contestants = all
+                .iter()
+                .map(|&(name, entries)| {
+                    Contestant::new(name, move || beside_each_other(entries, keys, size, operations, sets))
+                })
+                .collect();
+            let times = alternate(effort.pick(1, 3, 9), 1, contestants);
             let case = format!("{size} B, {}/{sets} get/set, {THREADS} threads", 100 - sets);
             let done = operations as f64 * THREADS as f64;
             for peer in &times[1..] {
