@@ -47,6 +47,9 @@ enum Suite {
         /// The jar of a Hazelcast 5.x member (from Maven Central), to compare with it too; needs Java.
         #[arg(long)]
         hazelcast_jar: Option<PathBuf>,
+        /// Only the cases whose name contains this: `"50 x 16"`.
+        #[arg(long)]
+        only: Option<String>,
     },
     /// The memory of one size of map, for the suite `grid`.
     #[command(hide = true)]
@@ -78,7 +81,14 @@ fn main() {
         Suite::Chunked => suites::chunked::run(effort, &mut report),
         Suite::Grid => suites::grid::run(effort, &mut report),
         Suite::Memory { entries, peer } => return suites::grid::measure_and_print(entries, peer),
-        Suite::Door { hazelcast_jar } => suites::door::run(effort, hazelcast_jar.as_deref(), &mut report),
+        Suite::Door { hazelcast_jar, only } => {
+            suites::door::run(
+                effort,
+                hazelcast_jar.as_deref(),
+                only.as_deref().unwrap_or_default(),
+                &mut report,
+            );
+        }
         Suite::Serve { port } => return suites::door::serve(port),
     }
     report.finish();

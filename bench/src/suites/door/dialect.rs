@@ -64,7 +64,9 @@ impl Dialect {
         let get = |number: usize| {
             let key = data(key(number));
             let partition = key.partition().number() as i32;
-            encoded(&|out| Get { name: name(), key: key.clone(), thread_id: 1 }.encode(number as i64, partition, out))
+            encoded(&|out| {
+                Get { name: name(), key: key.clone(), thread_id: 1 }.encode(number as i64, partition, out)
+            })
         };
         let set = |number: usize| {
             let (key, value) = (data(key(number)), data(value(number)));

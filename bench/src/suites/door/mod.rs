@@ -23,14 +23,14 @@ struct Side {
 }
 
 /// Runs the suite.
-pub(crate) fn run(effort: Effort, hazelcast_jar: Option<&Path>, report: &mut Report) {
-    if let Err(error) = try_run(effort, hazelcast_jar, report) {
+pub(crate) fn run(effort: Effort, hazelcast_jar: Option<&Path>, only: &str, report: &mut Report) {
+    if let Err(error) = try_run(effort, hazelcast_jar, only, report) {
         eprintln!("door: {error}");
         std::process::exit(1);
     }
 }
 
-fn try_run(effort: Effort, jar: Option<&Path>, report: &mut Report) -> std::io::Result<()> {
+fn try_run(effort: Effort, jar: Option<&Path>, only: &str, report: &mut Report) -> std::io::Result<()> {
     let keys = effort.pick(1_000, 100_000, 1_000_000);
     let mut sides = vec![Side { server: Server::filbert()?, dialect: Dialect::hazelcast(keys) }];
     match Server::redis() {
@@ -44,11 +44,15 @@ fn try_run(effort: Effort, jar: Option<&Path>, report: &mut Report) -> std::io::
         load::fill(&side.dialect, side.server.address)?;
     }
     let rounds = effort.pick(1, 3, 7);
-    let time = Duration::from_millis(effort.pick(50, 200, 1_000));
+    let time = Duration::from_millis(effort.pick(50, 150, 1_000));
     for connections in effort.pick(vec![2], vec![1, 50, 200], vec![1, 50, 200]) {
         for in_flight in [1, 16] {
             for verb in [Verb::Get, Verb::Set] {
-                compare(&sides, Shape { connections, in_flight }, verb, rounds, time, report)?;
+                let case = format!("{verb:?} {connections} x {in_flight}").to_lowercase();
+                if case.contains(only) {
+                    let load = Load { shape: Shape { connections, in_flight }, verb, rounds, time };
+                    compare(&sides, &case, load, report)?;
+                }
             }
         }
     }
@@ -60,14 +64,16 @@ fn try_run(effort: Effort, jar: Option<&Path>, report: &mut Report) -> std::io::
     Ok(())
 }
 
-fn compare(
-    sides: &[Side],
+/// What every side has to bear.
+struct Load {
     shape: Shape,
     verb: Verb,
     rounds: usize,
     time: Duration,
-    report: &mut Report,
-) -> std::io::Result<()> {
+}
+
+fn compare(sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::io::Result<()> {
+    let Load { shape, verb, rounds, time } = load;
     let mut outcomes: Vec<Vec<Outcome>> = vec![Vec::new(); sides.len()];
     let mut cpu = vec![0.0; sides.len()];
     for round in 0..=rounds {
@@ -83,8 +89,6 @@ fn compare(
             }
         }
     }
-    let Shape { connections, in_flight } = shape;
-    let case = format!("{verb:?} {connections} x {in_flight}").to_lowercase();
     let times = |index: usize| {
         let nanos = outcomes[index].iter().map(|outcome| 1e9 / outcome.per_second).collect();
         Times::from_nanos(sides[index].server.name, nanos)
@@ -97,18 +101,35 @@ fn compare(
     let latencies: [(&str, fn(&Outcome) -> f64); 2] =
         [("p50", |outcome| outcome.p50_us), ("p99", |outcome| outcome.p99_us)];
     if sides.len() == 1 {
-        report.alone("door", &case, "k/s", 1e6 / times(0).median());
+        report.alone("door", case, "k/s", 1e6 / times(0).median());
     }
     for peer in 1..sides.len() {
         let name = sides[peer].server.name;
         let (ours, theirs) = (times(0), times(peer));
-        let (spread, figures) = (ours.spread() + theirs.spread(), (1e6 / ours.median(), 1e6 / theirs.median()));
-        report.row("door", &format!("{case}, throughput"), "k/s", figures.0, Some((name, figures.1)), false, spread);
+        let (spread, figures) =
+            (ours.spread() + theirs.spread(), (1e6 / ours.median(), 1e6 / theirs.median()));
+        report.row(
+            "door",
+            &format!("{case}, throughput"),
+            "k/s",
+            figures.0,
+            Some((name, figures.1)),
+            false,
+            spread,
+        );
         for (label, figure) in latencies {
             let (ours, theirs) = (median(0, figure), median(peer, figure));
             report.row("door", &format!("{case}, {label}"), "us", ours, Some((name, theirs)), true, 0.0);
         }
-        report.row("door", &format!("{case}, cores used"), "cores", cpu[0], Some((name, cpu[peer])), true, 0.0);
+        report.row(
+            "door",
+            &format!("{case}, cores used"),
+            "cores",
+            cpu[0],
+            Some((name, cpu[peer])),
+            true,
+            0.0,
+        );
     }
     Ok(())
 }

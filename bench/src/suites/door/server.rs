@@ -48,7 +48,16 @@ impl Server {
     pub(super) fn redis() -> Result<Self> {
         Self::start("redis", |port| {
             let mut command = Command::new("redis-server");
-            command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]);
+            command.args([
+                "--port",
+                &port.to_string(),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+            ]);
             command
         })
     }
@@ -77,7 +86,8 @@ impl Server {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let mut command = command(port);
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let child = child.map_err(|error| Error::new(error.kind(), format!("{name} does not start: {error}")))?;
+        let child =
+            child.map_err(|error| Error::new(error.kind(), format!("{name} does not start: {error}")))?;
         let mut server = Self { name, address, child };
         let deadline = Instant::now() + Duration::from_secs(60);
         while TcpStream::connect(address).is_err() {
@@ -106,7 +116,8 @@ impl Server {
         const TICKS_A_SECOND: f64 = 100.0;
         let stat = self.proc("stat");
         let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
-        let ticks: f64 = after_name.split_whitespace().skip(11).take(2).filter_map(|word| word.parse::<f64>().ok()).sum();
+        let ticks: f64 =
+            after_name.split_whitespace().skip(11).take(2).filter_map(|word| word.parse::<f64>().ok()).sum();
         ticks / TICKS_A_SECOND
     }
 

@@ -77,7 +77,12 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         let disturbed = Latencies::of(bystander, &keys, || processing.is_done());
         let took = begin.elapsed();
         assert_eq!(processing.wait().expect("the processor runs").len(), 0);
-        report.alone("grid", &format!("processor beside gets on {map}, whole"), "ms", took.as_secs_f64() * 1e3);
+        report.alone(
+            "grid",
+            &format!("processor beside gets on {map}, whole"),
+            "ms",
+            took.as_secs_f64() * 1e3,
+        );
         for (label, share) in [("p50", 0.50), ("p99", 0.99), ("p99.9", 0.999)] {
             let case = format!("{label} of gets on {map} beside it");
             let (ours, alone) = (disturbed.micros(share), undisturbed.micros(share));

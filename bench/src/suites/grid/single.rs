@@ -9,7 +9,14 @@ use filbert_pool::Stages;
 const THREADS: u64 = 2;
 
 /// One thread's share: so many operations, of which `sets` in a hundred are sets.
-fn work(entries: &dyn Entries, keys: &[String], size: usize, operations: usize, sets: usize, seed: u64) -> Sum {
+fn work(
+    entries: &dyn Entries,
+    keys: &[String],
+    size: usize,
+    operations: usize,
+    sets: usize,
+    seed: u64,
+) -> Sum {
     let mut draw = Draw::new(seed);
     let mut fresh = value(0, size);
     let mut sum: Sum = 0;
@@ -27,7 +34,13 @@ fn work(entries: &dyn Entries, keys: &[String], size: usize, operations: usize, 
     sum
 }
 
-fn beside_each_other(entries: &dyn Entries, keys: &[String], size: usize, operations: usize, sets: usize) -> Sum {
+fn beside_each_other(
+    entries: &dyn Entries,
+    keys: &[String],
+    size: usize,
+    operations: usize,
+    sets: usize,
+) -> Sum {
     std::thread::scope(|scope| {
         let threads: Vec<_> = (1..=THREADS)
             .map(|seed| scope.spawn(move || work(entries, keys, size, operations, sets, seed)))
@@ -37,7 +50,9 @@ fn beside_each_other(entries: &dyn Entries, keys: &[String], size: usize, operat
 }
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
-    for (size, count) in [(32, effort.pick(1_000, 300_000, 1_000_000)), (1024, effort.pick(100, 50_000, 1_000_000))] {
+    for (size, count) in
+        [(32, effort.pick(1_000, 300_000, 1_000_000)), (1024, effort.pick(100, 50_000, 1_000_000))]
+    {
         let keys = keys(count);
         let stages = Stages::start().expect("the default settings fit");
         let map = Grid::new(&stages).map("bench");
