@@ -1,5 +1,6 @@
 //! What an operation can end with instead of a result.
 
+use crate::query::QueryError;
 use filbert_pool::{SubmitError, TaskError};
 
 /// The result of an operation.
@@ -38,6 +39,30 @@ pub enum GridError {
         /// What is wrong with which argument, and what would be right.
         problem: String,
     },
+    /// A place where no item is.
+    #[error("{operation}: index {index} is out of bounds; there are {size} items")]
+    IndexOutOfBounds {
+        /// What was tried.
+        operation: &'static str,
+        /// The place.
+        index: i64,
+        /// How many items there are.
+        size: usize,
+    },
+    /// An executor that takes no more tasks.
+    #[error("executor {executor} takes no more tasks: it was shut down")]
+    RejectedExecution {
+        /// Its name.
+        executor: String,
+    },
+    /// A member that is not, or no longer, in the cluster.
+    #[error("there is no member {member} in this cluster; its only member is {here}")]
+    NoSuchMember {
+        /// The member that was asked for.
+        member: uuid::Uuid,
+        /// This one.
+        here: uuid::Uuid,
+    },
     /// User code of that name or id is not registered with this member.
     #[error(
         "{what} {name} is not registered with this member; register it before the member starts to serve"
@@ -66,6 +91,9 @@ pub enum GridError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A query that cannot be answered.
+    #[error(transparent)]
+    Query(#[from] QueryError),
     /// Something that this version does not do.
     #[error("{what} is not supported by this version; see docs/compatibility.md")]
     Unsupported {

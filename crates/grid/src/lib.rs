@@ -14,24 +14,42 @@
 
 mod code;
 mod error;
+mod executor;
 mod grid;
+mod home;
 mod invocation;
+mod items;
+mod list;
 mod listeners;
 pub mod map;
 mod operation;
 pub mod query;
+mod queue;
+mod settings;
 mod strands;
 mod structures;
+mod topic;
 
-pub use code::{Code, Entry, EntryChange, EntryProcessor, NAMED_CLASS, NAMED_FACTORY, NotCode, Registry};
+pub use code::{
+    Code, Entry, EntryChange, EntryProcessor, ExecutorTask, NAMED_CLASS, NAMED_FACTORY, NotCode, Registry,
+    TaskContext,
+};
 pub use error::{GridError, GridResult};
+pub use executor::ExecutorService;
 pub use grid::Grid;
 pub use invocation::Invocation;
+pub use items::{ItemChange, ItemEvent};
+pub use list::List;
 pub use listeners::Listeners;
 pub use map::{
-    EntryView, EvictionPolicy, GridSettings, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind,
-    MapSettings, MaxSize, Owner,
+    EntryView, EvictionPolicy, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings,
+    MaxSize, Owner,
 };
 pub use operation::{Action, Operation, Step, Target, Turn};
-pub use strands::{Answer, Invoked, Strands};
+pub use queue::Queue;
+pub use settings::{
+    ExecutorServiceSettings, GridSettings, GridSettingsError, ListSettings, Patterns, QueueSettings,
+};
+pub use strands::{Answer, Invoked, Spread, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};
+pub use topic::{Message, Topic, TopicStats};

@@ -31,6 +31,11 @@ impl<T: Send + 'static> Promise<T> {
         (Self { resolver, stage, task }, future)
     }
 
+    /// Says that the work begins now; false when the future was cancelled before. From now on a cancellation no longer prevents it.
+    pub fn begin(&self) -> bool {
+        self.resolver.begin()
+    }
+
     /// Gives the result.
     pub fn keep(self, value: T) {
         self.resolver.resolve(Ok(value));

@@ -61,10 +61,11 @@ fn answers_are_as_the_python_client_read_them() {
     for (line, expected) in ANSWERS.lines().zip(&expected) {
         let (ours, verdict) = line.rsplit_once('\t').unwrap();
         assert_eq!(ours, expected);
-        assert!(verdict == "no codec" || verdict.starts_with("read by "), "{line}");
-        read += usize::from(verdict != "no codec");
+        let by_client = verdict.starts_with("read by ");
+        assert!(by_client || ["no codec", "not looked at"].contains(&verdict), "{line}");
+        read += usize::from(by_client);
     }
-    assert!(read > 129 * 2, "only {read} answers were read");
+    assert!(read > 300, "only {read} answers were read");
 }
 
 /// A number, a name, bytes and what they say, of two responses and events of each kind and of every error.

@@ -6,10 +6,11 @@
 use super::failure::{Failure, Handled};
 use super::waiters::Waiters;
 use bytes::BytesMut;
-use filbert_grid::{Answer, GridResult, Invocation, Invoked, Operation, Strands};
+use filbert_grid::{Answer, GridError, GridResult, Invocation, Invoked, Operation, Strands};
 use filbert_net::{Outbound, Owed};
 use filbert_wire::PartitionId;
 use filbert_wire::message::Request;
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -44,18 +45,27 @@ impl<R: Request> Answering<'_, R> {
         O: Operation,
         F: Fn(O::Output) -> R::Response + Copy + Send + 'static,
     {
-        let mut made = false;
-        let reply = || {
-            made = true;
-            Reply::<R, F> { ticket: self.ticket(), encode, request: PhantomData }
-        };
-        match strands.invoke(partition, operation, reply) {
+        self.invoke(encode, |reply| strands.invoke(partition, operation, || reply.make()))
+    }
+
+    /// Starts an operation by `start`, and answers with what `encode` makes of its result, whether it is there at once or later.
+    #[inline]
+    pub(super) fn invoke<T, F>(
+        self,
+        encode: F,
+        start: impl FnOnce(ReplyMaker<'_, '_, R, F>) -> Invoked<T>,
+    ) -> Handled
+    where
+        F: Fn(T) -> R::Response + Copy,
+    {
+        let made = Cell::new(false);
+        match start(ReplyMaker { answering: &self, encode, made: &made }) {
             Invoked::Here(Ok(output)) => self.now(encode(output)),
             Invoked::Here(Err(error)) => Err(error.into()),
             Invoked::Later => Ok(()),
             // A reply that was made and dropped has answered for itself.
-            Invoked::Refused(_) if made => Ok(()),
-            Invoked::Refused(refused) => Err(filbert_grid::GridError::Refused(refused).into()),
+            Invoked::Refused(_) if made.get() => Ok(()),
+            Invoked::Refused(refused) => Err(GridError::Refused(refused).into()),
         }
     }
 
@@ -80,6 +90,22 @@ impl<R: Request> Answering<'_, R> {
         Ok(())
     }
 
+    /// The same for what may take any time, as user code does: it does not hold the connection up meanwhile.
+    pub(super) fn follow_long<T, F>(self, invocation: Invocation<T>, encode: F) -> Handled
+    where
+        R: 'static,
+        T: Send + 'static,
+        F: FnOnce(T) -> R::Response + Send + 'static,
+    {
+        let mut ticket = self.ticket();
+        if ticket.wait() {
+            invocation.on_complete(move |result| ticket.answer::<R, _>(result.map(encode)));
+        } else {
+            invocation.cancel();
+        }
+        Ok(())
+    }
+
     fn follow_later<T, F>(self, invocation: Invocation<T>, encode: F)
     where
         R: 'static,
@@ -93,6 +119,20 @@ impl<R: Request> Answering<'_, R> {
     fn ticket(&self) -> Ticket {
         let way = Way::Soon(self.out.owe());
         Ticket { way, correlation: self.correlation, waiters: Arc::clone(self.waiters) }
+    }
+}
+
+/// Makes the reply to a request whose result is not there at once.
+pub(super) struct ReplyMaker<'a, 'c, R: Request, F> {
+    answering: &'a Answering<'c, R>,
+    encode: F,
+    made: &'a Cell<bool>,
+}
+
+impl<R: Request, F> ReplyMaker<'_, '_, R, F> {
+    pub(super) fn make(self) -> Reply<R, F> {
+        self.made.set(true);
+        Reply { ticket: self.answering.ticket(), encode: self.encode, request: PhantomData }
     }
 }
 
@@ -175,7 +215,7 @@ impl Drop for Ticket {
 }
 
 /// What an operation carries along to be answered: runs on a partition thread, or wherever the result arises.
-struct Reply<R: Request, F> {
+pub(super) struct Reply<R: Request, F> {
     ticket: Ticket,
     encode: F,
     request: PhantomData<fn() -> R>,

@@ -1,6 +1,7 @@
 //! One request while its handler runs.
 
 use super::answering::Answering;
+use super::clients::MapsByName;
 use super::failure::{Failure, Handled};
 use super::host::Host;
 use super::login::Identity;
@@ -9,6 +10,7 @@ use super::rights::Actions;
 use super::waiters::Waiters;
 use filbert_grid::{Action, Map, Service};
 use filbert_net::{ConnectionInfo, Outbound, Outlet};
+use filbert_wire::PartitionId;
 use filbert_wire::frame::{Flags, FrameWriter};
 use filbert_wire::message::{MessageReader, Request, Version};
 use filbert_wire::messages::answers::Found;
@@ -30,7 +32,7 @@ pub(super) struct Desk {
     pub(super) registrations: Registrations,
     pub(super) waiters: Arc<Waiters>,
     /// The maps that the client has locked keys of, perhaps.
-    locked: HashMap<Arc<str>, Map>,
+    locked: MapsByName,
 }
 
 /// A request of type `R` while its handler runs.
@@ -38,6 +40,7 @@ pub(super) struct Call<'c, R: Request> {
     pub(super) desk: &'c mut Desk,
     out: &'c mut Outbound,
     correlation: i64,
+    partition: i32,
     request: PhantomData<fn() -> R>,
 }
 
@@ -55,7 +58,7 @@ impl Desk {
 
     /// The client may hold locks of that map from now on.
     pub(super) fn locks(&mut self, map: &Map) {
-        if !self.locked.contains_key(map.name()) {
+        if self.locked.get(map.name()).is_none_or(Map::is_destroyed) {
             self.locked.insert(Arc::clone(map.name()), map.clone());
         }
     }
@@ -65,8 +68,8 @@ impl Desk {
         self.waiters.end();
         self.registrations.clear();
         let client = self.identity.client;
-        let last = self.host.clients.leave(client);
-        for map in self.locked.drain().map(|(_, map)| map).filter(|_| last) {
+        let locked = self.host.clients.leave(client, std::mem::take(&mut self.locked));
+        for map in locked.into_iter().flat_map(HashMap::into_values) {
             map.release_locks_of(client).detach();
         }
     }
@@ -101,8 +104,14 @@ impl Desk {
 }
 
 impl<'c, R: Request> Call<'c, R> {
-    pub(super) fn new(desk: &'c mut Desk, out: &'c mut Outbound, correlation: i64) -> Self {
-        Self { desk, out, correlation, request: PhantomData }
+    pub(super) fn new(desk: &'c mut Desk, out: &'c mut Outbound, reader: &MessageReader) -> Self {
+        let (correlation, partition) = (reader.correlation(), reader.partition());
+        Self { desk, out, correlation, partition, request: PhantomData }
+    }
+
+    /// The partition that the client asks for, where that is a matter of choice and not of a key.
+    pub(super) fn chosen_partition(&self) -> Option<PartitionId> {
+        u32::try_from(self.partition).ok().and_then(PartitionId::new)
     }
 
     /// Takes the duty to answer out.
@@ -163,12 +172,18 @@ impl<'c, R: Request> Call<'c, R> {
         Ok(())
     }
 
-    /// A new id for a listener, unless the connection has too many.
-    pub(super) fn registration(&self) -> Result<Uuid, Failure> {
+    /// Refuses another listener when the connection has too many.
+    pub(super) fn check_listeners(&self) -> Handled {
         if self.desk.registrations.len() >= MOST_LISTENERS {
             let text = format!("this connection has {MOST_LISTENERS} listeners already; remove some first");
             return Err(Failure::new(ErrorCode::Overload, text));
         }
+        Ok(())
+    }
+
+    /// A new id for a listener, unless the connection has too many.
+    pub(super) fn registration(&self) -> Result<Uuid, Failure> {
+        self.check_listeners()?;
         Ok(self.desk.host.grid.new_id())
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Locks belong to a client, so they go when its last connection does. An id that one user's client has cannot be taken by another's.
 
-use std::collections::BTreeMap;
+use filbert_grid::Map;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use uuid::Uuid;
 
@@ -18,7 +19,12 @@ struct Known {
     connections: usize,
     /// What it last said of itself.
     statistics: Option<String>,
+    /// The maps that connections which are gone had locked keys of.
+    locked: MapsByName,
 }
+
+/// Maps, by their names.
+pub(super) type MapsByName = HashMap<Arc<str>, Map>;
 
 impl Clients {
     fn known(&self) -> MutexGuard<'_, BTreeMap<Uuid, Known>> {
@@ -32,6 +38,7 @@ impl Clients {
             user: user.cloned(),
             connections: 0,
             statistics: None,
+            locked: HashMap::new(),
         });
         let same = entry.user.as_ref() == user;
         if same {
@@ -40,16 +47,17 @@ impl Clients {
         same
     }
 
-    /// A connection of that client is gone; true when it was the last.
-    pub(super) fn leave(&self, client: Uuid) -> bool {
+    /// A connection of that client is gone, which may have locked keys of these maps. All maps that the client may have locked keys
+    /// of, when it was the last.
+    pub(super) fn leave(&self, client: Uuid, locked: MapsByName) -> Option<MapsByName> {
         let mut known = self.known();
-        let Some(entry) = known.get_mut(&client) else { return false };
+        let entry = known.get_mut(&client)?;
+        entry.locked.extend(locked);
         entry.connections -= 1;
-        let last = entry.connections == 0;
-        if last {
-            known.remove(&client);
+        if entry.connections > 0 {
+            return None;
         }
-        last
+        known.remove(&client).map(|entry| entry.locked)
     }
 
     /// Keeps what a client says of itself.
@@ -75,7 +83,8 @@ mod tests {
         let (ann, bob): (Arc<str>, Arc<str>) = ("ann".into(), "bob".into());
         assert!(clients.enter(id, Some(&ann)) && clients.enter(id, Some(&ann)));
         assert!(!clients.enter(id, Some(&bob)) && !clients.enter(id, None));
-        assert!(!clients.leave(id) && clients.leave(id) && !clients.leave(id));
+        let leave = || clients.leave(id, HashMap::new()).is_some();
+        assert!(!leave() && leave() && !leave());
         assert!(clients.enter(id, Some(&bob)));
         clients.say(id, "os=linux");
         assert_eq!(clients.list(), [(id, Some("os=linux".to_owned()))]);

@@ -12,9 +12,9 @@ use filbert_wire::PARTITION_COUNT;
 use filbert_wire::message::{MessageReader, Raises, Request, encode_event};
 use filbert_wire::messages::answers::{Done, Flag, Registered};
 use filbert_wire::messages::client::{
-    AddClusterViewListener, AddDistributedObjectListener, Authenticated, Authentication, AuthenticationCustom,
-    CreateProxies, CreateProxy, DestroyProxy, DistributedObjectEvent, DistributedObjects,
-    GetDistributedObjects, LocalBackupListener, MembersView, PartitionsView, Ping,
+    AddClusterViewListener, AddDistributedObjectListener, Authenticated, Authentication,
+    AuthenticationCustom, CreateProxies, CreateProxy, DestroyProxy, DistributedObjectEvent,
+    DistributedObjects, GetDistributedObjects, LocalBackupListener, MembersView, PartitionsView, Ping,
     RemoveDistributedObjectListener, Statistics,
 };
 use filbert_wire::messages::error::ErrorCode;

@@ -5,14 +5,20 @@
 
 use super::call::{Call, Desk};
 use super::connect;
+use super::executor;
 use super::failure::{Failure, Handled};
 use super::handles::Handles;
+use super::list;
 use super::map;
-use filbert_grid::{Action, Map, Service};
+use super::queue;
+use super::schemas;
+use super::topic;
+use filbert_grid::{Action, ExecutorService, List, Map, Queue, Service, Topic};
 use filbert_net::Outbound;
 use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::error::ErrorCode;
-use filbert_wire::messages::{MESSAGES, client, map as m};
+use filbert_wire::messages::{MESSAGES, client, executor as e, list as l, map as m, queue as q, topic as t};
+use std::sync::Arc;
 
 /// What a client needs so that a message is served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,16 +72,15 @@ macro_rules! served {
             /// Finds the handler of a message and runs it.
             #[inline]
             fn handle(&mut self, reader: &MessageReader, out: &mut Outbound) -> Handled {
-                let correlation = reader.correlation();
                 match reader.id() {
                     $($(<$request as Request>::ID => {
                         let request = self.desk.decode::<$request>(reader)?;
                         let structure = self.$handles.open(&request.name, Action::$action, &self.desk)?;
-                        $handler(structure, Call::new(&mut self.desk, out, correlation), request)
+                        $handler(structure, Call::new(&mut self.desk, out, reader), request)
                     })*)*
                     $(<$login as Request>::ID => {
                         let request = self.desk.decode::<$login>(reader)?;
-                        $login_handler(Call::new(&mut self.desk, out, correlation), request)
+                        $login_handler(Call::new(&mut self.desk, out, reader), request)
                     })*
                     other => Err(self.unsupported(other)),
                 }
@@ -98,6 +103,10 @@ served! {
         client::Statistics => connect::statistics;
         client::CreateProxies => connect::create_proxies;
         client::LocalBackupListener => connect::local_backup_listener;
+        client::SendSchema => schemas::send_schema;
+        client::FetchSchema => schemas::fetch_schema;
+        client::SendAllSchemas => schemas::send_all_schemas;
+        m::FetchNearCacheInvalidationMetadata => map::fetch_near_cache_invalidation_metadata;
     }
     Map in maps: Map {
         Put m::Put => map::put;
@@ -119,6 +128,8 @@ served! {
         Lock m::TryLock => map::try_lock;
         Lock m::IsLocked => map::is_locked;
         Lock m::Unlock => map::unlock;
+        Listen m::AddEntryListenerToKeyWithPredicate => map::add_entry_listener_to_key_with_predicate;
+        Listen m::AddEntryListenerWithPredicate => map::add_entry_listener_with_predicate;
         Listen m::AddEntryListenerToKey => map::add_entry_listener_to_key;
         Listen m::AddEntryListener => map::add_entry_listener;
         Listen m::RemoveEntryListener => map::remove_entry_listener;
@@ -133,6 +144,10 @@ served! {
         Read m::GetAll => map::get_all;
         Read m::Values => map::values;
         Read m::EntrySet => map::entry_set;
+        Read m::KeySetWithPredicate => map::key_set_with_predicate;
+        Read m::ValuesWithPredicate => map::values_with_predicate;
+        Read m::EntriesWithPredicate => map::entries_with_predicate;
+        Index m::AddIndex => map::add_index;
         Read m::Size => map::size;
         Read m::IsEmpty => map::is_empty;
         Put m::PutAll => map::put_all;
@@ -140,13 +155,82 @@ served! {
         Execute m::ExecuteOnKey => map::execute_on_key;
         Execute m::SubmitToKey => map::submit_to_key;
         Execute m::ExecuteOnAllKeys => map::execute_on_all_keys;
+        Execute m::ExecuteWithPredicate => map::execute_with_predicate;
         Execute m::ExecuteOnKeys => map::execute_on_keys;
         Lock m::ForceUnlock => map::force_unlock;
+        Read m::KeySetWithPagingPredicate => map::key_set_with_paging_predicate;
+        Read m::ValuesWithPagingPredicate => map::values_with_paging_predicate;
+        Read m::EntriesWithPagingPredicate => map::entries_with_paging_predicate;
+        Read m::Aggregate => map::aggregate;
+        Read m::AggregateWithPredicate => map::aggregate_with_predicate;
+        Read m::Project => map::project;
+        Read m::ProjectWithPredicate => map::project_with_predicate;
+        Remove m::RemoveAll => map::remove_all;
+        Listen m::AddNearCacheInvalidationListener => map::add_near_cache_invalidation_listener;
         Put m::SetTtl => map::set_ttl;
         Put m::PutWithMaxIdle => map::put_with_max_idle;
         Put m::PutTransientWithMaxIdle => map::put_transient_with_max_idle;
         Put m::PutIfAbsentWithMaxIdle => map::put_if_absent_with_max_idle;
         Put m::SetWithMaxIdle => map::set_with_max_idle;
+    }
+    Queue in queues: Arc<Queue> {
+        Put q::Offer => queue::offer;
+        Put q::Put => queue::put;
+        Read q::Size => queue::size;
+        Remove q::Remove => queue::remove;
+        Remove q::Poll => queue::poll;
+        Remove q::Take => queue::take;
+        Read q::Peek => queue::peek;
+        Read q::Iterator => queue::iterator;
+        Remove q::DrainTo => queue::drain_to;
+        Remove q::DrainToMaxSize => queue::drain_to_max_size;
+        Read q::Contains => queue::contains;
+        Read q::ContainsAll => queue::contains_all;
+        Remove q::CompareAndRemoveAll => queue::compare_and_remove_all;
+        Remove q::CompareAndRetainAll => queue::compare_and_retain_all;
+        Remove q::Clear => queue::clear;
+        Put q::AddAll => queue::add_all;
+        Listen q::AddListener => queue::add_listener;
+        Listen q::RemoveListener => queue::remove_listener;
+        Read q::RemainingCapacity => queue::remaining_capacity;
+        Read q::IsEmpty => queue::is_empty;
+    }
+    Topic in topics: Arc<Topic> {
+        Put t::Publish => topic::publish;
+        Listen t::AddMessageListener => topic::add_message_listener;
+        Listen t::RemoveMessageListener => topic::remove_message_listener;
+        Put t::PublishAll => topic::publish_all;
+    }
+    List in lists: Arc<List> {
+        Read l::Size => list::size;
+        Read l::Contains => list::contains;
+        Read l::ContainsAll => list::contains_all;
+        Put l::Add => list::add;
+        Remove l::Remove => list::remove;
+        Put l::AddAll => list::add_all;
+        Remove l::CompareAndRemoveAll => list::compare_and_remove_all;
+        Remove l::CompareAndRetainAll => list::compare_and_retain_all;
+        Remove l::Clear => list::clear;
+        Read l::GetAll => list::get_all;
+        Listen l::AddListener => list::add_listener;
+        Listen l::RemoveListener => list::remove_listener;
+        Read l::IsEmpty => list::is_empty;
+        Put l::AddAllWithIndex => list::add_all_with_index;
+        Read l::Get => list::get;
+        Put l::Set => list::set;
+        Put l::AddWithIndex => list::add_with_index;
+        Remove l::RemoveWithIndex => list::remove_with_index;
+        Read l::LastIndexOf => list::last_index_of;
+        Read l::IndexOf => list::index_of;
+        Read l::Sub => list::sub;
+        Read l::Iterator => list::iterator;
+        Read l::ListIterator => list::list_iterator;
+    }
+    Executor in executors: ExecutorService {
+        Destroy e::Shutdown => executor::shutdown;
+        Read e::IsShutdown => executor::is_shutdown;
+        Execute e::SubmitToPartition => executor::submit_to_partition;
+        Execute e::SubmitToMember => executor::submit_to_member;
     }
 }
 
@@ -155,7 +239,10 @@ impl Guest {
     fn unsupported(&self, id: u32) -> Failure {
         self.desk.host.counters.unsupported.add();
         let known = MESSAGES.iter().find(|row| row.id == id).map(|row| row.name);
-        Failure::unsupported(&format!("message {id:#08x} ({})", known.unwrap_or("of no service that is known here")))
+        Failure::unsupported(&format!(
+            "message {id:#08x} ({})",
+            known.unwrap_or("of no service that is known here")
+        ))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use bytes::BytesMut;
 use filbert_grid::GridError;
+use filbert_grid::query::QueryError;
 use filbert_pool::{SubmitError, TaskError};
 use filbert_wire::message::MessageError;
 use filbert_wire::messages::error::{ErrorCode, ErrorResponse};
@@ -70,12 +71,35 @@ fn code_of(error: &GridError) -> ErrorCode {
         GridError::Refused(SubmitError::Overloaded { .. }) => ErrorCode::Overload,
         GridError::Refused(SubmitError::ShutDown { .. }) => ErrorCode::InstanceNotActive,
         GridError::Task(TaskError::Cancelled { .. }) => ErrorCode::Cancellation,
-        GridError::Task(TaskError::TimedOut { .. }) | GridError::TimedOut { .. } => ErrorCode::OperationTimeout,
+        GridError::Task(TaskError::TimedOut { .. }) | GridError::TimedOut { .. } => {
+            ErrorCode::OperationTimeout
+        }
         GridError::NotLockOwner { .. } => ErrorCode::IllegalMonitorState,
         GridError::BadArgument { .. } => ErrorCode::IllegalArgument,
         GridError::NotRegistered { .. } | GridError::BadData { .. } => ErrorCode::Serialization,
         GridError::Unsupported { .. } => ErrorCode::UnsupportedOperation,
+        GridError::IndexOutOfBounds { .. } => ErrorCode::IndexOutOfBounds,
+        GridError::RejectedExecution { .. } => ErrorCode::RejectedExecution,
+        GridError::NoSuchMember { .. } => ErrorCode::TargetNotMember,
+        GridError::Query(error) => code_of_query(error),
         GridError::Destroyed { .. } => ErrorCode::DistributedObjectDestroyed,
         _ => ErrorCode::Hazelcast,
+    }
+}
+
+fn code_of_query(error: &QueryError) -> ErrorCode {
+    match error {
+        QueryError::Decode { .. } | QueryError::Encode(_) | QueryError::UnknownClass { .. } => {
+            ErrorCode::Serialization
+        }
+        QueryError::BadArgument { .. } | QueryError::BadPath { .. } => ErrorCode::IllegalArgument,
+        _ => ErrorCode::Query,
+    }
+}
+
+impl From<QueryError> for Failure {
+    #[cold]
+    fn from(error: QueryError) -> Self {
+        GridError::from(error).into()
     }
 }

@@ -56,7 +56,10 @@ impl Host {
     pub(super) fn address_for(&self, info: &ConnectionInfo) -> Address {
         match self.settings.public_address.as_deref().and_then(public_parts) {
             Some((host, port)) => Address { host: host.into(), port: port.into() },
-            None => Address { host: info.local.ip().to_canonical().to_string().into(), port: info.local.port().into() },
+            None => Address {
+                host: info.local.ip().to_canonical().to_string().into(),
+                port: info.local.port().into(),
+            },
         }
     }
 

@@ -65,7 +65,10 @@ impl Host {
         for user in users {
             let fits = match credentials {
                 Credentials::Password { name, password } => {
-                    let right = user.password.as_ref().is_some_and(|known| known.is(password.unwrap_or_default().as_bytes()));
+                    let right = user
+                        .password
+                        .as_ref()
+                        .is_some_and(|known| known.is(password.unwrap_or_default().as_bytes()));
                     subtle_eq(name.unwrap_or_default(), &user.name) & right
                 }
                 Credentials::Token(token) => user.token.as_ref().is_some_and(|known| known.is(token)),

@@ -25,23 +25,30 @@
 //! ```
 
 mod answering;
+mod answers;
 mod call;
 mod clients;
 mod connect;
 mod counters;
 mod dispatch;
 mod door;
+mod executor;
 mod failure;
 mod handles;
 mod host;
+mod items;
+mod list;
 mod login;
 mod map;
+mod queue;
 mod registrations;
 mod rights;
+mod schemas;
 mod secret;
 mod session;
 mod settings;
 mod structures;
+mod topic;
 mod waiters;
 
 pub use counters::DoorCounts;

@@ -88,7 +88,9 @@ pub struct Rights {
 
 /// A line of rights that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{line:?} is no right: {problem}; write for instance \"map/orders*: read, put\", or \"*\" for everything")]
+#[error(
+    "{line:?} is no right: {problem}; write for instance \"map/orders*: read, put\", or \"*\" for everything"
+)]
 #[non_exhaustive]
 pub struct RightsError {
     /// The line.
@@ -173,8 +175,11 @@ impl fmt::Display for Right {
         let star = if self.prefix { "*" } else { "" };
         write!(f, "{}/{}{star}", self.service.map_or("*", Service::as_str), self.name)?;
         if self.actions != Actions::ALL {
-            let words: Vec<_> =
-                ACTIONS.iter().filter(|(action, _)| self.actions.has(*action)).map(|(_, word)| *word).collect();
+            let words: Vec<_> = ACTIONS
+                .iter()
+                .filter(|(action, _)| self.actions.has(*action))
+                .map(|(_, word)| *word)
+                .collect();
             write!(f, ": {}", words.join(", "))?;
         }
         Ok(())

@@ -50,6 +50,12 @@ pub struct User {
     pub may: Rights,
 }
 
+/// The largest value that fits by default.
+const VALUE_BYTES: usize = 16 << 20;
+
+/// Room for its key, its name and the frames around it.
+const HEADROOM_BYTES: usize = 64 << 10;
+
 impl Default for HazelcastSettings {
     fn default() -> Self {
         Self {
@@ -58,7 +64,7 @@ impl Default for HazelcastSettings {
             cluster_name: "dev".to_owned(),
             users: Vec::new(),
             tls: None,
-            message_bytes: Limits::AFTER_LOGIN.message_bytes,
+            message_bytes: VALUE_BYTES + HEADROOM_BYTES,
             waiting_invocations: 65_536,
             failed_logins: 3,
             connections: NetSettings::default(),
@@ -108,7 +114,9 @@ impl HazelcastSettings {
         if let Some(public) = &self.public_address
             && public_parts(public).is_none()
         {
-            problems.push(format!("public_address = {public:?}: must be host:port, such as filbert.example.org:5701"));
+            problems.push(format!(
+                "public_address = {public:?}: must be host:port, such as filbert.example.org:5701"
+            ));
         }
         if let Err(wrong) = self.connections.check() {
             problems.extend(wrong.problems.into_iter().map(|problem| format!("connections.{problem}")));
@@ -147,10 +155,16 @@ mod tests {
         let address = "0.0.0.0:5701".parse().unwrap();
         let open = HazelcastSettings { address, ..HazelcastSettings::default() };
         let said = open.problems().join(" ");
-        assert!(said.contains("tls with") && said.contains("at least one user") && said.contains("127.0.0.1:5701"), "{said}");
+        assert!(
+            said.contains("tls with")
+                && said.contains("at least one user")
+                && said.contains("127.0.0.1:5701"),
+            "{said}"
+        );
         let in_the_clear = HazelcastSettings { users: vec![user()], ..open.clone() };
         assert!(!in_the_clear.problems()[0].contains("one user"));
-        let tls = TlsSettings { cert_pem_path: "c".into(), key_pem_path: "k".into(), client_ca_pem_path: None };
+        let tls =
+            TlsSettings { cert_pem_path: "c".into(), key_pem_path: "k".into(), client_ca_pem_path: None };
         let for_all = HazelcastSettings { tls: Some(tls), ..open };
         assert!(!for_all.problems()[0].contains("tls"));
         let sound = HazelcastSettings { users: vec![user()], ..for_all };

@@ -3,8 +3,9 @@
 use super::call::Desk;
 use super::failure::{Failure, Handled};
 use super::handles::Handles;
-use filbert_grid::{Action, Grid, Map, Service};
+use filbert_grid::{Action, ExecutorService, Grid, List, Map, Queue, Service, Topic};
 use filbert_wire::messages::error::ErrorCode;
+use std::sync::Arc;
 
 /// What clients call each kind.
 const NAMES: [(Service, &str); 5] = [
@@ -35,7 +36,7 @@ pub(super) trait Opens: Sized {
 }
 
 macro_rules! opens {
-    ($($service:ident $structure:ty: $open:ident;)*) => {
+    ($($service:ident $structure:ty = $open:ident;)*) => {
         $(impl Opens for $structure {
             const SERVICE: Service = Service::$service;
 
@@ -57,7 +58,11 @@ macro_rules! opens {
 }
 
 opens! {
-    Map Map: map;
+    Map Map = map;
+    List Arc<List> = list;
+    Queue Arc<Queue> = queue;
+    Topic Arc<Topic> = topic;
+    Executor ExecutorService = executor;
 }
 
 impl<H: Opens> Handles<H> {

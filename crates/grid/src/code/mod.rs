@@ -7,11 +7,15 @@
 //! [`NAMED_CLASS`] with two fields: the name (`write_string`) and the argument (`write_object`).
 
 mod entry;
+mod processor;
 mod registry;
+mod task;
 
 pub use entry::{Entry, EntryChange, EntryProcessor};
-pub(crate) use registry::Processor;
+pub(crate) use processor::Processor;
 pub use registry::Registry;
+pub(crate) use task::TASK;
+pub use task::{ExecutorTask, TaskContext};
 
 use filbert_wire::Data;
 use serde::{Deserialize, Serialize};

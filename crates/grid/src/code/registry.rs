@@ -1,6 +1,6 @@
 //! What code a member knows. Filled before the member serves, or while it runs; read by operations.
 
-use super::{Code, Entry, EntryChange, EntryProcessor};
+use super::{Code, EntryProcessor, ExecutorTask};
 use crate::error::{GridError, GridResult};
 use filbert_pool::caught;
 use filbert_wire::Data;
@@ -10,14 +10,45 @@ use std::sync::{Arc, RwLock};
 type Make<C, A> = Arc<dyn Fn(&A) -> Result<Box<C>, String> + Send + Sync>;
 
 /// Makers of one kind of code, by name and by ids.
-struct Shelf<C: ?Sized> {
-    named: HashMap<String, Make<C, Data>>,
-    classes: HashMap<(i32, i32), Make<C, [u8]>>,
+pub(super) struct Shelf<C: ?Sized> {
+    pub(super) named: HashMap<String, Make<C, Data>>,
+    pub(super) classes: HashMap<(i32, i32), Make<C, [u8]>>,
 }
 
 impl<C: ?Sized> Default for Shelf<C> {
     fn default() -> Self {
         Self { named: HashMap::new(), classes: HashMap::new() }
+    }
+}
+
+/// Makes the code that `code` says; `what` names the kind in errors.
+pub(super) fn make<C: ?Sized>(
+    shelf: &RwLock<Shelf<C>>,
+    what: &'static str,
+    code: &Code,
+) -> GridResult<Box<C>> {
+    let known = shelf.read().unwrap_or_else(|broken| broken.into_inner());
+    // The maker runs outside the lock: it is user code, and may register more.
+    let made = match code {
+        Code::Named { name, argument } => {
+            let make = known.named.get(name).cloned();
+            drop(known);
+            make.map(|make| caught(|| make(argument)))
+        }
+        Code::Class { factory, class, fields } => {
+            let make = known.classes.get(&(*factory, *class)).cloned();
+            drop(known);
+            make.map(|make| caught(|| make(fields)))
+        }
+    };
+    let name = code.to_string();
+    match made {
+        None => Err(GridError::NotRegistered { what, name }),
+        Some(Ok(Ok(made))) => Ok(made),
+        Some(Ok(Err(message))) => Err(GridError::UserCode { what, name, message }),
+        Some(Err(message)) => {
+            Err(GridError::UserCode { what, name, message: format!("it panicked: {message}") })
+        }
     }
 }
 
@@ -41,7 +72,8 @@ impl<C: ?Sized> Default for Shelf<C> {
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    processors: Arc<RwLock<Shelf<dyn EntryProcessor>>>,
+    pub(super) processors: Arc<RwLock<Shelf<dyn EntryProcessor>>>,
+    pub(super) tasks: Arc<RwLock<Shelf<dyn ExecutorTask>>>,
 }
 
 impl Registry {
@@ -49,125 +81,22 @@ impl Registry {
     pub fn new() -> Self {
         Self::default()
     }
-
-    /// The same, with an entry processor that `make` makes from the caller's argument.
-    #[must_use]
-    pub fn with_processor<P: EntryProcessor + 'static>(
-        self,
-        name: &str,
-        make: impl Fn(&Data) -> Result<P, String> + Send + Sync + 'static,
-    ) -> Self {
-        self.add_processor(name, make);
-        self
-    }
-
-    /// The same, with an entry processor that clients send as an `IdentifiedDataSerializable` of that factory and class; `make`
-    /// reads its fields.
-    #[must_use]
-    pub fn with_processor_class<P: EntryProcessor + 'static>(
-        self,
-        factory: i32,
-        class: i32,
-        make: impl Fn(&[u8]) -> Result<P, String> + Send + Sync + 'static,
-    ) -> Self {
-        self.add_processor_class(factory, class, make);
-        self
-    }
-
-    /// Adds an entry processor, in place of one of the same name.
-    pub fn add_processor<P: EntryProcessor + 'static>(
-        &self,
-        name: &str,
-        make: impl Fn(&Data) -> Result<P, String> + Send + Sync + 'static,
-    ) {
-        let make = move |argument: &Data| Ok(Box::new(make(argument)?) as Box<dyn EntryProcessor>);
-        let mut shelf = self.processors.write().unwrap_or_else(|broken| broken.into_inner());
-        shelf.named.insert(name.to_owned(), Arc::new(make));
-    }
-
-    /// Adds an entry processor by the ids of its class, in place of one with the same ids.
-    pub fn add_processor_class<P: EntryProcessor + 'static>(
-        &self,
-        factory: i32,
-        class: i32,
-        make: impl Fn(&[u8]) -> Result<P, String> + Send + Sync + 'static,
-    ) {
-        let make = move |fields: &[u8]| Ok(Box::new(make(fields)?) as Box<dyn EntryProcessor>);
-        let mut shelf = self.processors.write().unwrap_or_else(|broken| broken.into_inner());
-        shelf.classes.insert((factory, class), Arc::new(make));
-    }
-
-    /// The entry processor that `code` says.
-    pub(crate) fn processor(&self, code: &Code) -> GridResult<Processor> {
-        let shelf = self.processors.read().unwrap_or_else(|broken| broken.into_inner());
-        let made = match code {
-            Code::Named { name, argument } => {
-                let make = shelf.named.get(name).cloned();
-                drop(shelf);
-                make.map(|make| caught(|| make(argument)))
-            }
-            Code::Class { factory, class, fields } => {
-                let make = shelf.classes.get(&(*factory, *class)).cloned();
-                drop(shelf);
-                make.map(|make| caught(|| make(fields)))
-            }
-        };
-        let Some(made) = made else {
-            return Err(GridError::NotRegistered { what: PROCESSOR, name: code.to_string() });
-        };
-        match flat(made) {
-            Ok(made) => Ok(Processor { made: made.into(), name: code.to_string().into() }),
-            Err(message) => Err(GridError::UserCode { what: PROCESSOR, name: code.to_string(), message }),
-        }
-    }
-}
-
-const PROCESSOR: &str = "entry processor";
-
-/// A panic is a failure like another one, and says so.
-fn flat<T>(result: Result<Result<T, String>, String>) -> Result<T, String> {
-    result.unwrap_or_else(|message| Err(format!("it panicked: {message}")))
-}
-
-/// An entry processor with its name; its panics are its own.
-#[derive(Clone)]
-pub(crate) struct Processor {
-    made: Arc<dyn EntryProcessor>,
-    name: Arc<str>,
-}
-
-impl Processor {
-    pub(crate) fn is_offloadable(&self) -> bool {
-        caught(|| self.made.is_offloadable()).unwrap_or(false)
-    }
-
-    /// Runs it on one entry: what it gives, and what it decided.
-    pub(crate) fn run(
-        &self,
-        key: &[u8],
-        value: Option<&[u8]>,
-    ) -> GridResult<(Option<Data>, Option<EntryChange>)> {
-        let mut entry = Entry::new(key, value);
-        match flat(caught(|| self.made.process(&mut entry))) {
-            Ok(given) => Ok((given, entry.into_change())),
-            Err(message) => {
-                Err(GridError::UserCode { what: PROCESSOR, name: self.name.to_string(), message })
-            }
-        }
-    }
-}
-
-impl std::fmt::Debug for Processor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Processor").field(&self.name).finish()
-    }
 }
 
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shelf = self.processors.read().unwrap_or_else(|broken| broken.into_inner());
-        let mut names: Vec<_> = shelf.named.keys().collect();
-        names.sort();
-        f.debug_struct("Registry").field("processors", &names).field("classes", &shelf.classes.len()).finish()
+        let mut debug = f.debug_struct("Registry");
+        let processors = self.processors.read().unwrap_or_else(|broken| broken.into_inner());
+        let tasks = self.tasks.read().unwrap_or_else(|broken| broken.into_inner());
+        debug
+            .field("processors", &sorted(&processors.named))
+            .field("processor_classes", &processors.classes.len());
+        debug.field("tasks", &sorted(&tasks.named)).field("task_classes", &tasks.classes.len()).finish()
     }
+}
+
+fn sorted<T>(named: &HashMap<String, T>) -> Vec<&String> {
+    let mut names: Vec<_> = named.keys().collect();
+    names.sort();
+    names
 }

@@ -2,7 +2,9 @@
 
 use crate::code::Registry;
 use crate::map::events::MapListeners;
-use crate::map::settings::{EvictionPolicy, GridSettings, MapSettings, MaxSize};
+use crate::map::settings::{EvictionPolicy, MapSettings, MaxSize};
+use crate::query::Catalog;
+use crate::settings::GridSettings;
 use filbert_pool::Stages;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -15,6 +17,7 @@ pub(crate) struct MapContext {
     pub(crate) settings: MapSettings,
     pub(crate) listeners: MapListeners,
     pub(crate) registry: Registry,
+    pub(crate) catalog: Catalog,
     pub(crate) stages: Stages,
     pub(crate) lock_wait: Duration,
     pub(crate) slice_entries: u32,
@@ -32,12 +35,14 @@ impl MapContext {
         stages: &Stages,
         settings: &GridSettings,
         registry: &Registry,
+        catalog: &Catalog,
     ) -> Self {
         Self {
             name: Arc::clone(name),
-            settings: settings.map(name),
+            settings: settings.maps.of(name),
             listeners: MapListeners::new(stages.event(), name),
             registry: registry.clone(),
+            catalog: catalog.clone(),
             stages: stages.clone(),
             lock_wait: Duration::from_millis(settings.lock_wait_ms),
             slice_entries: settings.scan_slice_entries.max(1),

@@ -8,7 +8,7 @@
 //!
 //! | Where | What |
 //! |---|---|
-//! | `handle.rs`, `handle/` | [`Map`]: what a program calls |
+//! | `handle/` | [`Map`]: what a program calls |
 //! | `operations/` | what can be done with a partition, one small value each |
 //! | `partition/` | the verbs that operations are made of |
 //! | `store/` | entries in little memory |
@@ -30,7 +30,7 @@ pub use handle::Map;
 pub(crate) use handle::MapStructure;
 pub use locks::Owner;
 pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSignal};
-pub use settings::{EvictionPolicy, GridSettings, MapSettings, MaxSize};
+pub use settings::{EvictionPolicy, MapSettings, MaxSize};
 pub(crate) use store::copied;
 pub use store::{Slot, Store};
 

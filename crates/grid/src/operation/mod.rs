@@ -19,6 +19,12 @@ use std::time::Duration;
 pub trait Target: Send + 'static {
     /// What an operation can wait for: a key's lock, an item, room.
     type Event: Clone + Debug + Eq + Hash + Send + 'static;
+
+    /// True when all who wait for `event` want the same, so that when the first cannot be served no other can. Then the others are
+    /// not tried, and a thousand that wait cost no more than one.
+    fn is_in_line(_event: &Self::Event) -> bool {
+        false
+    }
 }
 
 /// What a caller must be allowed to do. Each operation declares one; who has it is the front door's affair.
@@ -45,7 +51,7 @@ pub enum Action {
     Execute,
 }
 
-/// Something to do with a target: see the [module](self).
+/// Something to do with a target, as a value that can travel.
 pub trait Operation: Serialize + DeserializeOwned + Send + Sized + 'static {
     /// What it works on.
     type Target: Target;

@@ -8,9 +8,8 @@ use super::attribute::Attribute;
 use super::error::QueryError;
 use super::extract::{Entry, Extracted, read};
 use super::identified::{self, AGGREGATORS, MAPS, read_class, write_class, write_object, write_text};
-use super::index::{IndexKey, double};
 use filbert_wire::compact::SchemaSource;
-use filbert_wire::{Data, EncodeError, FromData, Input, Output, ToData, Value, type_id};
+use filbert_wire::{Data, EncodeError, FromData, IndexKey, Input, Output, ToData, Value, type_id};
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
@@ -290,7 +289,7 @@ impl Accumulator {
         match &mut self.state {
             State::Count(count) => *count += 1,
             State::Distinct(values) => {
-                values.insert(IndexKey::one(value));
+                values.insert(IndexKey(value));
             }
             State::Whole { sum, count } => {
                 let number = match whole(&value) {
@@ -331,10 +330,10 @@ impl Accumulator {
                 *sum += more;
                 *count += many;
             }
-            (State::Best(best), State::Best(Some(other))) => {
-                if is_better(self.aggregator.aggregate, best.as_ref(), &other.value) {
-                    *best = Some(other);
-                }
+            (State::Best(best), State::Best(Some(other)))
+                if is_better(self.aggregator.aggregate, best.as_ref(), &other.value) =>
+            {
+                *best = Some(other);
             }
             _ => {}
         }
@@ -392,6 +391,21 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
+/// Any number, as near as a double comes.
+fn double(value: &Value) -> Option<f64> {
+    Some(match value {
+        Value::Byte(number) => (*number).into(),
+        Value::Short(number) => (*number).into(),
+        Value::Int(number) => (*number).into(),
+        Value::Long(number) => *number as f64,
+        Value::Float(number) => (*number).into(),
+        Value::Double(number) => *number,
+        Value::BigInteger(number) => number.to_string().parse().ok()?,
+        Value::Decimal(number) => number.to_string().parse().ok()?,
+        _ => return None,
+    })
+}
+
 /// A set as Hazelcast gives it: of the class that goes with its aggregators.
 struct DistinctSet(BTreeSet<IndexKey>);
 
@@ -407,7 +421,7 @@ impl ToData for DistinctSet {
     fn write_payload(&self, out: &mut Output) -> Result<(), EncodeError> {
         write_class(out, AGGREGATORS, SET_CLASS);
         out.length(self.0.len())?;
-        for value in self.0.iter().filter_map(IndexKey::first) {
+        for IndexKey(value) in &self.0 {
             out.put(value.type_id());
             value.write_payload(out)?;
         }
@@ -437,3 +451,6 @@ impl ToData for MapEntry {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

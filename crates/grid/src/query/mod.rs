@@ -10,15 +10,18 @@
 
 mod aggregate;
 mod attribute;
+mod catalog;
 mod class_name;
 mod codec;
 mod error;
 mod extract;
+mod handle;
 mod identified;
 mod index;
 mod json;
 mod like;
 mod operand;
+pub mod operations;
 mod paging;
 mod pattern;
 mod predicate;
@@ -27,9 +30,10 @@ pub mod sql;
 
 pub use aggregate::{Accumulator, Aggregate, Aggregator};
 pub use attribute::Attribute;
+pub use catalog::Catalog;
 pub use error::{MAX_DEPTH, MAX_PARTS, MAX_TEXT, QueryError};
 pub use extract::{Entry, Extracted};
-pub use index::{EntryId, IndexKey, IndexKind, IndexSettings, Indexes, Plan, Residual};
+pub use index::{EntryId, IndexKind, IndexSettings, Indexes, Plan, Residual};
 pub use like::LikePattern;
 pub use operand::{Operand, Operands};
 pub use paging::{

@@ -19,12 +19,13 @@ use super::identified;
 use super::predicate::Predicate;
 use filbert_wire::compact::SchemaSource;
 use filbert_wire::{Data, Input, Value, type_id};
+use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 /// What is asked for, page by page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum IterationType {
     /// The keys.
     Key,
@@ -73,7 +74,7 @@ fn bad(what: &'static str, problem: String) -> QueryError {
 }
 
 /// The last entry of a page.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Anchor {
     /// The page, from 0 on.
     pub page: i32,
@@ -84,7 +85,7 @@ pub struct Anchor {
 }
 
 /// A page of a query's entries.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PagingPredicate {
     predicate: Option<Predicate>,
     comparator: Option<Data>,

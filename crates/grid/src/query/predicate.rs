@@ -288,6 +288,25 @@ impl Predicate {
         }
     }
 
+    /// Whether it takes long to ask about one entry: it has more than 64 parts.
+    pub(crate) fn is_long(&self) -> bool {
+        let (mut count, mut open) = (0, vec![self]);
+        while let Some(predicate) = open.pop() {
+            match predicate {
+                Predicate::And(all) | Predicate::Or(all) if all.len() > 64 => return true,
+                Predicate::And(all) | Predicate::Or(all) => open.extend(all),
+                Predicate::Not(inner) | Predicate::Sql { meaning: inner, .. } => open.push(inner),
+                Predicate::Paging(paging) => open.extend(paging.predicate()),
+                _ => {}
+            }
+            count += 1;
+            if count > 64 {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Refuses a predicate that is nested deeper than [`MAX_DEPTH`]: evaluated, it would need as much stack. Those that were parsed
     /// or decoded never are; the text of an SQL predicate is bounded on its own.
     pub fn check_depth(&self) -> Result<(), QueryError> {

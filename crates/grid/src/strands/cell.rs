@@ -90,6 +90,9 @@ impl<T: Target> Cell<T> {
         let Turn { events, held, .. } = turn;
         if !events.is_empty() {
             self.happened(&events);
+        } else if self.waiting.has_ready() {
+            // The mailbox was full when it happened.
+            self.mail_retry();
         }
         match step {
             Step::Done(result) => After::Done(result, held),
@@ -132,15 +135,16 @@ impl<T: Target> Cell<T> {
             return;
         }
         if let Some(home) = self.home.upgrade() {
-            // With a full mailbox the next operation that brings something tries again.
+            // With a full mailbox the next operation that runs tries again.
             self.retry_mailed = home.post(self.partition, "grid.retry", Cell::retry).is_ok();
         }
     }
 
-    /// Runs every parked operation whose event happened once, in the order in which they were parked.
+    /// Runs parked operations whose event happened, each once at most, in the order in which they were parked.
     fn retry(&mut self) {
         self.retry_mailed = false;
-        for parked in self.waiting.take_ready() {
+        let mut round = self.waiting.round();
+        while let Some(parked) = self.waiting.next_of(&mut round) {
             parked.retry(self);
         }
         self.mail_retry();

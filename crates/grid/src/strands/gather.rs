@@ -8,12 +8,21 @@ use filbert_pool::{Promise, StageId, StageKind, TaskError};
 use filbert_wire::PartitionId;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+/// Where the parts of an operation on many partitions run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spread {
+    /// One after the other on the calling thread, where their strands are idle: for little work.
+    Here,
+    /// Beside each other on the threads of their partitions.
+    Beside,
+}
+
 impl<T: Target> Strands<T> {
-    /// Runs an operation on each of several partitions and combines the results, in the order of `operations`. Short operations run on
-    /// the calling thread where they can; all others on their partitions' threads, beside each other. Done when all are; the first error
-    /// wins. No thread waits.
+    /// Runs an operation on each of several partitions and combines the results, in the order of `operations`. Done when all are;
+    /// the first error wins. No thread waits.
     pub fn call_all<O, R>(
         &self,
+        spread: Spread,
         operations: impl IntoIterator<Item = (PartitionId, O)>,
         combine: impl FnOnce(Vec<O::Output>) -> R + Send + 'static,
     ) -> Invocation<R>
@@ -22,12 +31,13 @@ impl<T: Target> Strands<T> {
         R: Send + 'static,
     {
         let gather = Arc::new(Gather { state: Mutex::new(State::default()), task: O::NAME });
+        let may_run_here = spread == Spread::Here && self.may_run_here::<O>();
         let mut count = 0;
         for (place, (partition, operation)) in operations.into_iter().enumerate() {
             count += 1;
             gather.lock().parts.push(None);
             let answer = || Part { gather: Some(Arc::clone(&gather)), place };
-            match self.invoke_where(partition, operation, answer, O::SHORT) {
+            match self.invoke_where(partition, operation, answer, may_run_here) {
                 Invoked::Here(result) => gather.give(place, result),
                 Invoked::Later => {}
                 // The answer was made and dropped: it said so itself, but less exactly.

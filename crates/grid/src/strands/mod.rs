@@ -13,6 +13,7 @@ mod waiting;
 
 pub use answer::Answer;
 use answer::Nobody;
+pub use gather::Spread;
 
 use crate::error::{GridError, GridResult};
 use crate::invocation::Invocation;
@@ -123,8 +124,13 @@ impl<T: Target> Strands<T> {
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
-        let may_run_here = O::SHORT || filbert_pool::current().kind != StageKind::Io;
-        self.invoke_where(partition, operation, answer, may_run_here)
+        self.invoke_where(partition, operation, answer, self.may_run_here::<O>())
+    }
+
+    /// False on an io loop for what is not short.
+    #[inline]
+    fn may_run_here<O: Operation<Target = T>>(&self) -> bool {
+        O::SHORT || filbert_pool::current().kind != StageKind::Io
     }
 
     #[inline]

@@ -1,11 +1,13 @@
 //! The waiting room of a target: operations that can do nothing until something happens. They hold no thread.
 //!
-//! One queue in the order of arrival. An operation that runs again and still must wait goes to the end: with several waiters for one
-//! event each gets its try, and the first that could be served is (a queue's takers, a key's lockers).
+//! One queue in the order of arrival. When an event happens, those that wait for it run again in that order; one that still must wait for
+//! it keeps its place. Each gets its try, so that the first that could be served is (a key's lockers); unless they all want the same
+//! ([`Target::is_in_line`]: a queue's takers): then the first that must still wait ends the round.
 
 use super::cell::Cell;
 use crate::operation::Target;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
 use std::time::Duration;
 
 /// An operation that is parked.
@@ -19,7 +21,7 @@ pub(super) trait Parked<T: Target>: Send {
 }
 
 /// A place in the order of arrival.
-type Ticket = u64;
+pub(super) type Ticket = u64;
 
 struct Entry<T: Target> {
     event: T::Event,
@@ -30,15 +32,26 @@ struct Entry<T: Target> {
 /// The parked operations of one target.
 pub(super) struct Waiting<T: Target> {
     entries: BTreeMap<Ticket, Entry<T>>,
-    by_event: HashMap<T::Event, Vec<Ticket>>,
+    by_event: HashMap<T::Event, BTreeSet<Ticket>>,
     by_deadline: BTreeSet<(Duration, Ticket)>,
     ready: HashSet<T::Event>,
     next: Ticket,
+    /// The place of the operation that runs again just now, and what it waited for.
+    again: Option<(Ticket, T::Event)>,
     /// When this many are parked, those that nobody wants any more are looked for.
     sweep_at: usize,
 }
 
 const FIRST_SWEEP: usize = 64;
+
+/// The operations that get another run, first those that came first.
+pub(super) struct Round<T: Target> {
+    /// The next one for each event.
+    heads: BTreeMap<Ticket, T::Event>,
+    /// Whoever was parked later is not part of it.
+    end: Ticket,
+    last: Option<(Ticket, T::Event)>,
+}
 
 impl<T: Target> Waiting<T> {
     pub(super) fn new() -> Self {
@@ -48,6 +61,7 @@ impl<T: Target> Waiting<T> {
             by_deadline: BTreeSet::new(),
             ready: HashSet::new(),
             next: 0,
+            again: None,
             sweep_at: FIRST_SWEEP,
         }
     }
@@ -57,12 +71,17 @@ impl<T: Target> Waiting<T> {
         if self.entries.len() >= self.sweep_at {
             self.sweep();
         }
-        let ticket = self.next;
-        self.next += 1;
+        let ticket = match self.again.take() {
+            Some((kept, waited_for)) if waited_for == event => kept,
+            _ => {
+                self.next += 1;
+                self.next - 1
+            }
+        };
         if let Some(deadline) = deadline {
             self.by_deadline.insert((deadline, ticket));
         }
-        self.by_event.entry(event.clone()).or_default().push(ticket);
+        self.by_event.entry(event.clone()).or_default().insert(ticket);
         self.entries.insert(ticket, Entry { event, deadline, parked });
     }
 
@@ -86,7 +105,7 @@ impl<T: Target> Waiting<T> {
             self.by_deadline.remove(&(deadline, ticket));
         }
         if let Some(tickets) = self.by_event.get_mut(&entry.event) {
-            tickets.retain(|other| *other != ticket);
+            tickets.remove(&ticket);
             if tickets.is_empty() {
                 self.by_event.remove(&entry.event);
             }
@@ -107,14 +126,36 @@ impl<T: Target> Waiting<T> {
         !self.ready.is_empty()
     }
 
-    /// Takes out all whose event happened, in the order of arrival.
-    pub(super) fn take_ready(&mut self) -> Vec<Box<dyn Parked<T>>> {
-        let mut tickets: Vec<Ticket> = Vec::new();
-        for event in std::mem::take(&mut self.ready) {
-            tickets.extend(self.by_event.get(&event).into_iter().flatten());
+    /// Begins a round: all that are parked now and whose event happened.
+    pub(super) fn round(&mut self) -> Round<T> {
+        let ready = std::mem::take(&mut self.ready);
+        let heads = ready.into_iter().filter_map(|event| {
+            let first = self.by_event.get(&event)?.first()?;
+            Some((*first, event))
+        });
+        Round { heads: heads.collect(), end: self.next, last: None }
+    }
+
+    /// The next of a round, in the order of arrival.
+    pub(super) fn next_of(&mut self, round: &mut Round<T>) -> Option<Box<dyn Parked<T>>> {
+        loop {
+            // The one before was parked again when its place is taken.
+            if let Some((ticket, event)) = round.last.take() {
+                self.again = None;
+                let still_waits = self.entries.contains_key(&ticket);
+                if !(still_waits && T::is_in_line(&event)) {
+                    let behind = (Bound::Excluded(ticket), Bound::Excluded(round.end));
+                    let next = self.by_event.get(&event).and_then(|all| all.range(behind).next());
+                    round.heads.extend(next.map(|next| (*next, event)));
+                }
+            }
+            let (ticket, event) = round.heads.pop_first()?;
+            round.last = Some((ticket, event.clone()));
+            if let Some(parked) = self.take(ticket) {
+                self.again = Some((ticket, event));
+                return Some(parked);
+            }
         }
-        tickets.sort_unstable();
-        tickets.into_iter().filter_map(|ticket| self.take(ticket)).collect()
     }
 
     /// Takes out all whose deadline is not after `now`.

@@ -2,13 +2,18 @@
 //!
 //! A client is sent only the kinds that it asked for; Hazelcast's Python client drops a connection that brings another one.
 
-use crate::hazelcast::call::Call;
-use crate::hazelcast::failure::Handled;
+use super::queries::predicate;
+use crate::hazelcast::call::{Call, Desk};
+use crate::hazelcast::failure::{Failure, Handled};
 use bytes::BytesMut;
+use filbert_grid::map::EventCondition;
+use filbert_grid::query::Entry;
 use filbert_grid::{Interest, Map, MapEvent};
+use filbert_wire::Data;
 use filbert_wire::message::{Raises, Request, encode_event};
 use filbert_wire::messages::answers::{Flag, Registered};
 use filbert_wire::messages::map as m;
+use std::sync::Arc;
 use uuid::Uuid;
 
 pub(in crate::hazelcast) fn add_entry_listener(
@@ -30,13 +35,43 @@ pub(in crate::hazelcast) fn add_entry_listener_to_key(
     listen(map, call, Interest { flags: request.listener_flags, key, condition: None, include_value })
 }
 
+pub(in crate::hazelcast) fn add_entry_listener_with_predicate(
+    map: &Map,
+    call: Call<'_, m::AddEntryListenerWithPredicate>,
+    request: m::AddEntryListenerWithPredicate,
+) -> Handled {
+    let condition = Some(condition(call.desk, &request.predicate)?);
+    let include_value = request.include_value;
+    listen(map, call, Interest { flags: request.listener_flags, key: None, condition, include_value })
+}
+
+pub(in crate::hazelcast) fn add_entry_listener_to_key_with_predicate(
+    map: &Map,
+    call: Call<'_, m::AddEntryListenerToKeyWithPredicate>,
+    request: m::AddEntryListenerToKeyWithPredicate,
+) -> Handled {
+    let condition = Some(condition(call.desk, &request.predicate)?);
+    let key = Some(request.key.detached());
+    let include_value = request.include_value;
+    listen(map, call, Interest { flags: request.listener_flags, key, condition, include_value })
+}
+
+/// The condition that a client's predicate is. What cannot be read does not match.
+fn condition(desk: &Desk, data: &Data) -> Result<EventCondition, Failure> {
+    let (predicate, catalog) = (predicate(desk, data)?, desk.host.grid.catalog().clone());
+    Ok(Arc::new(move |key: &Data, value: &Data| {
+        predicate.matches(&Entry::new(key, value, &catalog)).unwrap_or(false)
+    }))
+}
+
 /// Registers a listener for the connection.
 pub(super) fn listen<R>(map: &Map, call: Call<'_, R>, interest: Interest) -> Handled
 where
     R: Request<Response = Registered> + Raises<m::EntryEvent>,
 {
     let registration = call.registration()?;
-    let (outlet, correlation, member) = (call.outlet().clone(), call.correlation(), call.desk.host.grid.member());
+    let (outlet, correlation, member) =
+        (call.outlet().clone(), call.correlation(), call.desk.host.grid.member());
     map.add_listener(registration, interest, move |event| {
         let mut out = BytesMut::new();
         encode_event(&entry_event(event, member), R::EVENT_ID, correlation, &mut out);

@@ -31,7 +31,11 @@ pub(in crate::hazelcast) fn try_lock(map: &Map, call: Call<'_, m::TryLock>, requ
     call.answering().run(map.strands(), partition, operation, |value| Flag { value })
 }
 
-pub(in crate::hazelcast) fn is_locked(map: &Map, call: Call<'_, m::IsLocked>, request: m::IsLocked) -> Handled {
+pub(in crate::hazelcast) fn is_locked(
+    map: &Map,
+    call: Call<'_, m::IsLocked>,
+    request: m::IsLocked,
+) -> Handled {
     let partition = request.key.partition();
     let operation = op::IsLocked { key: request.key };
     call.answering().run(map.strands(), partition, operation, |value| Flag { value })

@@ -2,9 +2,10 @@
 
 use super::owner;
 use crate::hazelcast::call::Call;
-use crate::hazelcast::failure::Handled;
+use crate::hazelcast::failure::{Failure, Handled};
 use filbert_grid::Map;
 use filbert_wire::messages::answers::{Count, Done, Flag, Items, Pairs};
+use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::map as m;
 
 pub(in crate::hazelcast) fn contains_value(
@@ -64,14 +65,24 @@ pub(in crate::hazelcast) fn flush(map: &Map, call: Call<'_, m::Flush>, _request:
     call.answering().follow(map.flush(), |()| Done {})
 }
 
-pub(in crate::hazelcast) fn load_all(map: &Map, call: Call<'_, m::LoadAll>, _request: m::LoadAll) -> Handled {
-    call.answering().follow(map.load_all(), |()| Done {})
+/// There is nothing to load from: said so, as Hazelcast does, and not passed over.
+fn no_store(map: &Map) -> Handled {
+    let text = format!("map {} has no store behind it that could be loaded from", map.name());
+    Err(Failure::new(ErrorCode::IllegalArgument, text))
+}
+
+pub(in crate::hazelcast) fn load_all(
+    map: &Map,
+    _call: Call<'_, m::LoadAll>,
+    _request: m::LoadAll,
+) -> Handled {
+    no_store(map)
 }
 
 pub(in crate::hazelcast) fn load_given_keys(
     map: &Map,
-    call: Call<'_, m::LoadGivenKeys>,
+    _call: Call<'_, m::LoadGivenKeys>,
     _request: m::LoadGivenKeys,
 ) -> Handled {
-    call.answering().follow(map.load_all(), |()| Done {})
+    no_store(map)
 }

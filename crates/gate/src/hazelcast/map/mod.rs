@@ -4,13 +4,17 @@ mod entries;
 mod listeners;
 mod locks;
 mod many;
+mod near_cache;
 mod processors;
+mod queries;
 
 pub(super) use entries::*;
 pub(super) use listeners::*;
 pub(super) use locks::*;
 pub(super) use many::*;
+pub(super) use near_cache::*;
 pub(super) use processors::*;
+pub(super) use queries::*;
 
 use super::call::Call;
 use filbert_grid::Owner;

@@ -2,18 +2,12 @@
 
 use super::{owner, place};
 use crate::hazelcast::call::Call;
-use crate::hazelcast::failure::{Failure, Handled};
+pub(super) use crate::hazelcast::executor::code;
+use crate::hazelcast::failure::Handled;
+use filbert_grid::Map;
 use filbert_grid::map::operations as op;
-use filbert_grid::{Code, Map};
-use filbert_wire::Data;
 use filbert_wire::messages::answers::{Found, Pairs};
-use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::map as m;
-
-/// The code that a client names.
-pub(super) fn code(data: &Data) -> Result<Code, Failure> {
-    Code::from_data(data).map_err(|error| Failure::new(ErrorCode::Serialization, error.to_string()))
-}
 
 pub(in crate::hazelcast) fn execute_on_key(
     map: &Map,
@@ -43,7 +37,7 @@ pub(in crate::hazelcast) fn execute_on_all_keys(
 ) -> Handled {
     let code = code(&request.entry_processor)?;
     let map = map.as_owner(owner(&call, 0));
-    call.answering().follow(map.execute_on_entries(&code), |entries| Pairs { entries })
+    call.answering().follow_long(map.execute_on_entries(&code), |entries| Pairs { entries })
 }
 
 pub(in crate::hazelcast) fn execute_on_keys(
@@ -53,5 +47,5 @@ pub(in crate::hazelcast) fn execute_on_keys(
 ) -> Handled {
     let code = code(&request.entry_processor)?;
     let map = map.as_owner(owner(&call, 0));
-    call.answering().follow(map.execute_on_keys(request.keys, &code), |entries| Pairs { entries })
+    call.answering().follow_long(map.execute_on_keys(request.keys, &code), |entries| Pairs { entries })
 }

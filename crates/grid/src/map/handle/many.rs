@@ -1,6 +1,6 @@
 //! Many keys, or all of them: a part per partition, beside each other, and one result.
 
-use super::{Map, by_partition};
+use super::Map;
 use crate::invocation::Invocation;
 use crate::map::events::MapEventKind;
 use crate::map::operations::{
@@ -9,23 +9,20 @@ use crate::map::operations::{
 use filbert_wire::Data;
 use std::sync::Arc;
 
-fn flat<T>(parts: Vec<Vec<T>>) -> Vec<T> {
+pub(super) fn flat<T>(parts: Vec<Vec<T>>) -> Vec<T> {
     parts.into_iter().flatten().collect()
 }
 
 impl Map {
     /// The entries of those keys that are there, in no order.
     pub fn get_all(&self, keys: impl IntoIterator<Item = Data>) -> Invocation<Vec<(Data, Data)>> {
-        let parts = by_partition(keys, |key| key);
-        self.strands()
-            .call_all(parts.into_iter().map(|(partition, keys)| (partition, GetAll::new(keys))), flat)
+        self.by_key(keys, |key| key, GetAll::new, flat)
     }
 
     /// Gives all these keys their values. Not at one moment: readers may see some of them before the others.
     pub fn put_all(&self, entries: impl IntoIterator<Item = (Data, Data)>) -> Invocation<()> {
-        let parts = by_partition(entries, |(key, _)| key);
-        let part = |(partition, entries)| (partition, PutAll::new(entries, self.owner));
-        self.strands().call_all(parts.into_iter().map(part), drop)
+        let owner = self.owner;
+        self.by_key(entries, |(key, _)| key, |entries| PutAll::new(entries, owner), drop)
     }
 
     /// All keys, in no order.

@@ -16,9 +16,11 @@ use crate::map::context::MapContext;
 use crate::map::locks::Owner;
 use crate::map::operations::{Destroy, Place};
 use crate::map::partition::MapPartition;
-use crate::map::settings::{GridSettings, MapSettings};
+use crate::map::settings::MapSettings;
 use crate::operation::Operation;
-use crate::strands::Strands;
+use crate::query::Catalog;
+use crate::settings::GridSettings;
+use crate::strands::{Spread, Strands};
 use crate::structures::{Service, Structure};
 use filbert_pool::Stages;
 use filbert_wire::{Data, PartitionId};
@@ -62,8 +64,9 @@ impl MapStructure {
         stages: &Stages,
         settings: &GridSettings,
         registry: &Registry,
+        catalog: &Catalog,
     ) -> Self {
-        let context = Arc::new(MapContext::new(name, stages, settings, registry));
+        let context = Arc::new(MapContext::new(name, stages, settings, registry, catalog));
         let strands = Strands::partitioned_with_home(stages, name, |home, partition| {
             MapPartition::new(&context, home.clone(), partition)
         });
@@ -83,7 +86,7 @@ impl Structure for MapStructure {
     fn destroy(&self) {
         self.context.set_destroyed();
         let everywhere = self.strands.partitions().map(|partition| (partition, Destroy));
-        self.strands.call_all(everywhere, drop).detach();
+        self.strands.call_all(Spread::Here, everywhere, drop).detach();
     }
 }
 
@@ -123,6 +126,11 @@ impl Map {
         &self.structure.strands
     }
 
+    /// What its queries look up.
+    pub(crate) fn catalog(&self) -> &Catalog {
+        &self.structure.context.catalog
+    }
+
     fn place(&self, key: Data) -> Place {
         Place::new(key, self.owner)
     }
@@ -136,8 +144,8 @@ impl Map {
         self.strands().call(partition, operation)
     }
 
-    /// Runs an operation on all partitions.
-    fn everywhere<O, R>(
+    /// Runs an operation on all partitions: a short one right here.
+    pub(crate) fn everywhere<O, R>(
         &self,
         operation: impl Fn() -> O,
         combine: impl FnOnce(Vec<O::Output>) -> R + Send + 'static,
@@ -147,18 +155,33 @@ impl Map {
         R: Send + 'static,
     {
         let operations = self.strands().partitions().map(|partition| (partition, operation()));
-        self.strands().call_all(operations, combine)
+        let spread = if O::SHORT { Spread::Here } else { Spread::Beside };
+        self.strands().call_all(spread, operations, combine)
+    }
+
+    /// Runs an operation on the partitions of some keys: for a few keys right here, since waking other threads would take longer.
+    fn by_key<I, O, R>(
+        &self,
+        items: impl IntoIterator<Item = I>,
+        key: impl Fn(&I) -> &Data,
+        operation: impl Fn(Vec<I>) -> O,
+        combine: impl FnOnce(Vec<O::Output>) -> R + Send + 'static,
+    ) -> Invocation<R>
+    where
+        O: Operation<Target = MapPartition>,
+        R: Send + 'static,
+    {
+        let mut parts: BTreeMap<PartitionId, Vec<I>> = BTreeMap::new();
+        let mut count = 0;
+        for item in items {
+            parts.entry(key(&item).partition()).or_default().push(item);
+            count += 1;
+        }
+        let spread = if count <= FEW { Spread::Here } else { Spread::Beside };
+        let operations = parts.into_iter().map(|(partition, items)| (partition, operation(items)));
+        self.strands().call_all(spread, operations, combine)
     }
 }
 
-/// Things by the partition of their key.
-fn by_partition<T>(
-    all: impl IntoIterator<Item = T>,
-    key: impl Fn(&T) -> &Data,
-) -> BTreeMap<PartitionId, Vec<T>> {
-    let mut parts: BTreeMap<PartitionId, Vec<T>> = BTreeMap::new();
-    for one in all {
-        parts.entry(key(&one).partition()).or_default().push(one);
-    }
-    parts
-}
+/// Keys whose work is not worth waking other threads.
+const FEW: usize = 500;

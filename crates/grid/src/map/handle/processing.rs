@@ -1,6 +1,7 @@
 //! Registered code on entries.
 
-use super::{Map, by_partition};
+use super::Map;
+use super::many::flat;
 use crate::code::Code;
 use crate::invocation::Invocation;
 use crate::map::operations::{EntryFilter, Everything, ExecuteOnEntries, ExecuteOnKey, ExecuteOnKeys};
@@ -18,9 +19,7 @@ impl Map {
         keys: impl IntoIterator<Item = Data>,
         code: &Code,
     ) -> Invocation<Vec<(Data, Data)>> {
-        let parts = by_partition(keys, |key| key);
-        let part = |(partition, keys)| (partition, ExecuteOnKeys::new(keys, code.clone()));
-        self.strands().call_all(parts.into_iter().map(part), |parts| parts.into_iter().flatten().collect())
+        self.by_key(keys, |key| key, |keys| ExecuteOnKeys::new(keys, code.clone()), flat)
     }
 
     /// Runs an entry processor on all entries, locked or not; what it gives, by key, where it gives something. Other operations have
@@ -35,9 +34,6 @@ impl Map {
         filter: F,
         code: &Code,
     ) -> Invocation<Vec<(Data, Data)>> {
-        self.everywhere(
-            || ExecuteOnEntries::new(filter.clone(), code.clone()),
-            |parts| parts.into_iter().flatten().collect(),
-        )
+        self.everywhere(|| ExecuteOnEntries::new(filter.clone(), code.clone()), flat)
     }
 }

@@ -106,7 +106,10 @@ impl Place {
             Err(Blocked) if self.patience.is_none() => {
                 Some(Step::failed(GridError::TimedOut { operation: O::NAME }))
             }
-            Err(Blocked) => Some(self.patience.wait(map, turn, MapSignal::Free(self.key.clone()))),
+            Err(Blocked) => {
+                self.key = self.key.detached();
+                Some(self.patience.wait(map, turn, MapSignal::Free(self.key.clone())))
+            }
         }
     }
 }
@@ -116,7 +119,7 @@ fn destroyed(map: &MapPartition) -> GridError {
 }
 
 /// How much of a long operation is done in one go: so many entries, or 200 microseconds.
-struct Slice {
+pub(crate) struct Slice {
     left: u32,
     seen: u32,
     ends: Duration,
@@ -126,19 +129,19 @@ struct Slice {
 const LOOK_EVERY: u32 = 32;
 
 impl Slice {
-    fn begin(map: &MapPartition, turn: &MapTurn<'_>) -> Self {
+    pub(crate) fn begin(map: &MapPartition, turn: &MapTurn<'_>) -> Self {
         Self { left: map.context().slice_entries, seen: 0, ends: turn.now() + Duration::from_micros(200) }
     }
 
     /// One more entry was looked at; true when it is the turn of others.
-    fn is_over(&mut self, turn: &MapTurn<'_>) -> bool {
+    pub(crate) fn is_over(&mut self, turn: &MapTurn<'_>) -> bool {
         self.seen += 1;
         self.left = self.left.saturating_sub(1);
         self.left == 0 || (self.seen.is_multiple_of(LOOK_EVERY) && turn.now() >= self.ends)
     }
 
     /// The same for entries that run user code: any one may have taken long.
-    fn is_over_now(&mut self, turn: &MapTurn<'_>) -> bool {
+    pub(crate) fn is_over_now(&mut self, turn: &MapTurn<'_>) -> bool {
         self.is_over(turn) || turn.now() >= self.ends
     }
 }

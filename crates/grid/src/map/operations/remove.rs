@@ -83,6 +83,7 @@ impl Operation for RemoveIfSame {
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(blocked) = self.place.blocked(map, turn) {
+            self.expected = self.expected.detached();
             return blocked;
         }
         map.count_remove();

@@ -184,12 +184,15 @@ pub struct Page {
 pub struct FetchEntries {
     /// Where to begin: 0, or what the last page said.
     pub cursor: u32,
-    /// How many entries at most.
+    /// How many entries at most; fewer when they are large.
     pub batch: u32,
 }
 
 /// Entries of one page at most, whatever a client asks for.
 const LARGEST_PAGE: u32 = 10_000;
+
+/// Bytes after which a page is full, however few entries that are.
+const FULL_PAGE_BYTES: usize = 1 << 20;
 
 impl Operation for FetchEntries {
     type Target = MapPartition;
@@ -200,13 +203,15 @@ impl Operation for FetchEntries {
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         let mut page = Page { entries: Vec::new(), next: None };
+        let (most, mut bytes) = (self.batch.clamp(1, LARGEST_PAGE) as usize, 0);
         while let Some(slot) = map.store().next(self.cursor) {
-            if page.entries.len() >= self.batch.clamp(1, LARGEST_PAGE) as usize {
+            if page.entries.len() >= most || bytes >= FULL_PAGE_BYTES {
                 page.next = Some(slot.number());
                 break;
             }
             self.cursor = slot.number() + 1;
             if !map.is_over(turn, slot) {
+                bytes += map.store().cost(slot);
                 page.entries.push(Entries::pick(&EntryRef::at(map.store(), slot)));
             }
         }

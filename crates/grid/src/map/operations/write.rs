@@ -1,4 +1,5 @@
-//! Writes of one key. Each waits while someone else has locked the key.
+//! Writes of one key. Each waits while someone else has locked the key, with a copy of its value: what came with a message must not keep
+//! the whole buffer of the connection alive for as long.
 
 use super::{MapTurn, Place};
 use crate::error::GridResult;
@@ -28,6 +29,7 @@ impl Operation for Put {
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(blocked) = self.place.blocked(map, turn) {
+            self.value = self.value.detached();
             return blocked;
         }
         map.count_put();
@@ -54,6 +56,7 @@ impl Operation for Set {
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(blocked) = self.place.blocked(map, turn) {
+            self.value = self.value.detached();
             return blocked;
         }
         map.count_put();
@@ -80,7 +83,10 @@ impl Operation for TryPut {
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         match self.place.blocked(map, turn) {
             Some(_) if self.place.patience.is_none() => return Step::done(false),
-            Some(blocked) => return blocked,
+            Some(blocked) => {
+                self.value = self.value.detached();
+                return blocked;
+            }
             None => {}
         }
         map.count_put();
@@ -112,6 +118,7 @@ impl Operation for PutIfAbsent {
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(blocked) = self.place.blocked(map, turn) {
+            self.value = self.value.detached();
             return blocked;
         }
         if let Some(there) = map.get(turn, &self.place.key) {
@@ -140,6 +147,7 @@ impl Operation for Replace {
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(blocked) = self.place.blocked(map, turn) {
+            self.value = self.value.detached();
             return blocked;
         }
         if map.find(turn, &self.place.key).is_none() {
@@ -169,6 +177,7 @@ impl Operation for ReplaceIfSame {
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(blocked) = self.place.blocked(map, turn) {
+            (self.expected, self.value) = (self.expected.detached(), self.value.detached());
             return blocked;
         }
         let found = map.find(turn, &self.place.key);

@@ -50,6 +50,8 @@ impl MapPartition {
         lease: Option<Duration>,
     ) -> Result<(), Blocked> {
         self.end_lease(turn, key);
+        // An entry whose time is over does not come back because it is locked before someone has looked.
+        self.find(turn, key);
         let until = lease.and_then(|lease| turn.now().checked_add(lease));
         if !self.locks.lock(key, owner, until) {
             return Err(Blocked);

@@ -18,6 +18,7 @@ use crate::map::locks::Locks;
 use crate::map::settings::EvictionPolicy;
 use crate::map::store::{Side, Slot, Store, copied};
 use crate::operation::{Target, Turn};
+use crate::query::operations::SharedIndexes;
 use crate::strands::Strands;
 use filbert_wire::{Data, PartitionId};
 use statistics::EntryStats;
@@ -40,7 +41,7 @@ pub trait EntryWatch: Send {
     fn cleared(&mut self);
 }
 
-/// One partition of a map, see the [module](self).
+/// One partition of a map: its entries, locks and lifetimes. What operations of one's own work on.
 pub struct MapPartition {
     store: Store,
     expiry: Side<Expiry>,
@@ -50,6 +51,8 @@ pub struct MapPartition {
     home: Weak<Strands<MapPartition>>,
     partition: PartitionId,
     watches: Vec<Box<dyn EntryWatch>>,
+    /// Once there is one; a watch keeps them in step.
+    indexes: Option<SharedIndexes>,
     stats: LocalMapStats,
     /// Where the next look for entries whose time is over begins.
     sweep_from: u32,
@@ -74,6 +77,7 @@ impl MapPartition {
             home,
             partition,
             watches: Vec::new(),
+            indexes: None,
             stats: LocalMapStats::default(),
             sweep_from: 0,
             sweep_armed: false,
@@ -93,6 +97,15 @@ impl MapPartition {
     /// From now on `watch` hears of every change. What is there already it has to read itself.
     pub fn watch(&mut self, watch: Box<dyn EntryWatch>) {
         self.watches.push(watch);
+    }
+
+    /// The indexes, once there is one.
+    pub(crate) fn indexes(&self) -> Option<&SharedIndexes> {
+        self.indexes.as_ref()
+    }
+
+    pub(crate) fn set_indexes(&mut self, indexes: SharedIndexes) {
+        self.indexes = Some(indexes);
     }
 
     /// Where the live entry of `key` is; one whose time is over goes now.

@@ -27,7 +27,7 @@ pub use slab::Slot;
 use filbert_wire::Data;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
-use slab::{Record, Slab};
+use slab::{CHUNK, Record, Slab};
 use std::hash::BuildHasher;
 
 /// The bytes of a key or value before what makes two of them equal: the partition hash.
@@ -36,7 +36,8 @@ const HASH_BYTES: usize = 4;
 /// What an entry takes beside its bytes: the record, the allocation's header, its place in the table.
 const ENTRY_OVERHEAD: usize = std::mem::size_of::<Record>() + 16 + 8;
 
-/// Keys and values as their bytes; see the [module](self).
+/// Keys and values as their bytes. A slot stays the same while its entry lives, so a scan is a number ([`Store::next`]): an entry that is
+/// there during the whole scan is seen exactly once.
 #[derive(Debug)]
 pub struct Store {
     table: HashTable<u32>,
@@ -150,6 +151,11 @@ impl Store {
         }
         let record = self.records.remove(slot);
         self.bytes -= record.bytes.len() + ENTRY_OVERHEAD;
+        if self.table.is_empty() && self.records.end() as usize > CHUNK {
+            // No entry lives, so no slot has to stay: a map that was large once gives its memory back.
+            self.records = Slab::new();
+            self.table = HashTable::new();
+        }
     }
 
     /// The first entry from slot `from` on: a scan's next step.

@@ -132,3 +132,18 @@ fn side_tables_hold_what_was_set() {
     tree.keys().for_each(|slot| side.remove(Slot(*slot)));
     assert!(side.is_empty());
 }
+
+#[test]
+fn an_empty_store_gives_its_memory_back() {
+    let mut store = Store::new(4);
+    for round in 0..3 {
+        for n in 0..1_000 {
+            store.insert(number(n).as_bytes(), value(n).as_bytes());
+        }
+        for n in 0..1_000 {
+            let slot = store.find(number(n).as_bytes()).unwrap();
+            store.remove(slot);
+        }
+        assert_eq!((store.end(), store.bytes(), store.next(0)), (0, 0, None), "round {round}");
+    }
+}

@@ -3,13 +3,11 @@
 //! Each partition keeps its own part of every index, on the same strand as its entries: no lock, and never out of step. An entry
 //! is known by whatever the store hands out, a slot or a key.
 
-mod key;
 mod plan;
 mod settings;
 mod store;
+mod tuple;
 
-pub use key::IndexKey;
-pub(crate) use key::double;
 pub use plan::{Plan, Residual};
 pub use settings::{IndexKind, IndexSettings};
 
@@ -17,6 +15,7 @@ use super::extract::Entry;
 use super::predicate::Predicate;
 use std::sync::Arc;
 use store::Store;
+use tuple::IndexTuple;
 
 /// What an entry is known by in an index.
 pub trait EntryId: Clone + Ord + std::hash::Hash + std::fmt::Debug {}
@@ -28,25 +27,27 @@ impl<T: Clone + Ord + std::hash::Hash + std::fmt::Debug> EntryId for T {}
 pub(crate) struct Index<E> {
     settings: Arc<IndexSettings>,
     store: Store<E>,
+    /// All entries are in it: queries may use it.
+    ready: bool,
 }
 
 impl<E: EntryId> Index<E> {
     /// The keys under which the entry stands: several when a path has `[any]`, none when that leads nowhere. An attribute that cannot
     /// be read counts as null: then the entry is not found by other values, where a scan would fail.
-    fn keys(&self, entry: &Entry<'_>) -> Vec<IndexKey> {
+    fn keys(&self, entry: &Entry<'_>) -> Vec<IndexTuple> {
         let null = || super::Extracted::One(filbert_wire::Value::Null);
         let extract = |attribute| entry.extract(attribute).unwrap_or_else(|_| null());
         match self.settings.attributes() {
             [attribute] => {
                 let mut keys: Vec<_> =
-                    extract(attribute).values().iter().cloned().map(IndexKey::one).collect();
+                    extract(attribute).values().iter().cloned().map(IndexTuple::one).collect();
                 keys.sort();
                 keys.dedup();
                 keys
             }
             attributes => {
                 let values = attributes.iter().map(|attribute| extract(attribute).values()[0].clone());
-                vec![IndexKey::many(values)]
+                vec![IndexTuple::many(values)]
             }
         }
     }
@@ -90,14 +91,35 @@ impl<E: EntryId> Indexes<E> {
         self.all.iter().map(|index| &index.settings)
     }
 
-    /// Adds an empty index; false when there is one of that name. The entries that exist must then be [inserted](Indexes::insert_into).
+    /// Adds an index while there are no entries; false when there is one of that name.
     pub fn add(&mut self, settings: Arc<IndexSettings>) -> bool {
+        let name = settings.name().to_owned();
+        let added = self.begin(settings);
+        self.finish(&name);
+        added
+    }
+
+    /// Adds an index that queries do not use until it is [finished](Indexes::finish): it hears of changes, and the entries that exist
+    /// are to be [inserted](Indexes::insert_into). False when there is one of that name.
+    pub fn begin(&mut self, settings: Arc<IndexSettings>) -> bool {
         if self.settings().any(|known| known.name() == settings.name()) {
             return false;
         }
         let store = Store::new(settings.kind());
-        self.all.push(Index { settings, store });
+        self.all.push(Index { settings, store, ready: false });
         true
+    }
+
+    /// All entries are in the index of that name.
+    pub fn finish(&mut self, name: &str) {
+        for index in self.all.iter_mut().filter(|index| index.settings.name() == name) {
+            index.ready = true;
+        }
+    }
+
+    /// Whether queries may use the index of that name.
+    pub fn is_ready(&self, name: &str) -> bool {
+        self.all.iter().any(|index| index.ready && index.settings.name() == name)
     }
 
     /// Takes an index away; false when there is none of that name.

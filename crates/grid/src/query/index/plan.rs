@@ -4,19 +4,22 @@
 //! attributes, and perhaps a range for the next. The one with the fewest candidates wins; what it does not cover is left as the residual.
 //! An OR is answered when each of its sides is. NOT and everything else is not: such predicates only narrow down what others find.
 
-use super::key::{Part, UNORDERED, kind};
 use super::store::KeySpan;
-use super::{EntryId, IndexKey, IndexKind, Indexes};
+use super::tuple::{IndexTuple, Part, UNORDERED, kind};
+use super::{EntryId, IndexKind, Indexes};
 use crate::query::attribute::Attribute;
 use crate::query::error::QueryError;
 use crate::query::extract::Entry;
 use crate::query::operand::Operand;
 use crate::query::predicate::Predicate;
-use filbert_wire::Value;
+use filbert_wire::{IndexKey, Value};
 use std::ops::Bound;
 
 /// More spans than this are not combined with each other: looking them up costs more than it saves.
 const MAX_COMBINED: usize = 1024;
+
+/// With more sides or values than this no index is asked: the plan alone would hold up the strand.
+const MAX_SIDES: usize = 10_000;
 
 /// How the entries of a predicate are found.
 #[derive(Debug)]
@@ -114,6 +117,9 @@ pub(super) fn plan<E: EntryId>(indexes: &Indexes<E>, predicate: &Predicate) -> O
 }
 
 fn plan_or<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan> {
+    if all.len() > MAX_SIDES {
+        return None;
+    }
     let mut union = Plan { scans: Vec::new(), estimate: 0, residual: Residual::Nothing };
     for predicate in all {
         let side = plan(indexes, predicate)?;
@@ -127,6 +133,9 @@ fn plan_or<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan> 
 }
 
 fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan> {
+    if all.len() > MAX_SIDES {
+        return None;
+    }
     let mut best: Option<Plan> = None;
     for (number, predicate) in all.iter().enumerate() {
         if matches!(predicate, Predicate::Or(_) | Predicate::Sql { .. } | Predicate::False)
@@ -145,7 +154,7 @@ fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan>
             Some(Condition { number, attribute, spans })
         })
         .collect();
-    for (number, index) in indexes.all.iter().enumerate() {
+    for (number, index) in indexes.all.iter().enumerate().filter(|(_, index)| index.ready) {
         let Some((spans, covered)) = fit(index.settings.attributes(), index.settings.kind(), &conditions)
         else {
             continue;
@@ -193,7 +202,7 @@ fn condition(predicate: &Predicate) -> Option<(&Attribute, Vec<Span>)> {
         Predicate::Equal(attribute, operand) => {
             (attribute, operand.forms().cloned().map(Span::Point).collect())
         }
-        Predicate::In(attribute, operands) => {
+        Predicate::In(attribute, operands) if operands.forms().len() <= MAX_SIDES => {
             (attribute, operands.forms().iter().cloned().map(Span::Point).collect())
         }
         Predicate::Compare(attribute, comparison, operand) => {
@@ -201,7 +210,7 @@ fn condition(predicate: &Predicate) -> Option<(&Attribute, Vec<Span>)> {
                 if kind(value) == UNORDERED {
                     return comparison.with_equal().then(|| Span::Point(value.clone()));
                 }
-                let edge = Part::Value(value.clone());
+                let edge = Part::value(value.clone());
                 let edge =
                     if comparison.with_equal() { Bound::Included(edge) } else { Bound::Excluded(edge) };
                 Some(if comparison.is_less() {
@@ -219,7 +228,7 @@ fn condition(predicate: &Predicate) -> Option<(&Attribute, Vec<Span>)> {
                     if kind(from) == UNORDERED {
                         spans.extend(from.same(to).then(|| Span::Point(from.clone())));
                     } else {
-                        let edge = |value: &Value| Bound::Included(Part::Value(value.clone()));
+                        let edge = |value: &Value| Bound::Included(Part::value(value.clone()));
                         spans.extend(range(edge(from), edge(to)));
                     }
                 }
@@ -229,7 +238,7 @@ fn condition(predicate: &Predicate) -> Option<(&Attribute, Vec<Span>)> {
         Predicate::Like(attribute, Some(pattern)) => {
             let prefix = pattern.prefix()?;
             let after = Bound::Excluded(Part::AfterPrefix(prefix.clone().into()));
-            (attribute, vec![Span::Range(Bound::Included(Part::Value(Value::String(prefix))), after)])
+            (attribute, vec![Span::Range(Bound::Included(Part::value(Value::String(prefix))), after)])
         }
         _ => return None,
     })
@@ -251,7 +260,7 @@ fn range(from: Bound<Part>, to: Bound<Part>) -> Option<Span> {
     match low.cmp(high) {
         std::cmp::Ordering::Less => Some(Span::Range(from, to)),
         std::cmp::Ordering::Equal if both => match low {
-            Part::Value(value) => Some(Span::Point(value.clone())),
+            Part::Value(IndexKey(value)) => Some(Span::Point(value.clone())),
             _ => None,
         },
         _ => None,
@@ -266,7 +275,7 @@ fn both(left: &[Span], right: &[Span]) -> Vec<Span> {
             spans.extend(match (left, right) {
                 (Span::Point(value), Span::Point(other)) => value.same(other).then(|| left.clone()),
                 (Span::Point(value), Span::Range(from, to)) | (Span::Range(from, to), Span::Point(value)) => {
-                    let part = Part::Value(value.clone());
+                    let part = Part::value(value.clone());
                     std::ops::RangeBounds::contains(&(from.as_ref(), to.as_ref()), &part)
                         .then(|| Span::Point(value.clone()))
                 }
@@ -334,7 +343,7 @@ fn fit(
                     let prefix = prefix.clone();
                     points
                         .iter()
-                        .map(move |value| [prefix.as_slice(), &[Part::Value((*value).clone())]].concat())
+                        .map(move |value| [prefix.as_slice(), &[Part::value((*value).clone())]].concat())
                         .collect::<Vec<_>>()
                 };
                 prefixes = prefixes.iter().flat_map(longer).collect();
@@ -354,12 +363,12 @@ fn fit(
         None => {
             for prefix in prefixes {
                 if whole(&prefix) {
-                    spans.push(KeySpan::Point(IndexKey::of_parts(prefix)));
+                    spans.push(KeySpan::Point(IndexTuple::of_parts(prefix)));
                 } else {
                     let end = [prefix.as_slice(), &[Part::Last]].concat();
                     spans.push(KeySpan::Range(
-                        Bound::Included(IndexKey::of_parts(prefix)),
-                        Bound::Excluded(IndexKey::of_parts(end)),
+                        Bound::Included(IndexTuple::of_parts(prefix)),
+                        Bound::Excluded(IndexTuple::of_parts(end)),
                     ));
                 }
             }
@@ -376,16 +385,16 @@ fn fit(
 
 /// The keys that begin with `prefix` and go on with `span`.
 fn key_span(prefix: &[Part], span: &Span, attributes: usize) -> KeySpan {
-    let key = |part: &Part| IndexKey::of_parts([prefix, std::slice::from_ref(part)].concat());
+    let key = |part: &Part| IndexTuple::of_parts([prefix, std::slice::from_ref(part)].concat());
     // More attributes may follow: then an edge must take in, or leave out, all keys that go on from it.
     let goes_on = prefix.len() + 1 < attributes;
-    let after = |part: &Part| IndexKey::of_parts([prefix, &[part.clone(), Part::Last]].concat());
+    let after = |part: &Part| IndexTuple::of_parts([prefix, &[part.clone(), Part::Last]].concat());
     match span {
         Span::Point(value) if goes_on => {
-            let part = Part::Value(value.clone());
+            let part = Part::value(value.clone());
             KeySpan::Range(Bound::Included(key(&part)), Bound::Excluded(after(&part)))
         }
-        Span::Point(value) => KeySpan::Point(key(&Part::Value(value.clone()))),
+        Span::Point(value) => KeySpan::Point(key(&Part::value(value.clone()))),
         Span::Range(from, to) => {
             let from = match from {
                 Bound::Excluded(part) if goes_on => Bound::Excluded(after(part)),

@@ -1,13 +1,14 @@
 //! Where an index keeps its keys: in a tree or in a hash table, each with the entries that have it.
 
-use super::{EntryId, IndexKey, IndexKind};
+use super::tuple::IndexTuple;
+use super::{EntryId, IndexKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap, btree_map, hash_map};
 use std::ops::Bound;
 
 #[derive(Debug)]
 pub(super) enum Store<E> {
-    Sorted(BTreeMap<IndexKey, Posting<E>>),
-    Hash(HashMap<IndexKey, Posting<E>>),
+    Sorted(BTreeMap<IndexTuple, Posting<E>>),
+    Hash(HashMap<IndexTuple, Posting<E>>),
 }
 
 /// The entries that have a key, in order: most keys have one.
@@ -62,7 +63,7 @@ impl<E: EntryId> Store<E> {
         }
     }
 
-    pub(super) fn insert(&mut self, key: IndexKey, id: E) {
+    pub(super) fn insert(&mut self, key: IndexTuple, id: E) {
         match self {
             Store::Sorted(keys) => match keys.entry(key) {
                 btree_map::Entry::Occupied(mut known) => known.get_mut().insert(id),
@@ -75,7 +76,7 @@ impl<E: EntryId> Store<E> {
         }
     }
 
-    pub(super) fn remove(&mut self, key: &IndexKey, id: &E) {
+    pub(super) fn remove(&mut self, key: &IndexTuple, id: &E) {
         match self {
             Store::Sorted(keys) => {
                 if keys.get_mut(key).is_some_and(|posting| posting.remove(id)) {
@@ -90,7 +91,7 @@ impl<E: EntryId> Store<E> {
         }
     }
 
-    pub(super) fn point(&self, key: &IndexKey) -> Option<&Posting<E>> {
+    pub(super) fn point(&self, key: &IndexTuple) -> Option<&Posting<E>> {
         match self {
             Store::Sorted(keys) => keys.get(key),
             Store::Hash(keys) => keys.get(key),
@@ -98,9 +99,9 @@ impl<E: EntryId> Store<E> {
     }
 
     /// The postings between two keys, of which the first must not be greater; none of a hash index.
-    fn range(&self, from: &Bound<IndexKey>, to: &Bound<IndexKey>) -> impl Iterator<Item = &Posting<E>> {
+    fn range(&self, from: &Bound<IndexTuple>, to: &Bound<IndexTuple>) -> impl Iterator<Item = &Posting<E>> {
         let found = match self {
-            Store::Sorted(keys) => Some(keys.range::<IndexKey, _>((from.as_ref(), to.as_ref()))),
+            Store::Sorted(keys) => Some(keys.range::<IndexTuple, _>((from.as_ref(), to.as_ref()))),
             Store::Hash(_) => None,
         };
         found.into_iter().flatten().map(|(_, posting)| posting)
@@ -139,7 +140,7 @@ impl<E: EntryId> Store<E> {
 /// A key, or all from one to another.
 #[derive(Debug, Clone)]
 pub(super) enum KeySpan {
-    Point(IndexKey),
+    Point(IndexTuple),
     /// The first is less than the second.
-    Range(Bound<IndexKey>, Bound<IndexKey>),
+    Range(Bound<IndexTuple>, Bound<IndexTuple>),
 }

@@ -37,13 +37,13 @@ fn equal_numbers_of_all_types_are_one_key() {
         Value::Decimal(Decimal::new(100, 2)),
     ];
     let hasher = RandomState::new();
-    let first = IndexKey::one(Value::Int(1));
+    let first = IndexTuple::one(Value::Int(1));
     for one in ones {
-        let key = IndexKey::one(one.clone());
+        let key = IndexTuple::one(one.clone());
         assert_eq!(key, first, "{one:?}");
         assert_eq!(hasher.hash_one(&key), hasher.hash_one(&first), "{one:?}");
     }
-    assert_ne!(IndexKey::one(Value::String("1".into())), first);
+    assert_ne!(IndexTuple::one(Value::String("1".into())), first);
 }
 
 #[test]

@@ -1,16 +1,15 @@
-//! `IndexKey`: the values of an index's attributes in one entry, with the order and equality that predicates have: 1 as an int, a long or
-//! a double is one key.
+//! `IndexTuple`: the values of an index's attributes in one entry, each equal, ordered and hashed as predicates see it ([`IndexKey`]).
 //!
 //! Values of different kinds stand apart: all numbers, then all texts, and so on. A range never leaves its kind, as no number is greater
 //! or less than a text; the edges of kinds are parts of their own, which no entry has.
 
-use filbert_wire::Value;
+use filbert_wire::{IndexKey, Value};
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
 /// The values of an index's attributes in one entry.
 #[derive(Debug, Clone)]
-pub struct IndexKey(Parts);
+pub(super) struct IndexTuple(Parts);
 
 #[derive(Debug, Clone)]
 enum Parts {
@@ -21,7 +20,7 @@ enum Parts {
 /// One value, or an edge between values.
 #[derive(Debug, Clone)]
 pub(super) enum Part {
-    Value(Value),
+    Value(IndexKey),
     /// Before all values of a kind.
     Start(u8),
     /// After all texts that begin like this.
@@ -62,13 +61,13 @@ pub(super) fn kind(value: &Value) -> u8 {
     }
 }
 
-impl IndexKey {
-    pub(crate) fn one(value: Value) -> Self {
-        Self(Parts::One(Part::Value(value)))
+impl IndexTuple {
+    pub(super) fn one(value: Value) -> Self {
+        Self(Parts::One(Part::value(value)))
     }
 
     pub(super) fn many(values: impl IntoIterator<Item = Value>) -> Self {
-        Self(Parts::Many(values.into_iter().map(Part::Value).collect()))
+        Self(Parts::Many(values.into_iter().map(Part::value).collect()))
     }
 
     /// A key or an edge, from some values and perhaps one part more.
@@ -85,21 +84,17 @@ impl IndexKey {
             Parts::Many(parts) => parts,
         }
     }
-
-    /// Its first value.
-    pub(crate) fn first(&self) -> Option<&Value> {
-        match self.parts().first() {
-            Some(Part::Value(value)) => Some(value),
-            _ => None,
-        }
-    }
 }
 
 impl Part {
+    pub(super) fn value(value: Value) -> Self {
+        Part::Value(IndexKey(value))
+    }
+
     /// Kind, and place in the kind: at its start, inside, at its end.
     fn place(&self) -> (u8, u8) {
         match self {
-            Part::Value(value) => (kind(value), 1),
+            Part::Value(IndexKey(value)) => (kind(value), 1),
             Part::Start(kind) => (*kind, 0),
             Part::AfterPrefix(_) => (TEXT, 1),
             Part::End(kind) => (*kind, 2),
@@ -111,11 +106,11 @@ impl Part {
 impl Ord for Part {
     fn cmp(&self, other: &Self) -> Ordering {
         self.place().cmp(&other.place()).then_with(|| match (self, other) {
-            (Part::Value(left), Part::Value(right)) => {
-                left.compare(right).unwrap_or_else(|| left.total_cmp(right))
+            (Part::Value(left), Part::Value(right)) => left.cmp(right),
+            (Part::AfterPrefix(prefix), Part::Value(IndexKey(value))) => after_prefix(prefix, value),
+            (Part::Value(IndexKey(value)), Part::AfterPrefix(prefix)) => {
+                after_prefix(prefix, value).reverse()
             }
-            (Part::AfterPrefix(prefix), Part::Value(value)) => after_prefix(prefix, value),
-            (Part::Value(value), Part::AfterPrefix(prefix)) => after_prefix(prefix, value).reverse(),
             (Part::AfterPrefix(left), Part::AfterPrefix(right)) if left == right => Ordering::Equal,
             // The end of all that begins with `a` comes after the end of all that begins with `ab`.
             (Part::AfterPrefix(left), Part::AfterPrefix(right)) => {
@@ -151,71 +146,35 @@ impl PartialEq for Part {
 
 impl Eq for Part {}
 
-impl Ord for IndexKey {
+impl Ord for IndexTuple {
     fn cmp(&self, other: &Self) -> Ordering {
         self.parts().cmp(other.parts())
     }
 }
 
-impl PartialOrd for IndexKey {
+impl PartialOrd for IndexTuple {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for IndexKey {
+impl PartialEq for IndexTuple {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for IndexKey {}
+impl Eq for IndexTuple {}
 
-impl Hash for IndexKey {
+impl Hash for IndexTuple {
     fn hash<H: Hasher>(&self, state: &mut H) {
         for part in self.parts() {
             let (kind, place) = part.place();
             state.write_u8(kind);
             state.write_u8(place);
             if let Part::Value(value) = part {
-                hash_value(value, state);
+                value.hash(state);
             }
         }
     }
-}
-
-/// Equal numbers of all types have the same nearest double. Values of rare kinds all have one hash: correct, if slow.
-fn hash_value<H: Hasher>(value: &Value, state: &mut H) {
-    if let Some(number) = double(value) {
-        // Also -0.0 and 0.0, which are not equal, may have one hash.
-        return state.write_u64(if number.is_nan() { 0 } else { (number + 0.0).to_bits() });
-    }
-    match value {
-        Value::Bool(value) => value.hash(state),
-        Value::Char(unit) => unit.hash(state),
-        Value::String(text) => text.hash(state),
-        Value::Uuid(uuid) => uuid.hash(state),
-        Value::Date(milliseconds) => milliseconds.hash(state),
-        Value::LocalDate(date) => date.hash(state),
-        Value::LocalTime(time) => time.hash(state),
-        Value::LocalDateTime(moment) => moment.hash(state),
-        Value::OffsetDateTime(moment) => moment.hash(state),
-        Value::Json(text) => text.hash(state),
-        _ => {}
-    }
-}
-
-/// Any number, as near as a double comes.
-pub(crate) fn double(value: &Value) -> Option<f64> {
-    Some(match value {
-        Value::Byte(number) => (*number).into(),
-        Value::Short(number) => (*number).into(),
-        Value::Int(number) => (*number).into(),
-        Value::Long(number) => *number as f64,
-        Value::Float(number) => (*number).into(),
-        Value::Double(number) => *number,
-        Value::BigInteger(number) => number.to_string().parse().ok()?,
-        Value::Decimal(number) => number.to_string().parse().ok()?,
-        _ => return None,
-    })
 }

@@ -1,9 +1,13 @@
 //! `filbert start`: a member with its doors open, until it is told to end.
 
+mod fixtures;
+mod settings;
+
 use super::Outcome;
 use filbert::{Member, Shutdown};
-use filbert_gate::hazelcast::{Door, HazelcastSettings};
-use filbert_grid::Grid;
+use filbert_gate::hazelcast::Door;
+use filbert_grid::{Grid, Registry};
+use settings::StartSettings;
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,9 +31,13 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let settings = settings(arguments)?;
+    let settings = StartSettings::read(arguments)?;
     let member = Member::start()?;
-    let door = Door::new(&Grid::new(member.stages()), settings).open()?;
+    let grid = Grid::with(member.stages(), settings.grid, Registry::new());
+    if settings.test_fixtures {
+        fixtures::register(&grid);
+    }
+    let door = Door::new(&grid, settings.door).open()?;
     // The handlers are in place before anyone can know that the member is there.
     let told = member.stages().mixed().spawn("signals", told_to_end())?;
     let mut out = std::io::stdout();
@@ -60,26 +68,4 @@ async fn told_to_end() -> std::io::Result<&'static str> {
     })
     .await;
     Ok(word.unwrap_or_default())
-}
-
-fn settings(arguments: &Arguments) -> Result<HazelcastSettings, Box<dyn std::error::Error>> {
-    let mut settings = HazelcastSettings::default();
-    if let Some(path) = &arguments.config {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| format!("cannot read the settings file {}: {error}", path.display()))?;
-        let table: toml::Table = text.parse().map_err(|error| format!("{}: {error}", path.display()))?;
-        if let Some(name) = table.get("cluster").and_then(|cluster| cluster.get("name")?.as_str()) {
-            settings.cluster_name = name.to_owned();
-        }
-        if let Some(address) = table.get("network").and_then(|network| network.get("public_address")?.as_str()) {
-            settings.public_address = Some(address.to_owned());
-        }
-    }
-    if let Some(port) = arguments.port {
-        settings.address.set_port(port);
-    }
-    if let Some(name) = &arguments.cluster_name {
-        settings.cluster_name.clone_from(name);
-    }
-    Ok(settings)
 }

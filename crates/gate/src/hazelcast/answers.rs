@@ -1,0 +1,56 @@
+//! Results of the grid as answers of the protocol, and handlers that do nothing but call and answer.
+
+use filbert_wire::Data;
+use filbert_wire::messages::answers::{Count, Done, Flag, Found, Items};
+
+pub(super) fn done((): ()) -> Done {
+    Done {}
+}
+
+/// Done, whatever came of it.
+pub(super) fn done_anyway<T>(_: T) -> Done {
+    Done {}
+}
+
+pub(super) fn flag(value: bool) -> Flag {
+    Flag { value }
+}
+
+pub(super) fn found(value: Option<Data>) -> Found {
+    Found { value }
+}
+
+pub(super) fn found_one(value: Data) -> Found {
+    Found { value: Some(value) }
+}
+
+/// Clients count in 31 bits.
+pub(super) fn count(number: usize) -> Count {
+    Count { value: i32::try_from(number).unwrap_or(i32::MAX) }
+}
+
+/// A place, or -1 for none.
+pub(super) fn place(index: Option<usize>) -> Count {
+    Count { value: index.and_then(|index| i32::try_from(index).ok()).unwrap_or(-1) }
+}
+
+pub(super) fn items(values: Vec<Data>) -> Items {
+    Items { values }
+}
+
+/// Handlers, one a line: the request, what is called for it, and what makes the answer of the result.
+macro_rules! handlers {
+    ($structure:ty; $($name:ident($request:ty) |$target:ident, $fields:ident| $call:expr => $answer:path;)*) => {$(
+        pub(super) fn $name(
+            $target: &$structure,
+            call: $crate::hazelcast::call::Call<'_, $request>,
+            $fields: $request,
+        ) -> $crate::hazelcast::failure::Handled {
+            let invocation = $call;
+            drop($fields);
+            call.answering().follow(invocation, $answer)
+        }
+    )*};
+}
+
+pub(super) use handlers;

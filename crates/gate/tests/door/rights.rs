@@ -1,0 +1,98 @@
+//! What a user may do: nothing that is not said.
+
+use crate::line::{Client, Member, authentication, int};
+use bytes::BytesMut;
+use filbert_gate::hazelcast::{HazelcastSettings, Need, Rights, SERVED, User};
+use filbert_grid::{Action, Service};
+use filbert_wire::message::{Version, sample};
+use filbert_wire::messages::client::{
+    Authentication, CreateProxy, DestroyProxy, GetDistributedObjects, Ping,
+};
+use filbert_wire::messages::error::{ERROR_ID, ErrorCode, ErrorResponse};
+use filbert_wire::messages::{MESSAGES, map};
+use std::io::Write;
+
+fn member(rights: &[&str]) -> (Member, Client) {
+    let may = rights.iter().map(|line| line.parse::<Rights>().unwrap()).collect();
+    let user = User { name: "ann".into(), password: Some("secret".into()), token: None, may };
+    let member = Member::with(HazelcastSettings { users: vec![user], ..HazelcastSettings::default() });
+    let mut client = Client::connect(member.address());
+    let login =
+        Authentication { username: Some("ann".into()), password: Some("secret".into()), ..authentication() };
+    assert_eq!(client.log_in(&login).status, 0);
+    (member, client)
+}
+
+fn get(name: &str) -> map::Get {
+    map::Get { name: name.into(), key: int(1), thread_id: 1 }
+}
+
+fn set(name: &str) -> map::Set {
+    map::Set { name: name.into(), key: int(1), value: int(2), thread_id: 1, ttl_ms: -1 }
+}
+
+#[test]
+fn a_right_holds_for_its_action_and_structure() {
+    let (member, mut client) = member(&["map/orders: read, create"]);
+    assert!(client.call(&get("orders")).is_ok());
+    assert_eq!(client.refused(&set("orders")), ErrorCode::AccessControl);
+    assert_eq!(client.refused(&get("other")), ErrorCode::AccessControl);
+    assert_eq!(member.door.counts().denied, 2);
+}
+
+#[test]
+fn reading_does_not_make_what_the_user_may_not_make() {
+    let (member, mut client) = member(&["map/*: read"]);
+    assert_eq!(client.refused(&get("orders")), ErrorCode::AccessControl);
+    assert!(!member.grid.structures().contains(Service::Map, "orders"));
+    let _ = member.grid.map("orders");
+    assert!(client.call(&get("orders")).is_ok());
+}
+
+#[test]
+fn structures_are_made_destroyed_and_seen_by_right() {
+    let (member, mut client) = member(&["map/mine*"]);
+    let service_name = || "hz:impl:mapService".into();
+    let _ = member.grid.map("theirs");
+    assert!(client.call(&CreateProxy { name: "mine".into(), service_name: service_name() }).is_ok());
+    let refused = client.refused(&CreateProxy { name: "other".into(), service_name: service_name() });
+    assert_eq!(refused, ErrorCode::AccessControl);
+    let refused = client.refused(&DestroyProxy { name: "theirs".into(), service_name: service_name() });
+    assert_eq!(refused, ErrorCode::AccessControl);
+    let seen = client.call(&GetDistributedObjects {}).unwrap().objects;
+    assert_eq!(seen.iter().map(|object| &*object.name).collect::<Vec<_>>(), ["mine"]);
+}
+
+/// Every message that needs a right is refused to someone who has none.
+#[test]
+fn nobody_without_rights_gets_anything() {
+    let (member, mut client) = member(&[]);
+    let mut seed = 1_u64;
+    let mut random = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        seed >> 20
+    };
+    let mut number = 1_000;
+    for served in SERVED.iter().filter(|served| matches!(served.need, Need::Right(..))) {
+        let row = MESSAGES.iter().find(|row| row.id == served.id).unwrap();
+        let mut out = BytesMut::new();
+        number += 1;
+        sample(&row.request, Version::NEWEST, number, &mut random, &mut out);
+        client.stream.write_all(&out).unwrap();
+        let answer = client.answer_to(number);
+        assert_eq!(answer.id(), ERROR_ID, "{}", served.name);
+        let code = ErrorResponse::decode(&answer).unwrap().errors[0].code;
+        assert_eq!(code, ErrorCode::AccessControl as i32, "{}", served.name);
+    }
+    assert!(client.call(&Ping {}).is_ok());
+    assert_eq!(member.grid.structures().list(), []);
+}
+
+#[test]
+fn reads_need_no_more_than_the_right_to_read() {
+    let need = |id| SERVED.iter().find(|served| served.id == id).unwrap().need;
+    use filbert_wire::message::Request;
+    assert_eq!(need(map::Get::ID), Need::Right(Service::Map, Action::Read));
+    assert_eq!(need(map::Set::ID), Need::Right(Service::Map, Action::Put));
+    assert_eq!(need(Ping::ID), Need::Login);
+}

@@ -1,0 +1,24 @@
+//! The operations of maps that are queries. Each looks at one partition, in slices, by an index where one helps; the
+//! [handle](crate::Map) runs them on all partitions beside each other and puts the results together.
+
+mod aggregate;
+mod find;
+mod index;
+mod page;
+mod remove;
+mod scanner;
+mod shared;
+
+pub use aggregate::AggregateWhere;
+pub use find::{FindWhere, ProjectWhere};
+pub use index::AddIndex;
+pub(crate) use index::SharedIndexes;
+pub use page::FindPage;
+pub use remove::{RemoveWhere, Where};
+pub use shared::Shared;
+
+use crate::map::MapPartition;
+use crate::operation::Turn;
+use scanner::Scanner;
+
+type MapTurn<'a> = Turn<'a, MapPartition>;

@@ -1,0 +1,110 @@
+//! `Scanner`: goes over the entries of a partition that a predicate matches, a slice per turn of the strand.
+//!
+//! In the first turn the indexes are asked. The candidates of an index are numbers of slots; when others had their turn in between, a slot may
+//! be empty or hold another entry, so from the second turn on the whole predicate is asked, and not only what the index left open.
+
+use super::MapTurn;
+use crate::map::MapPartition;
+use crate::map::Slot;
+use crate::map::operations::Slice;
+use crate::query::error::QueryError;
+use crate::query::extract::Entry;
+use crate::query::index::Residual;
+use crate::query::predicate::Predicate;
+
+/// Where a scan stands.
+#[derive(Debug, Default)]
+pub(super) struct Scanner {
+    state: State,
+    /// The predicate takes long, so that the time is looked at after every entry.
+    long: bool,
+}
+
+#[derive(Debug, Default)]
+enum State {
+    #[default]
+    New,
+    All {
+        cursor: u32,
+    },
+    Candidates {
+        slots: Vec<u32>,
+        at: usize,
+        residual: Residual,
+    },
+}
+
+/// What a turn ended with.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Scanned {
+    /// There is more; others first.
+    Again,
+    /// That was all.
+    Done,
+}
+
+impl Scanner {
+    /// Gives the entries of the next slice that match to `visit`.
+    pub(super) fn run(
+        &mut self,
+        map: &MapPartition,
+        turn: &MapTurn<'_>,
+        predicate: &Predicate,
+        mut visit: impl FnMut(Slot, &Entry<'_>) -> Result<(), QueryError>,
+    ) -> Result<Scanned, QueryError> {
+        let mut slice = Slice::begin(map, turn);
+        if matches!(self.state, State::New) {
+            self.state = begin(map, predicate);
+            self.long = predicate.is_long();
+        }
+        let long = self.long;
+        let mut is_over = || if long { slice.is_over_now(turn) } else { slice.is_over(turn) };
+        let catalog = &map.context().catalog;
+        let mut look = |slot: Slot, residual: &Residual| -> Result<(), QueryError> {
+            let entry = Entry::of_bytes(map.store().key(slot), map.store().value(slot), catalog);
+            if !map.is_over(turn, slot) && residual.matches(predicate, &entry)? {
+                visit(slot, &entry)?;
+            }
+            Ok(())
+        };
+        match &mut self.state {
+            State::New => {}
+            State::All { cursor } => {
+                while let Some(slot) = map.store().next(*cursor) {
+                    *cursor = slot.number() + 1;
+                    look(slot, &Residual::Whole)?;
+                    if is_over() {
+                        return Ok(Scanned::Again);
+                    }
+                }
+            }
+            State::Candidates { slots, at, residual } => {
+                while let Some(number) = slots.get(*at) {
+                    *at += 1;
+                    if let Some(slot) = map.store().at(*number) {
+                        look(slot, residual)?;
+                    }
+                    if is_over() {
+                        *residual = Residual::Whole;
+                        return Ok(Scanned::Again);
+                    }
+                }
+            }
+        }
+        Ok(Scanned::Done)
+    }
+}
+
+/// Chooses the way: candidates of an index cost more each than entries in their order, so they must be clearly fewer.
+fn begin(map: &MapPartition, predicate: &Predicate) -> State {
+    if let Some(indexes) = map.indexes() {
+        let indexes = indexes.lock();
+        if let Some(plan) = indexes.plan(predicate)
+            && plan.estimate() <= map.store().len() / 2
+        {
+            let slots = plan.candidates(&indexes);
+            return State::Candidates { slots, at: 0, residual: plan.residual().clone() };
+        }
+    }
+    State::All { cursor: 0 }
+}
