@@ -84,7 +84,11 @@ impl MemberConfig {
             problems: vec![format!("cannot read the settings file {}: {error}", path.display())],
         })?;
         Self::from_toml(&text).map_err(|error| StartError::Settings {
-            problems: error.problems().iter().map(|problem| format!("{}: {problem}", path.display())).collect(),
+            problems: error
+                .problems()
+                .iter()
+                .map(|problem| format!("{}: {problem}", path.display()))
+                .collect(),
         })
     }
 

@@ -1,8 +1,8 @@
 //! The comparator of the fixtures.
 
-use filbert::Data;
 use filbert::grid::query::EntryComparator;
 use filbert::wire::{Input, Value};
+use filbert::{Data, FromData};
 use std::cmp::Ordering;
 
 /// Orders entries by the text of their keys, their values or both.
