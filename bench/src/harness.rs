@@ -7,7 +7,6 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// Sizes that a test can afford; only checks that the bench works.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests run every suite at this size"))]
     Tiny,
     /// Under 20 seconds.
     Quick,

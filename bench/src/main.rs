@@ -14,6 +14,7 @@ mod suites;
 
 use clap::{Parser, Subcommand};
 use report::Report;
+use std::path::PathBuf;
 
 /// Compares Filbert with its peers. A ratio above 1 means that Filbert is better.
 #[derive(Debug, Parser)]
@@ -29,7 +30,7 @@ struct Arguments {
     json: bool,
 }
 
-#[derive(Debug, Clone, Copy, Subcommand)]
+#[derive(Debug, Clone, Subcommand)]
 enum Suite {
     /// The fork-join kernel of the stages against rayon, chili and a plain loop.
     Forkjoin,
@@ -39,6 +40,34 @@ enum Suite {
     Striped,
     /// `ChunkedList` against `Vec`.
     Chunked,
+    /// Maps in process against DashMap and moka.
+    Grid,
+    /// The door for Hazelcast clients under load, against redis-server and a Hazelcast member.
+    Door {
+        /// The jar of a Hazelcast 5.x member (from Maven Central), to compare with it too; needs Java.
+        #[arg(long)]
+        hazelcast_jar: Option<PathBuf>,
+        /// Only the cases whose name contains this: `"50 x 16"`.
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// The memory of one size of map, for the suite `grid`.
+    #[command(hide = true)]
+    Memory {
+        /// How many entries.
+        #[arg(long)]
+        entries: usize,
+        /// Of the peer instead.
+        #[arg(long)]
+        peer: bool,
+    },
+    /// A member with its door open, for the suite `door`.
+    #[command(hide = true)]
+    Serve {
+        /// Where.
+        #[arg(long)]
+        port: u16,
+    },
 }
 
 fn main() {
@@ -50,6 +79,17 @@ fn main() {
         Suite::Spsc => suites::spsc::run(effort, &mut report),
         Suite::Striped => suites::striped::run(effort, &mut report),
         Suite::Chunked => suites::chunked::run(effort, &mut report),
+        Suite::Grid => suites::grid::run(effort, &mut report),
+        Suite::Memory { entries, peer } => return suites::grid::measure_and_print(entries, peer),
+        Suite::Door { hazelcast_jar, only } => {
+            suites::door::run(
+                effort,
+                hazelcast_jar.as_deref(),
+                only.as_deref().unwrap_or_default(),
+                &mut report,
+            );
+        }
+        Suite::Serve { port } => return suites::door::serve(port),
     }
     report.finish();
 }

@@ -32,7 +32,12 @@ fn steps() -> Vec<Step> {
         Step::run(
             "docs",
             "write the parts of docs/ that come from the code",
-            [Invocation::cargo("test -p filbert-pool --test generated_docs").env("FILBERT_WRITE_DOCS", "1")],
+            [
+                Invocation::cargo("test -p filbert-pool --test generated_docs")
+                    .env("FILBERT_WRITE_DOCS", "1"),
+                Invocation::cargo("test -p filbert-gate --test door compatibility")
+                    .env("FILBERT_WRITE_DOCS", "1"),
+            ],
         ),
         // Last, because clippy's suggestions come unformatted.
         Step::run("fmt", "format everything", [Invocation::cargo("fmt --all")]),

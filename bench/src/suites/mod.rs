@@ -1,6 +1,8 @@
 //! One file per question.
 
 pub(crate) mod chunked;
+pub(crate) mod door;
 pub(crate) mod forkjoin;
+pub(crate) mod grid;
 pub(crate) mod spsc;
 pub(crate) mod striped;

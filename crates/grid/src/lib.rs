@@ -44,7 +44,7 @@ pub use list::List;
 pub use listeners::Listeners;
 pub use map::{
     EntryView, EvictionPolicy, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings,
-    MaxSize, Owner, TypedMap, TypedMapEvent,
+    MaxSize, Owner, ReadingPairs, TypedMap, TypedMapEvent,
 };
 pub use operation::{Action, Operation, Step, Target, Turn};
 pub use queue::Queue;

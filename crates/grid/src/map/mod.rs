@@ -34,7 +34,7 @@ pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSigna
 pub use settings::{EvictionPolicy, MapSettings, MaxSize};
 pub(crate) use store::copied;
 pub use store::{Slot, Store};
-pub use typed::{TypedMap, TypedMapEvent};
+pub use typed::{ReadingPairs, TypedMap, TypedMapEvent};
 
 use crate::operation::Operation;
 use crate::strands::Strands;

@@ -31,6 +31,9 @@ pub struct TypedMap<K, V> {
     types: PhantomData<fn(K) -> V>,
 }
 
+/// Entries on their way, read as `K` and `V`.
+pub type ReadingPairs<K, V> = Reading<Vec<(Data, Data)>, Vec<(K, V)>>;
+
 /// Something that happened in a [`TypedMap`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypedMapEvent<K, V> {
@@ -245,10 +248,7 @@ impl<K: ToData, V: ToData + FromData + Send + 'static> TypedMap<K, V> {
 
 impl<K: ToData + FromData + Send + 'static, V: ToData + FromData + Send + 'static> TypedMap<K, V> {
     /// The entries of those keys that are there, partition by partition, in parallel.
-    pub fn get_all<'a>(
-        &self,
-        keys: impl IntoIterator<Item = &'a K>,
-    ) -> Reading<Vec<(Data, Data)>, Vec<(K, V)>>
+    pub fn get_all<'a>(&self, keys: impl IntoIterator<Item = &'a K>) -> ReadingPairs<K, V>
     where
         K: 'a,
     {
@@ -269,7 +269,7 @@ impl<K: ToData + FromData + Send + 'static, V: ToData + FromData + Send + 'stati
     }
 
     /// All entries, in no order.
-    pub fn entries(&self) -> Reading<Vec<(Data, Data)>, Vec<(K, V)>> {
+    pub fn entries(&self) -> ReadingPairs<K, V> {
         Reading::new(self.raw.entry_set(), read_pairs)
     }
 

@@ -205,7 +205,7 @@ fn clients(grid: &Grid, seed: u64, count: u64) -> (Vec<Client>, Arc<History>) {
 fn simulated_histories_are_linearizable() {
     simulate::seeds("simulated_histories_are_linearizable", 0..300, |seed| {
         let stages = Stages::simulated(seed);
-        let grid = Grid::with(&stages, settings(MapSettings::default()), registry()).unwrap();
+        let grid = Grid::with(&stages, settings(MapSettings::default()), registry());
         let (clients, history) = clients(&grid, seed, 4);
         let running: Vec<_> = clients
             .into_iter()
@@ -220,7 +220,7 @@ fn simulated_histories_are_linearizable() {
 fn histories_of_threads_are_linearizable() {
     let stages = Stages::start().unwrap();
     for run in 0..20 {
-        let grid = Grid::with(&stages, settings(MapSettings::default()), registry()).unwrap();
+        let grid = Grid::with(&stages, settings(MapSettings::default()), registry());
         let (clients, history) = clients(&grid, run, 4);
         std::thread::scope(|scope| {
             for client in clients {

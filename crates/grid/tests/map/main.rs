@@ -29,7 +29,7 @@ fn number(data: &Data) -> u32 {
 /// A simulated grid whose maps all have these settings; scans take turns after three entries.
 fn simulated(seed: u64, map: MapSettings) -> (Stages, Grid) {
     let stages = Stages::simulated(seed);
-    let grid = Grid::with(&stages, settings(map), Registry::new()).unwrap();
+    let grid = Grid::with(&stages, settings(map), Registry::new());
     (stages, grid)
 }
 

@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the demo shows how long things take on the real clock")]
 
 mod events;
+mod grid;
 mod kernel;
 mod rules;
 mod simulation;
@@ -27,11 +28,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     writeln!(out, "Filbert {}: every kind of work on the threads made for it\n", env!("CARGO_PKG_VERSION"))?;
 
     let start = Instant::now();
-    let member = Member::builder().executor("reports").start()?;
+    let member =
+        Member::builder().executor("reports").entry_processor("add", grid::Add::from_argument).start()?;
     let stages = member.stages().snapshot();
     let took = start.elapsed();
     writeln!(out, "A member with {} stages started in {:.1} ms.\n", stages.len(), took.as_secs_f64() * 1e3)?;
 
+    grid::show(&member, out, quick)?;
     kernel::show(&member, out, quick)?;
     strands::show(&member, out, quick)?;
     events::show(&member, out)?;
@@ -47,7 +50,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     writeln!(out, "\nShut down in {ended:.1} ms; {} threads left behind.", report.left_behind.len())?;
     writeln!(
         out,
-        "Next: `filbert stages`, `filbert stages --settings`, `filbert stages --rules`, README.md."
+        "Next: `filbert start` and a Python client, `filbert map --help`, `filbert stages`, README.md."
     )?;
     Ok(())
 }

@@ -14,7 +14,7 @@
 //! depends on the attribute that it meets (see [`Operand`](super::Operand)). A `%` before an attribute, Hazelcast's way to keep
 //! an index from being used, is taken and means nothing.
 //!
-//! The text is bounded ([`MAX_TEXT`]), and so is the nesting of parentheses ([`MAX_DEPTH`]). Chains of AND and OR become one flat
+//! The text is bounded ([`MAX_TEXT`]), and so is the nesting of parentheses ([`MAX_DEPTH`](super::MAX_DEPTH)). Chains of AND and OR become one flat
 //! predicate, however long.
 
 mod lexer;
