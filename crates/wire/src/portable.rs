@@ -41,7 +41,8 @@ const PLAIN: [i32; 20] = [
     type_id::STRING_ARRAY,
 ];
 
-/// Reads fields of one Portable object and of the objects within.
+/// Reads fields of one Portable object and of the objects within. Its budget is enough to follow one path to all its ends; for another
+/// path, take another reader.
 ///
 /// ```
 /// use filbert_wire::portable::{PortableField, PortableReader};

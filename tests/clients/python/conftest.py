@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import cluster_config  # noqa: E402
 import members  # noqa: E402
-from people import Person, PersonPortable, PersonSerializer  # noqa: E402
+from people import Person, PersonPortable, PersonSerializer, TeamPortable  # noqa: E402
 
 # One configuration for all tests, in Hazelcast's words; cluster_config.py says what of it a Filbert member gets.
 CONFIG = """
@@ -144,7 +144,7 @@ def connect(address, **settings):
             "cluster_members": [address],
             "cluster_name": "dev",
             "cluster_connect_timeout": 20,
-            "portable_factories": {1: {1: PersonPortable}},
+            "portable_factories": {1: {1: PersonPortable, 2: TeamPortable}},
             "compact_serializers": [PersonSerializer()],
             **settings,
         }

@@ -46,6 +46,9 @@ class PersonPortable(Portable):
     def __eq__(self, other):
         return (self.name, self.age) == (other.name, other.age)
 
+    def __hash__(self):
+        return hash((self.name, self.age))
+
 
 class PersonSerializer(CompactSerializer):
     def read(self, reader):
@@ -61,3 +64,29 @@ class PersonSerializer(CompactSerializer):
 
     def get_class(self):
         return Person
+
+
+class TeamPortable(Portable):
+    """People within: one who leads, perhaps nobody, and all others."""
+
+    def __init__(self, leader=None, people=None, scores=None):
+        self.leader, self.people, self.scores = leader, people, scores
+
+    def write_portable(self, writer):
+        if self.leader is None:
+            writer.write_null_portable("leader", 1, 1)
+        else:
+            writer.write_portable("leader", self.leader)
+        writer.write_portable_array("people", self.people)
+        writer.write_long_array("scores", self.scores)
+
+    def read_portable(self, reader):
+        self.leader = reader.read_portable("leader")
+        self.people = reader.read_portable_array("people")
+        self.scores = reader.read_long_array("scores")
+
+    def get_factory_id(self):
+        return 1
+
+    def get_class_id(self):
+        return 2

@@ -3,7 +3,7 @@
 import pytest
 from hazelcast import predicate as p
 from hazelcast.errors import HazelcastError
-from people import Person, PersonPortable
+from people import Person, PersonPortable, TeamPortable
 
 ALL = list(range(10))
 
@@ -127,6 +127,42 @@ def test_over_portable(a_map):
     a_map.put_all({i: PersonPortable(f"Person {i}", 20 + i) for i in ALL})
     assert sorted(a_map.key_set(p.sql("age > 27 OR name = 'Person 0'"))) == [0, 8, 9]
     assert a_map.values(p.equal("name", "Person 4")) == [PersonPortable("Person 4", 24)]
+
+
+def put_teams(a_map):
+    def person(i):
+        return PersonPortable(f"Person {i}", 20 + i)
+
+    a_map.put(0, TeamPortable(person(0), [person(1), person(2)], [5, 6]))
+    a_map.put(1, TeamPortable(person(3), [person(4)], [7]))
+    a_map.put(2, TeamPortable(None, [person(1)], [6, 9]))
+
+
+def test_over_portable_within_portable(a_map):
+    put_teams(a_map)
+    for text, keys in (
+        ("leader.age > 21", [1]),
+        ("leader.name = 'Person 0'", [0]),
+        ("people[0].age = 21", [0, 2]),
+        ("people[1].age = 22", [0]),
+        ("people[any].name = 'Person 4'", [1]),
+        ("scores[any] = 6", [0, 2]),
+        ("scores[1] > 5", [0, 2]),
+    ):
+        assert sorted(a_map.key_set(p.sql(text))) == keys, text
+
+
+@pytest.mark.filbert_only
+def test_whether_there_is_a_portable_within(a_map):
+    """A real Hazelcast would have to make the object, whose class it does not know."""
+    put_teams(a_map)
+    assert sorted(a_map.key_set(p.sql("leader = null"))) == [2]
+    assert sorted(a_map.key_set(p.sql("leader != null"))) == [0, 1]
+
+
+def test_over_portable_keys(a_map):
+    a_map.put_all({PersonPortable(f"Person {i}", 20 + i): i for i in ALL})
+    assert sorted(a_map.values(p.sql("__key.age >= 28"))) == [8, 9]
 
 
 def test_over_compact(a_map):
