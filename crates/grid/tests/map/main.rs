@@ -5,12 +5,14 @@
 mod dice;
 mod eviction;
 mod expiry;
+mod history;
 mod linearizability;
 mod listeners;
 mod locks;
 mod many;
 mod oracle;
 mod processors;
+mod slow_listener;
 
 use filbert_grid::{Grid, GridSettings, MapSettings, Registry};
 use filbert_pool::Stages;
@@ -29,7 +31,7 @@ fn number(data: &Data) -> u32 {
 /// A simulated grid whose maps all have these settings; scans take turns after three entries.
 fn simulated(seed: u64, map: MapSettings) -> (Stages, Grid) {
     let stages = Stages::simulated(seed);
-    let grid = Grid::with(&stages, settings(map), Registry::new()).unwrap();
+    let grid = Grid::with(&stages, settings(map), Registry::new());
     (stages, grid)
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn registry() -> Registry {
 
 fn simulated(seed: u64) -> (Stages, Grid) {
     let stages = Stages::simulated(seed);
-    let grid = Grid::with(&stages, settings(MapSettings::default()), registry()).unwrap();
+    let grid = Grid::with(&stages, settings(MapSettings::default()), registry());
     (stages, grid)
 }
 
@@ -153,7 +153,7 @@ fn gated(offloadable: bool) -> (Stages, Grid, Receiver<()>, Sender<()>) {
         Ok(Gate { began, end: Arc::clone(&wait), offloadable })
     };
     let stages = Stages::start().unwrap();
-    let grid = Grid::with(&stages, Default::default(), registry().with_processor("gate", make)).unwrap();
+    let grid = Grid::with(&stages, Default::default(), registry().with_processor("gate", make));
     (stages, grid, hear, end)
 }
 

@@ -27,7 +27,7 @@ impl Operation for Put {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(blocked) = self.place.blocked(map, turn) {
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
             return blocked;
         }
         map.count_put();
@@ -53,7 +53,7 @@ impl Operation for Set {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(blocked) = self.place.blocked(map, turn) {
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
             return blocked;
         }
         map.count_put();
@@ -78,7 +78,7 @@ impl Operation for TryPut {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        match self.place.blocked(map, turn) {
+        match self.place.blocked_with(map, turn, [&mut self.value]) {
             Some(_) if self.place.patience.is_none() => return Step::done(false),
             Some(blocked) => return blocked,
             None => {}
@@ -111,7 +111,7 @@ impl Operation for PutIfAbsent {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(blocked) = self.place.blocked(map, turn) {
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
             return blocked;
         }
         if let Some(there) = map.get(turn, &self.place.key) {
@@ -139,7 +139,7 @@ impl Operation for Replace {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(blocked) = self.place.blocked(map, turn) {
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
             return blocked;
         }
         if map.find(turn, &self.place.key).is_none() {
@@ -168,7 +168,7 @@ impl Operation for ReplaceIfSame {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(blocked) = self.place.blocked(map, turn) {
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.expected, &mut self.value]) {
             return blocked;
         }
         let found = map.find(turn, &self.place.key);
