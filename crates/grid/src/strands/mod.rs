@@ -11,8 +11,8 @@ mod gather;
 mod tests;
 mod waiting;
 
-pub use answer::Answer;
 use answer::Nobody;
+pub use answer::{Answer, Leaving};
 pub use gather::Spread;
 
 use crate::error::{GridError, GridResult};

@@ -23,6 +23,7 @@ use crate::strands::Strands;
 use filbert_wire::{Data, PartitionId};
 use statistics::EntryStats;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// What operations on a map can wait for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -58,6 +59,8 @@ pub struct MapPartition {
     sweep_from: u32,
     sweep_armed: bool,
     absences: u64,
+    /// The timer that will look after leases next.
+    leases_armed: Option<Duration>,
 }
 
 impl Target for MapPartition {
@@ -81,6 +84,7 @@ impl MapPartition {
             stats: LocalMapStats::default(),
             sweep_from: 0,
             sweep_armed: false,
+            leases_armed: None,
             absences: 0,
         }
     }
