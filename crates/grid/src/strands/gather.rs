@@ -4,7 +4,7 @@
 //! done or waits: a strand that has no mail is free for callers. So a get beside an operation on the whole map runs at once, unless
 //! its partition is one of the few at work; with all partitions in the ready queues it would wait for a slice of each of them.
 
-use super::{Answer, Invoked, Strands};
+use super::{Answer, Invoked, Leaving, Strands};
 use crate::error::{GridError, GridResult};
 use crate::invocation::Invocation;
 use crate::operation::{Operation, Target};
@@ -205,7 +205,7 @@ impl<T: Target, O: Operation<Target = T>> Answer<O::Output> for Part<T, O> {
         }
     }
 
-    fn parks(&mut self) -> bool {
+    fn parks(&mut self, _leaving: &Leaving) -> bool {
         self.pass_on();
         true
     }
