@@ -34,6 +34,9 @@ const READS: usize = 4;
 /// Writes before the other connections of the loop have their turn.
 const WRITES: usize = 16;
 
+/// How often a connection that is not read, and that nothing is written to, is looked at: no event tells that its peer is gone.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
 /// How often a turn begins anew before the other connections have theirs.
 const ROUNDS: usize = 2;
 
@@ -221,7 +224,15 @@ impl<P: Protocol> Connection<P> {
     /// Reads and handles; true when there is probably more.
     fn receive(&mut self, context: &mut Context<'_>, now: Duration) -> Result<bool, CloseReason> {
         for _ in 0..READS {
-            if matches!(self.phase, Phase::Ending(_)) || self.is_paused() {
+            if matches!(self.phase, Phase::Ending(_)) {
+                return Ok(false);
+            }
+            if self.is_paused() {
+                // It is not read, and nothing is written that could fail: answers are owed, perhaps because of a lock that it holds
+                // itself. Nobody would ever learn that the peer is gone.
+                if self.out.backlog.is_empty() && self.stream.is_read_closed() {
+                    self.phase = Phase::Ending(CloseReason::PeerClosed);
+                }
                 return Ok(false);
             }
             if self.left_over {
@@ -382,6 +393,9 @@ impl<P: Protocol> Connection<P> {
                 return Ok(Rest::Again);
             }
             next = next.min(due);
+        }
+        if self.paused && !self.was_pending {
+            next = next.min(now + LOOK_EVERY);
         }
         if next == Duration::MAX {
             return Ok(Rest::Asleep);

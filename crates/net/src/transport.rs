@@ -5,8 +5,8 @@ use bytes::{BufMut, BytesMut};
 use std::future::Future;
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
-use tokio::io::{AsyncReadExt, AsyncWrite};
+use std::task::{Context, Poll, Waker};
+use tokio::io::{AsyncReadExt, AsyncWrite, Interest};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsStream;
 
@@ -33,6 +33,17 @@ impl Transport {
             Self::Clear(stream) => pin!(stream.read_buf(&mut room)).poll(context),
             Self::Encrypted(stream) => pin!(stream.read_buf(&mut room)).poll(context),
         }
+    }
+
+    /// True when the peer sends no more, whatever of it lies unread.
+    pub(crate) fn is_read_closed(&self) -> bool {
+        let stream = match self {
+            Self::Clear(stream) => stream,
+            Self::Encrypted(stream) => stream.get_ref().0,
+        };
+        // Asks what the driver knows, and leaves no waker behind.
+        let ready = pin!(stream.ready(Interest::READABLE)).poll(&mut Context::from_waker(Waker::noop()));
+        matches!(ready, Poll::Ready(Ok(ready)) if ready.is_read_closed())
     }
 
     /// Writes as much of `backlog` as one system call takes.

@@ -111,7 +111,7 @@ fn clean(client: &mut Client) {
 fn mutated_frames_harm_nobody() {
     let frames: Option<u64> =
         std::env::var("FILBERT_FRAMES").ok().map(|count| count.replace('_', "").parse().unwrap());
-    let member = Process::start("structures = 500");
+    let member = Process::start("structures = 40");
     let bystander = Bystander::start(&member);
     let attack = Attack {
         address: member.address(),

@@ -60,6 +60,10 @@ impl Desk {
     /// The client may hold locks of that map from now on.
     pub(super) fn locks(&mut self, map: &Map) {
         if self.locked.get(map.name()).is_none_or(Map::is_destroyed) {
+            // Now and then, so that a client that uses ever new maps does not keep those alive that are gone.
+            if self.locked.len().is_power_of_two() {
+                self.locked.retain(|_, map| !map.is_destroyed());
+            }
             self.locked.insert(Arc::clone(map.name()), map.clone());
         }
     }

@@ -1,4 +1,8 @@
 //! Queues. What waits for an item or for room is given up when its connection goes: no item is taken for nobody.
+//!
+//! One race remains, as it does for every client that goes without a word: an operation that is done before the member learns that the
+//! connection is gone has taken its item (or its lock, which goes with the last connection of its client), and the answer finds nobody.
+//! From the moment that the member knows, nothing more is taken. To give an item back was rejected: others may have taken later ones.
 
 use super::answers::{count, done, flag, found, found_one, handlers, items};
 use super::call::Call;

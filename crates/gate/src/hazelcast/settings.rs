@@ -29,7 +29,8 @@ pub struct HazelcastSettings {
     pub waiting_invocations: usize,
     /// Bytes of the requests whose operations wait on one connection; when there are as many already, no more may wait.
     pub waiting_bytes: usize,
-    /// Structures that there may be before clients are refused to make more. Each takes memory, a map the most.
+    /// Structures that there may be before clients are refused to make more. Each takes memory, an
+    /// empty map some hundred kilobytes.
     pub structures: usize,
     /// Logins that may fail on one connection before it is closed.
     pub failed_logins: u32,
@@ -71,7 +72,7 @@ impl Default for HazelcastSettings {
             message_bytes: VALUE_BYTES + HEADROOM_BYTES,
             waiting_invocations: 65_536,
             waiting_bytes: 32 << 20,
-            structures: 10_000,
+            structures: 4_000,
             failed_logins: 3,
             connections: NetSettings::default(),
         }

@@ -228,11 +228,14 @@ impl<T: Target> Cell<T> {
         }
         self.armed = Some(next);
         let (home, partition, clock) = (self.home.clone(), self.partition, self.clock.clone());
-        self.clock.after(next.saturating_sub(self.clock.now()), move || {
-            mail_expire(&home, partition, &clock, next)
-        });
+        let pause = next.saturating_sub(self.clock.now()).min(FARTHEST);
+        self.clock.after(pause, move || mail_expire(&home, partition, &clock, next));
     }
 }
+
+/// No timer is set farther ahead: one for a deadline in a thousand years would outlive its structure by as much. When it is due, the
+/// next is set.
+pub(crate) const FARTHEST: Duration = Duration::from_secs(3_600);
 
 /// How long a full mailbox is left alone before deadlines are looked after again.
 const EXPIRE_AGAIN: Duration = Duration::from_millis(10);

@@ -19,6 +19,7 @@ use crate::error::{GridError, GridResult};
 use crate::invocation::Invocation;
 use crate::operation::{Operation, Target, Turn};
 use cell::Cell;
+pub(crate) use cell::FARTHEST;
 use filbert_pool::{StageKind, Stages, Strand, SubmitError};
 use filbert_wire::{PARTITION_COUNT, PartitionId};
 use std::sync::{Arc, Weak};

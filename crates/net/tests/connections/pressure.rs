@@ -163,3 +163,17 @@ fn events_for_many_that_do_not_read_are_bounded_in_all() {
     }
     eventually("one is closed", || door.stats().closed_by(CloseReason::Overflow) > 0);
 }
+
+/// A connection that is not read must not outlive its peer: what it holds (locks, room) goes with it, and others wait for that.
+#[test]
+fn a_peer_that_goes_while_it_is_not_read_is_noticed() {
+    let settings = NetSettings { congested_bytes: 4_096, owed_answers: 4, ..NetSettings::default() };
+    let (_stages, door, seen) = open(settings, Seen::default());
+    let mut client = Client::connect(&door);
+    client.send(&"hold\n".repeat(5_000));
+    eventually("it is slowed", || door.stats().congestions > 0);
+    drop(client);
+    eventually("it is closed", || door.stats().connections == 0);
+    assert_eq!(*seen.closed.lock().unwrap(), [CloseReason::PeerClosed]);
+    assert!(!seen.held.lock().unwrap().is_empty(), "answers are still owed");
+}

@@ -51,6 +51,8 @@ pub(super) struct Core {
     loose: Arc<AtomicUsize>,
     /// What callers ran on strands that are gone.
     called: AtomicU64,
+    /// Strands that went since those that are gone were last forgotten.
+    gone: AtomicUsize,
     rotation: AtomicUsize,
 }
 
@@ -60,6 +62,17 @@ struct Registry {
     strands: Vec<Weak<dyn Turn>>,
     prune_at: usize,
 }
+
+impl Registry {
+    /// Forgets strands that are gone; only then their memory is given back.
+    fn prune(&mut self) {
+        self.strands.retain(|strand| strand.strong_count() > 0);
+        self.prune_at = 2 * self.strands.len() + 64;
+    }
+}
+
+/// After so many strands are gone, it is time to see whether they are a good part of those that are known.
+const PRUNE_EVERY: usize = 512;
 
 /// The place of one operation without a key among those that may wait; given back when dropped.
 pub(super) struct LoosePlace(Arc<AtomicUsize>);
@@ -84,6 +97,7 @@ impl Core {
             undrained: AtomicUsize::new(1),
             loose: Arc::new(AtomicUsize::new(0)),
             called: AtomicU64::new(0),
+            gone: AtomicUsize::new(0),
             rotation: AtomicUsize::new(0),
         })
     }
@@ -99,8 +113,7 @@ impl Core {
             strand.close();
         }
         if registry.strands.len() >= registry.prune_at {
-            registry.strands.retain(|strand| strand.strong_count() > 0);
-            registry.prune_at = 2 * registry.strands.len() + 64;
+            registry.prune();
         }
         registry.strands.push(Arc::downgrade(strand));
     }
@@ -110,6 +123,21 @@ impl Core {
         if called > 0 {
             self.called.fetch_add(called, Ordering::Relaxed);
         }
+        let gone = self.gone.fetch_add(1, Ordering::Relaxed) + 1;
+        // A strand that is gone keeps its place in memory while it is known: a structure that was destroyed would keep all of it.
+        if gone.is_multiple_of(PRUNE_EVERY) {
+            let mut registry = self.registry();
+            if 4 * gone >= registry.strands.len() {
+                registry.prune();
+                self.gone.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// How many strands are known, those that are gone included.
+    #[cfg(test)]
+    pub(super) fn known(&self) -> usize {
+        self.registry().strands.len()
     }
 
     /// Room for one more operation without a key.

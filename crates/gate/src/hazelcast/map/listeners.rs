@@ -78,8 +78,7 @@ where
         // A connection that is gone listens no more.
         let _ = outlet.send(out);
     });
-    let listened = map.clone();
-    call.desk.registrations.add(registration, move || listened.remove_listener(registration));
+    call.desk.registrations.add(registration, map.listener_remover(registration));
     call.now(Registered { registration })
 }
 

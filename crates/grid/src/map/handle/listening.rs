@@ -2,6 +2,7 @@
 
 use super::Map;
 use crate::map::events::{Interest, MapEvent};
+use std::sync::Arc;
 use uuid::Uuid;
 
 impl Map {
@@ -18,6 +19,12 @@ impl Map {
 
     /// Removes a listener; false when there was none. An event that is under way may still reach it.
     pub fn remove_listener(&self, id: Uuid) -> bool {
-        self.structure.context.listeners.remove(id)
+        self.listener_remover(id)()
+    }
+
+    /// What removes a listener later; unlike a handle it does not keep the entries of a map alive that was destroyed.
+    pub fn listener_remover(&self, id: Uuid) -> impl FnOnce() -> bool + Send + 'static + use<> {
+        let context = Arc::clone(&self.structure.context);
+        move || context.listeners.remove(id)
     }
 }

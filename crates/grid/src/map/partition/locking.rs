@@ -5,6 +5,7 @@ use crate::map::locks::{Owner, Unlocked};
 use crate::map::mail_until_taken;
 use crate::map::operations::EndLeases;
 use crate::map::store::{Slot, copied};
+use crate::strands::FARTHEST;
 use filbert_wire::Data;
 use std::time::Duration;
 use uuid::Uuid;
@@ -69,7 +70,7 @@ impl MapPartition {
         }
         self.leases_armed = Some(next);
         let (home, partition, clock) = (self.home.clone(), self.partition, turn.clock().clone());
-        let pause = next.saturating_sub(turn.now());
+        let pause = next.saturating_sub(turn.now()).min(FARTHEST);
         let over = EndLeases { due: next };
         turn.clock().after(pause, move || mail_until_taken(&home, partition, &clock, over, LEASE_AGAIN));
     }

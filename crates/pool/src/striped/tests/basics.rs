@@ -247,3 +247,15 @@ fn single_writer_and_order_under_real_threads() {
     assert_eq!(total, SUBMITTERS * ROUNDS);
     assert_eq!(stage.striped.snapshot().panicked, 0);
 }
+
+/// The places of strands that are gone are given back when many are, and not only when as many new ones came.
+#[test]
+fn strands_that_are_gone_are_forgotten() {
+    let stage = TestStage::simulated(1, settings(2));
+    let before = stage.striped.core.known();
+    let stays: Vec<_> = (0..1_000).map(|key| stage.striped.strand(key, [0_u8; 100])).collect();
+    let goes: Vec<_> = (0..10_000).map(|key| stage.striped.strand(key, [0_u8; 100])).collect();
+    drop(goes);
+    assert!(stage.striped.core.known() < before + 2_000, "{}", stage.striped.core.known());
+    assert_eq!(stays.len(), 1_000);
+}
