@@ -15,12 +15,21 @@ const PREEMPTIONS: u64 = 4;
 /// How long loom may look at one model, in seconds.
 const MODEL_SECONDS: u64 = 600;
 
+/// How many mutated frames a member gets.
+const FRAMES: u64 = 5_000_000;
+
+/// How many histories of connections are checked for linearizability.
+const HISTORIES: u64 = 200;
+
+/// The options that take a number.
+const NUMBERS: [&str; 5] = ["--seeds", "--preemptions", "--model-seconds", "--frames", "--histories"];
+
 /// Runs the chore.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let workspace = Workspace::find()?;
     let standard = steps(&workspace, &Options::default());
     let names: Vec<&str> = standard.iter().map(Step::name).collect();
-    let options = Options::parse("long", words, &names, &["--seeds", "--preemptions", "--model-seconds"])?;
+    let options = Options::parse("long", words, &names, &NUMBERS)?;
     if options.help {
         print!("{}", help(&standard));
         return Ok(());
@@ -37,7 +46,19 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
     let loom = verify::loom(workspace)
         .env("LOOM_MAX_PREEMPTIONS", options.number("--preemptions", PREEMPTIONS).to_string())
         .env("LOOM_MAX_DURATION", options.number("--model-seconds", MODEL_SECONDS).to_string());
+    let frames =
+        Invocation::cargo("test -p filbert --release --test hostile -- --nocapture --test-threads=1")
+            .env("FILBERT_FRAMES", options.number("--frames", FRAMES).to_string());
+    let histories =
+        Invocation::cargo("test -p filbert-gate --release --test door -- --nocapture linearizability")
+            .env("FILBERT_HISTORIES", options.number("--histories", HISTORIES).to_string());
     vec![
+        Step::run(
+            "frames",
+            "five million mutated frames against a member, and clients that never read",
+            [frames],
+        ),
+        Step::run("histories", "what connections see of a key, checked for linearizability", [histories]),
         Step::run("simulation", "the simulated stages under a million seeds", [simulation]),
         Step::run("loom", "the loom models with more interruptions than verify allows", [loom]),
         Step::run("forkjoin", "the full bench: fork-join against rayon, chili and a loop", bench("forkjoin")),
@@ -54,6 +75,7 @@ The runs that take too long for every change: run them before a release, or afte
 Says every minute that a step goes on. Run nothing else beside the benches.
 
 Usage: cargo xtask long [--only <step>]... [--skip <step>]... [--seeds <n>] [--preemptions <n>] [--model-seconds <n>]
+                        [--frames <n>] [--histories <n>]
 
 Steps, in this order; the first failure stops:
 {}
@@ -61,6 +83,8 @@ Bounds:
   --seeds           seeds per simulated test (default {SEEDS}; FILBERT_SEEDS for the tests of filbert-pool)
   --preemptions     interruptions per run of a model (default {PREEMPTIONS}; LOOM_MAX_PREEMPTIONS)
   --model-seconds   time per model, after which loom stops looking (default {MODEL_SECONDS}; LOOM_MAX_DURATION)
+  --frames          mutated frames (default {FRAMES}; FILBERT_FRAMES for the test hostile of filbert)
+  --histories       histories of connections (default {HISTORIES}; FILBERT_HISTORIES for the test door of filbert-gate)
 
 A simulated test that fails prints its seed and the command that replays it.
 
@@ -68,6 +92,7 @@ Examples:
   cargo xtask long
   cargo xtask long --only simulation --seeds 50000
   cargo xtask long --only loom --preemptions 5
+  cargo xtask long --only frames --frames 1000000
 ",
         step::list(steps)
     )
@@ -83,6 +108,8 @@ mod tests {
         let steps = steps(&workspace, &Options::default());
         let help = help(&steps);
         for word in ["FILBERT_SEEDS", "1000000", "LOOM_MAX_PREEMPTIONS", "simulation", "forkjoin", "chunked"]
+            .into_iter()
+            .chain(NUMBERS)
         {
             assert!(help.contains(word), "{word}");
         }

@@ -52,6 +52,6 @@ pub use reading::Reading;
 pub use settings::{
     ExecutorServiceSettings, GridSettings, GridSettingsError, ListSettings, Patterns, QueueSettings,
 };
-pub use strands::{Answer, Invoked, Spread, Strands};
+pub use strands::{Answer, Invoked, Leaving, Spread, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};
 pub use topic::{Message, Topic, TopicStats};

@@ -119,6 +119,16 @@ impl Structures {
         true
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.state.read().unwrap_or_else(|broken| broken.into_inner()).all.len()
+    }
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Kind and name of every structure, in order.
     pub fn list(&self) -> Vec<(Service, Arc<str>)> {
         let state = self.state.read().unwrap_or_else(|broken| broken.into_inner());

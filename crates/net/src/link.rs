@@ -26,6 +26,8 @@ pub(crate) struct Link {
     unwritten: AtomicUsize,
     /// Answers under way that count against congestion.
     owed: AtomicUsize,
+    /// Bytes of the requests that these answers are for: they lie in mailboxes until then.
+    owed_requests: AtomicUsize,
     /// Answers under way that may take any time and do not count.
     waiting: AtomicUsize,
     /// What an answer may be expected to have, in bytes.
@@ -83,6 +85,7 @@ impl Link {
             queued: AtomicUsize::new(0),
             unwritten: AtomicUsize::new(0),
             owed: AtomicUsize::new(0),
+            owed_requests: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
             // A stranger starts with a few answers; the window opens as small ones are seen.
             answer_bytes: AtomicUsize::new(settings.congested_bytes / 4),
@@ -108,17 +111,25 @@ impl Link {
     /// Puts bytes into the queue with `put`; false when the connection is over, or ends because of this.
     pub(crate) fn send(&self, put: impl FnOnce(&mut Backlog)) -> bool {
         let mut queue = self.lock();
-        let (sent, waker) = self.enqueue(&mut queue, put);
+        // Nobody asked for these bytes, so that nothing else bounds them over all connections.
+        let all = self.total_unwritten.load(Ordering::Relaxed);
+        let limit = if all > self.total_congested_bytes { self.congested_bytes } else { self.overflow_bytes };
+        let (sent, waker) = self.enqueue(&mut queue, limit, put);
         drop(queue);
         wake(waker);
         sent
     }
 
-    fn enqueue(&self, queue: &mut Queue, put: impl FnOnce(&mut Backlog)) -> (bool, Option<Waker>) {
+    fn enqueue(
+        &self,
+        queue: &mut Queue,
+        limit: usize,
+        put: impl FnOnce(&mut Backlog),
+    ) -> (bool, Option<Waker>) {
         if queue.over || matches!(queue.order, Order::Close(_)) {
             return (false, None);
         }
-        if queue.backlog.len() + self.unwritten.load(Ordering::Relaxed) > self.overflow_bytes {
+        if queue.backlog.len() + self.unwritten.load(Ordering::Relaxed) > limit {
             queue.order = Order::Close(CloseReason::Overflow);
             queue.backlog.clear();
             self.queued.store(0, Ordering::Relaxed);
@@ -130,47 +141,54 @@ impl Link {
     }
 
     /// Sends an owed answer. It is counted off only when it lies in the queue, so that a drain does not miss it.
-    pub(crate) fn send_owed(&self, bytes: Bytes, waits: bool) -> bool {
+    pub(crate) fn send_owed(&self, bytes: Bytes, waits: bool, request_bytes: usize) -> bool {
         let len = bytes.len();
         let mut queue = self.lock();
-        let (sent, waker) = self.enqueue(&mut queue, |backlog| backlog.push(bytes));
+        let (sent, waker) = self.enqueue(&mut queue, self.overflow_bytes, |backlog| backlog.push(bytes));
         if sent {
             // Up at once, down slowly: it is a bound on memory before it is a forecast.
             let expected = self.answer_bytes.load(Ordering::Relaxed);
             let expected = if len >= expected { len } else { expected - (expected - len).div_ceil(4) };
             self.answer_bytes.store(expected.max(self.least_answer_bytes), Ordering::Relaxed);
         }
-        self.count(waits).fetch_sub(1, Ordering::Release);
+        self.count_off(waits, request_bytes);
         drop(queue);
         wake(waker);
         sent
     }
 
-    pub(crate) fn owe(&self) {
+    pub(crate) fn owe(&self, request_bytes: usize) {
         self.owed.fetch_add(1, Ordering::Relaxed);
+        self.owed_requests.fetch_add(request_bytes, Ordering::Relaxed);
     }
 
     /// An owed answer will not come.
-    pub(crate) fn forgive(&self, waits: bool) {
+    pub(crate) fn forgive(&self, waits: bool, request_bytes: usize) {
         let mut queue = self.lock();
-        self.count(waits).fetch_sub(1, Ordering::Release);
+        self.count_off(waits, request_bytes);
         let waker = Self::nudge(&mut queue);
         drop(queue);
         wake(waker);
     }
 
     /// An owed answer may take any time from now on.
-    pub(crate) fn let_wait(&self) {
+    pub(crate) fn let_wait(&self, request_bytes: usize) {
         let mut queue = self.lock();
         self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.owed_requests.fetch_sub(request_bytes, Ordering::Relaxed);
         self.owed.fetch_sub(1, Ordering::Relaxed);
         let waker = Self::nudge(&mut queue);
         drop(queue);
         wake(waker);
     }
 
-    fn count(&self, waits: bool) -> &AtomicUsize {
-        if waits { &self.waiting } else { &self.owed }
+    fn count_off(&self, waits: bool, request_bytes: usize) {
+        if waits {
+            self.waiting.fetch_sub(1, Ordering::Release);
+        } else {
+            self.owed_requests.fetch_sub(request_bytes, Ordering::Relaxed);
+            self.owed.fetch_sub(1, Ordering::Release);
+        }
     }
 
     /// All answers under way, those that may take any time included.
@@ -250,14 +268,17 @@ impl Link {
         self.queued.load(Ordering::Relaxed) + self.unwritten.load(Ordering::Relaxed)
     }
 
-    /// True when no more messages should be handled: `unwritten` bytes of the loop, what is queued, and what the answers under
-    /// way will probably bring are too much.
+    /// True when no more messages should be handled: `unwritten` bytes of the loop, what is queued, the requests whose answers are
+    /// under way, and what those will probably bring are too much.
     pub(crate) fn is_congested(&self, unwritten: usize) -> bool {
         let expected = match self.owed.load(Ordering::Relaxed) {
             0 => 0,
-            owed => owed.saturating_mul(self.answer_bytes.load(Ordering::Relaxed)),
+            owed => {
+                let answers = owed.saturating_mul(self.answer_bytes.load(Ordering::Relaxed));
+                answers.saturating_add(self.owed_requests.load(Ordering::Relaxed))
+            }
         };
-        let waits = unwritten + self.queued.load(Ordering::Relaxed) + expected;
+        let waits = expected.saturating_add(unwritten + self.queued.load(Ordering::Relaxed));
         waits > self.congested_bytes
             || (waits > 0 && self.total_unwritten.load(Ordering::Relaxed) > self.total_congested_bytes)
     }

@@ -47,7 +47,12 @@ impl Outbound {
 
     /// An answer that comes later, from any thread.
     pub fn owe(&self) -> Owed {
-        Owed::new(self.outlet.clone())
+        self.owe_for(0)
+    }
+
+    /// The same for a request of that many bytes, which stay in memory until the answer is there: they count as bytes in flight.
+    pub fn owe_for(&self, request_bytes: usize) -> Owed {
+        Owed::new(self.outlet.clone(), request_bytes)
     }
 
     /// The way to this connection from any thread.

@@ -94,18 +94,24 @@ pub struct Owed {
     /// Taken out when the answer was sent.
     outlet: Option<Outlet>,
     waits: bool,
+    request_bytes: usize,
 }
 
 impl Owed {
-    pub(crate) fn new(outlet: Outlet) -> Self {
-        outlet.link.owe();
-        Self { outlet: Some(outlet), waits: false }
+    pub(crate) fn new(outlet: Outlet, request_bytes: usize) -> Self {
+        outlet.link.owe(request_bytes);
+        Self { outlet: Some(outlet), waits: false, request_bytes }
+    }
+
+    /// Bytes of the request that it answers.
+    pub fn request_bytes(&self) -> usize {
+        self.request_bytes
     }
 
     /// Sends the answer.
     pub fn send(mut self, bytes: impl Into<Bytes>) -> Result<(), SendError> {
         match self.outlet.take() {
-            Some(outlet) => outlet.sent(outlet.link.send_owed(bytes.into(), self.waits)),
+            Some(outlet) => outlet.sent(outlet.link.send_owed(bytes.into(), self.waits, self.request_bytes)),
             None => Ok(()),
         }
     }
@@ -115,7 +121,7 @@ impl Owed {
     pub fn let_wait(&mut self) {
         if let (Some(outlet), false) = (&self.outlet, self.waits) {
             self.waits = true;
-            outlet.link.let_wait();
+            outlet.link.let_wait(self.request_bytes);
         }
     }
 }
@@ -123,7 +129,7 @@ impl Owed {
 impl Drop for Owed {
     fn drop(&mut self) {
         if let Some(outlet) = self.outlet.take() {
-            outlet.link.forgive(self.waits);
+            outlet.link.forgive(self.waits, self.request_bytes);
         }
     }
 }

@@ -17,6 +17,9 @@ pub(crate) use server::serve;
 use std::path::Path;
 use std::time::Duration;
 
+/// One figure of an outcome.
+type Figure = fn(&Outcome) -> f64;
+
 struct Side {
     server: Server,
     dialect: Dialect,
@@ -93,12 +96,12 @@ fn compare(sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::
         let nanos = outcomes[index].iter().map(|outcome| 1e9 / outcome.per_second).collect();
         Times::from_nanos(sides[index].server.name, nanos)
     };
-    let median = |index: usize, figure: fn(&Outcome) -> f64| {
+    let median = |index: usize, figure: Figure| {
         let mut figures: Vec<f64> = outcomes[index].iter().map(figure).collect();
         figures.sort_by(f64::total_cmp);
         figures[figures.len() / 2]
     };
-    let latencies: [(&str, fn(&Outcome) -> f64); 2] =
+    let latencies: [(&str, Figure); 2] =
         [("p50", |outcome| outcome.p50_us), ("p99", |outcome| outcome.p99_us)];
     if sides.len() == 1 {
         report.alone("door", case, "k/s", 1e6 / times(0).median());

@@ -10,6 +10,7 @@ mod entries;
 mod memory;
 #[cfg(feature = "peers")]
 mod peers;
+mod queries;
 mod single;
 
 pub(crate) use memory::measure_and_print;
@@ -21,6 +22,7 @@ use crate::report::Report;
 pub(crate) fn run(effort: Effort, report: &mut Report) {
     single::run(effort, report);
     bulk::run(effort, report);
+    queries::run(effort, report);
     disturbed::run(effort, report);
     memory::run(effort, report);
 }

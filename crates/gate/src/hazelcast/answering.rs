@@ -6,7 +6,7 @@
 use super::failure::{Failure, Handled};
 use super::waiters::Waiters;
 use bytes::BytesMut;
-use filbert_grid::{Answer, GridError, GridResult, Invocation, Invoked, Operation, Strands};
+use filbert_grid::{Answer, GridError, GridResult, Invocation, Invoked, Leaving, Operation, Strands};
 use filbert_net::{Outbound, Owed};
 use filbert_wire::PartitionId;
 use filbert_wire::message::Request;
@@ -19,6 +19,8 @@ use std::sync::Arc;
 pub(super) struct Answering<'c, R: Request> {
     pub(super) out: &'c mut Outbound,
     pub(super) correlation: i64,
+    /// How long the request is: an operation that waits keeps what it was sent.
+    pub(super) request_bytes: usize,
     pub(super) waiters: &'c Arc<Waiters>,
     pub(super) request: PhantomData<fn() -> R>,
 }
@@ -98,7 +100,7 @@ impl<R: Request> Answering<'_, R> {
         F: FnOnce(T) -> R::Response + Send + 'static,
     {
         let mut ticket = self.ticket();
-        if ticket.wait() {
+        if ticket.wait(None) {
             invocation.on_complete(move |result| ticket.answer::<R, _>(result.map(encode)));
         } else {
             invocation.cancel();
@@ -117,7 +119,7 @@ impl<R: Request> Answering<'_, R> {
     }
 
     fn ticket(&self) -> Ticket {
-        let way = Way::Soon(self.out.owe());
+        let way = Way::Soon(self.out.owe_for(self.request_bytes));
         Ticket { way, correlation: self.correlation, waiters: Arc::clone(self.waiters) }
     }
 }
@@ -180,9 +182,9 @@ impl Ticket {
     }
 
     /// From now on the answer may take any time; false when too many of the connection do already, which the client is told.
-    fn wait(&mut self) -> bool {
+    fn wait(&mut self, leaving: Option<&Leaving>) -> bool {
         match std::mem::replace(&mut self.way, Way::Answered) {
-            Way::Soon(owed) => match self.waiters.keep(self.correlation, owed) {
+            Way::Soon(owed) => match self.waiters.keep(self.correlation, owed, leaving.cloned()) {
                 Ok(key) => {
                     self.way = Way::Waits(key);
                     true
@@ -232,8 +234,8 @@ where
         ticket.answer::<R, R::Response>(result.map(encode));
     }
 
-    fn parks(&mut self) -> bool {
-        self.ticket.wait()
+    fn parks(&mut self, leaving: &Leaving) -> bool {
+        self.ticket.wait(Some(leaving))
     }
 
     fn is_cancelled(&self) -> bool {

@@ -41,6 +41,7 @@ pub(super) struct Call<'c, R: Request> {
     out: &'c mut Outbound,
     correlation: i64,
     partition: i32,
+    request_bytes: usize,
     request: PhantomData<fn() -> R>,
 }
 
@@ -51,7 +52,7 @@ impl Desk {
             info: info.clone(),
             identity,
             registrations: Registrations::default(),
-            waiters: Arc::new(Waiters::new(host.settings.waiting_invocations)),
+            waiters: Arc::new(Waiters::new(host.settings.waiting_invocations, host.settings.waiting_bytes)),
             locked: HashMap::new(),
         }
     }
@@ -106,7 +107,7 @@ impl Desk {
 impl<'c, R: Request> Call<'c, R> {
     pub(super) fn new(desk: &'c mut Desk, out: &'c mut Outbound, reader: &MessageReader) -> Self {
         let (correlation, partition) = (reader.correlation(), reader.partition());
-        Self { desk, out, correlation, partition, request: PhantomData }
+        Self { desk, out, correlation, partition, request_bytes: reader.bytes().len(), request: PhantomData }
     }
 
     /// The partition that the client asks for, where that is a matter of choice and not of a key.
@@ -120,6 +121,7 @@ impl<'c, R: Request> Call<'c, R> {
         Answering {
             out: self.out,
             correlation: self.correlation,
+            request_bytes: self.request_bytes,
             waiters: &self.desk.waiters,
             request: PhantomData,
         }

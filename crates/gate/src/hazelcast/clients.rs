@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use uuid::Uuid;
 
+/// Bytes that are kept of what a client says of itself.
+const MOST_STATISTICS: usize = 16 << 10;
+
 /// All clients of a door.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
@@ -63,7 +66,8 @@ impl Clients {
     /// Keeps what a client says of itself.
     pub(super) fn say(&self, client: Uuid, statistics: &str) {
         if let Some(entry) = self.known().get_mut(&client) {
-            entry.statistics = Some(statistics.to_owned());
+            let end = statistics.floor_char_boundary(MOST_STATISTICS);
+            entry.statistics = Some(statistics[..end].to_owned());
         }
     }
 
@@ -88,5 +92,7 @@ mod tests {
         assert!(clients.enter(id, Some(&bob)));
         clients.say(id, "os=linux");
         assert_eq!(clients.list(), [(id, Some("os=linux".to_owned()))]);
+        clients.say(id, &"ü".repeat(MOST_STATISTICS));
+        assert_eq!(clients.list()[0].1.as_ref().map(String::len), Some(MOST_STATISTICS));
     }
 }

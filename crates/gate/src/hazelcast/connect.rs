@@ -110,7 +110,7 @@ fn create<R: Request>(call: &Call<'_, R>, service_name: &str, name: &str) -> Han
     let service = structures::service_of(service_name)?;
     let actions = call.desk.actions(service, name);
     call.desk.check(actions, Action::Create, service, name)?;
-    structures::make(&call.desk.host.grid, service, name)
+    structures::make(&call.desk.host, service, name)
 }
 
 pub(super) fn destroy_proxy(call: Call<'_, DestroyProxy>, request: DestroyProxy) -> Handled {

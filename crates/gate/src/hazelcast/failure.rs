@@ -37,7 +37,7 @@ impl Failure {
     /// The operation would have to wait, and too many do already.
     pub(super) fn too_many_wait() -> Self {
         let text = "too many operations of this connection wait for locks, items or room already; \
-                    wait for some of them first, or raise the setting waiting_invocations";
+                    wait for some of them first, or raise the settings waiting_invocations and waiting_bytes";
         Self::new(ErrorCode::Overload, text)
     }
 

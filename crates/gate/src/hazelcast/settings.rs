@@ -27,6 +27,10 @@ pub struct HazelcastSettings {
     pub message_bytes: usize,
     /// Operations that wait (for a lock, an item, room) on one connection.
     pub waiting_invocations: usize,
+    /// Bytes of the requests whose operations wait on one connection; when there are as many already, no more may wait.
+    pub waiting_bytes: usize,
+    /// Structures that there may be before clients are refused to make more. Each takes memory, a map the most.
+    pub structures: usize,
     /// Logins that may fail on one connection before it is closed.
     pub failed_logins: u32,
     /// Limits of all connections.
@@ -66,6 +70,8 @@ impl Default for HazelcastSettings {
             tls: None,
             message_bytes: VALUE_BYTES + HEADROOM_BYTES,
             waiting_invocations: 65_536,
+            waiting_bytes: 32 << 20,
+            structures: 10_000,
             failed_logins: 3,
             connections: NetSettings::default(),
         }
@@ -110,6 +116,8 @@ impl HazelcastSettings {
         };
         problems.extend(range("message_bytes", self.message_bytes, 4 << 10, 1 << 30));
         problems.extend(range("waiting_invocations", self.waiting_invocations, 1, 10_000_000));
+        problems.extend(range("waiting_bytes", self.waiting_bytes, 1, 1 << 40));
+        problems.extend(range("structures", self.structures, 1, 10_000_000));
         problems.extend(range("failed_logins", self.failed_logins as usize, 1, 1_000));
         if let Some(public) = &self.public_address
             && public_parts(public).is_none()

@@ -3,6 +3,7 @@
 use super::call::Desk;
 use super::failure::{Failure, Handled};
 use super::handles::Handles;
+use super::host::Host;
 use filbert_grid::{Action, ExecutorService, Grid, List, Map, Queue, Service, Topic};
 use filbert_wire::messages::error::ErrorCode;
 use std::sync::Arc;
@@ -46,10 +47,11 @@ macro_rules! opens {
         })*
 
         /// Makes the structure of that kind and name, if there is none.
-        pub(super) fn make(grid: &Grid, service: Service, name: &str) -> Handled {
+        pub(super) fn make(host: &Host, service: Service, name: &str) -> Handled {
             check_name(name)?;
+            check_room(host, service, name)?;
             match service {
-                $(Service::$service => drop(grid.$open(name)),)*
+                $(Service::$service => drop(host.grid.$open(name)),)*
                 _ => return Err(Failure::unsupported(&format!("a {}", service.as_str()))),
             }
             Ok(())
@@ -75,6 +77,7 @@ impl<H: Opens> Handles<H> {
             check_name(name)?;
             if !desk.host.grid.structures().contains(H::SERVICE, name) {
                 desk.check(actions, Action::Create, H::SERVICE, name)?;
+                check_room(&desk.host, H::SERVICE, name)?;
             }
             Ok::<_, Failure>((H::open(&desk.host.grid, name), actions))
         })?;
@@ -90,6 +93,20 @@ fn check_name(name: &str) -> Handled {
     if name.is_empty() || name.len() > LONGEST_NAME {
         let text = format!("a structure's name has 1 to {LONGEST_NAME} bytes; this one has {}", name.len());
         return Err(Failure::new(ErrorCode::IllegalArgument, text));
+    }
+    Ok(())
+}
+
+/// Refuses another structure when there are too many. Several connections at once may go a few over it.
+fn check_room(host: &Host, service: Service, name: &str) -> Handled {
+    let (structures, most) = (host.grid.structures(), host.settings.structures);
+    let there = structures.len();
+    if there >= most && !structures.contains(service, name) {
+        let text = format!(
+            "there are {there} structures already, so {} {name:?} is not made; destroy some, or raise the setting structures",
+            service.as_str()
+        );
+        return Err(Failure::new(ErrorCode::Overload, text));
     }
     Ok(())
 }

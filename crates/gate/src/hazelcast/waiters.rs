@@ -5,6 +5,7 @@
 //! up at once; the operation finds it gone, and counts as cancelled.
 
 use super::failure::Failure;
+use filbert_grid::Leaving;
 use filbert_net::Owed;
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -14,19 +15,36 @@ use std::sync::atomic::{AtomicBool, Ordering};
 #[derive(Debug)]
 pub(super) struct Waiters {
     limit: usize,
+    limit_bytes: usize,
     over: AtomicBool,
     owed: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    owed: HashMap<u64, (i64, Owed)>,
+    owed: HashMap<u64, Waiter>,
+    /// Bytes of the requests that wait: an operation keeps what it was sent.
+    bytes: usize,
     next: u64,
 }
 
+/// An answer that may take any time.
+struct Waiter {
+    correlation: i64,
+    owed: Owed,
+    /// How to tell the place where its operation is parked that it was given up.
+    leaving: Option<Leaving>,
+}
+
+impl std::fmt::Debug for Waiter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Waiter({})", self.correlation)
+    }
+}
+
 impl Waiters {
-    pub(super) fn new(limit: usize) -> Self {
-        Self { limit, over: AtomicBool::new(false), owed: Mutex::default() }
+    pub(super) fn new(limit: usize, limit_bytes: usize) -> Self {
+        Self { limit, limit_bytes, over: AtomicBool::new(false), owed: Mutex::default() }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -34,21 +52,31 @@ impl Waiters {
     }
 
     /// Keeps an answer under a key that takes it out again; gives it back when there are too many.
-    pub(super) fn keep(&self, correlation: i64, mut owed: Owed) -> Result<u64, Owed> {
+    pub(super) fn keep(
+        &self,
+        correlation: i64,
+        mut owed: Owed,
+        leaving: Option<Leaving>,
+    ) -> Result<u64, Owed> {
         let mut state = self.state();
-        if state.owed.len() >= self.limit {
+        // One that waits alone is kept, however long it is.
+        if state.owed.len() >= self.limit || state.bytes >= self.limit_bytes {
             return Err(owed);
         }
+        state.bytes += owed.request_bytes();
         owed.let_wait();
         let key = state.next;
         state.next += 1;
-        state.owed.insert(key, (correlation, owed));
+        state.owed.insert(key, Waiter { correlation, owed, leaving });
         Ok(key)
     }
 
     /// Takes an answer out, unless it was given up.
     pub(super) fn take(&self, key: u64) -> Option<Owed> {
-        self.state().owed.remove(&key).map(|(_, owed)| owed)
+        let mut state = self.state();
+        let Waiter { owed, .. } = state.owed.remove(&key)?;
+        state.bytes -= owed.request_bytes();
+        Some(owed)
     }
 
     /// True when the answer was given up.
@@ -63,18 +91,26 @@ impl Waiters {
 
     /// Gives up all answers that may take any time; their clients are told to try again.
     pub(super) fn give_up(&self) {
-        let all = std::mem::take(&mut self.state().owed);
-        for (correlation, owed) in all.into_values() {
+        let all = self.take_all();
+        for Waiter { correlation, owed, leaving } in all {
             let mut out = bytes::BytesMut::new();
             Failure::lost().encode(correlation, &mut out);
             let _ = owed.send(out);
+            leaving.inspect(|leaving| leaving());
         }
     }
 
     /// The connection is gone: nobody wants answers any more.
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Release);
-        let all = std::mem::take(&mut self.state().owed);
-        drop(all);
+        for Waiter { leaving, .. } in self.take_all() {
+            leaving.inspect(|leaving| leaving());
+        }
+    }
+
+    fn take_all(&self) -> impl Iterator<Item = Waiter> + use<> {
+        let mut state = self.state();
+        state.bytes = 0;
+        std::mem::take(&mut state.owed).into_values()
     }
 }

@@ -1,11 +1,17 @@
 //! The door for Hazelcast clients, seen from a socket.
 
-#![allow(clippy::disallowed_methods, reason = "tests make deadlines of their own")]
+#![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
 
+mod busy;
 mod closing;
 mod compatibility;
+#[path = "../../../grid/tests/map/history.rs"]
+#[allow(dead_code, reason = "shared with the tests of maps, which use more of it")]
+mod history;
 mod hostile;
+mod lengths;
 mod line;
+mod linearizability;
 mod listening;
 mod login;
 mod messages;

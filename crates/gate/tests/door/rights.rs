@@ -88,6 +88,26 @@ fn nobody_without_rights_gets_anything() {
     assert_eq!(member.grid.structures().list(), []);
 }
 
+/// Whoever may make structures may not make any number: each takes memory for as long as it lives.
+#[test]
+fn structures_are_bounded() {
+    let member = Member::with(HazelcastSettings { structures: 3, ..HazelcastSettings::default() });
+    let mut client = member.client();
+    let proxy = |name: &str, service: &str| CreateProxy {
+        name: name.into(),
+        service_name: format!("hz:impl:{service}Service").as_str().into(),
+    };
+    assert!(client.call(&set("a")).is_ok() && client.call(&get("b")).is_ok());
+    assert!(client.call(&proxy("a", "queue")).is_ok());
+    for refused in [client.refused(&get("c")), client.refused(&proxy("c", "topic"))] {
+        assert_eq!(refused, ErrorCode::Overload);
+    }
+    assert!(client.call(&get("a")).is_ok() && client.call(&proxy("b", "map")).is_ok());
+    let service_name = "hz:impl:mapService".into();
+    client.call(&DestroyProxy { name: "b".into(), service_name }).unwrap();
+    assert!(client.call(&get("c")).is_ok());
+}
+
 #[test]
 fn reads_need_no_more_than_the_right_to_read() {
     let need = |id| SERVED.iter().find(|served| served.id == id).unwrap().need;

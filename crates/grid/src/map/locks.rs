@@ -2,7 +2,7 @@
 
 use filbert_wire::Data;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -25,8 +25,8 @@ impl std::fmt::Display for Owner {
 struct Lock {
     owner: Owner,
     count: u32,
-    /// When the lease ends.
-    until: Option<Duration>,
+    /// When the lease ends, and its place among all leases.
+    lease: Option<(Duration, u64)>,
     /// Held by the member itself while an entry is away for processing: no lease, and nobody else may break it.
     system: bool,
 }
@@ -48,6 +48,9 @@ pub(crate) enum Unlocked {
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     locks: HashMap<Data, Lock>,
+    /// The keys by the end of their lease; as many as locks that have one, so that leases cost nothing once the lock is given back.
+    leases: BTreeMap<(Duration, u64), Data>,
+    next_lease: u64,
 }
 
 impl Locks {
@@ -61,24 +64,55 @@ impl Locks {
 
     /// Locks `key` for `owner`, once more if it has it already; false when someone else has it.
     pub(crate) fn lock(&mut self, key: &Data, owner: Owner, until: Option<Duration>) -> bool {
-        match self.locks.get_mut(key) {
+        let lease = until.map(|until| (until, self.next_lease));
+        let before = match self.locks.get_mut(key) {
             None => {
-                self.locks.insert(key.detached(), Lock { owner, count: 1, until, system: false });
-                true
+                self.locks.insert(key.detached(), Lock { owner, count: 1, lease, system: false });
+                None
             }
             Some(lock) if lock.owner == owner && !lock.system => {
-                lock.count += 1;
-                lock.until = until;
-                true
+                lock.count = lock.count.saturating_add(1);
+                std::mem::replace(&mut lock.lease, lease)
             }
-            Some(_) => false,
+            Some(_) => return false,
+        };
+        self.end(before);
+        if let Some(lease) = lease {
+            self.next_lease += 1;
+            self.leases.insert(lease, key.detached());
         }
+        true
+    }
+
+    /// A lease is no more.
+    fn end(&mut self, lease: Option<(Duration, u64)>) {
+        if let Some(lease) = lease {
+            self.leases.remove(&lease);
+        }
+    }
+
+    /// Nobody holds `key` any more; false when nobody did.
+    fn remove(&mut self, key: &Data) -> bool {
+        let Some(lock) = self.locks.remove(key) else { return false };
+        self.end(lock.lease);
+        true
+    }
+
+    /// When the next lease ends.
+    pub(crate) fn next_end(&self) -> Option<Duration> {
+        self.leases.first_key_value().map(|((until, _), _)| *until)
+    }
+
+    /// A key whose lease is over by `now`: each is told once.
+    pub(crate) fn next_over(&mut self, now: Duration) -> Option<Data> {
+        let first = self.leases.first_entry().filter(|first| first.key().0 <= now)?;
+        Some(first.remove())
     }
 
     /// Locks `key` for the member itself, over the lock that the caller may hold; the latter is given back by [`Locks::unlock_system`].
     pub(crate) fn lock_system(&mut self, key: &Data, owner: Owner) {
         let lock =
-            self.locks.entry(key.detached()).or_insert(Lock { owner, count: 0, until: None, system: true });
+            self.locks.entry(key.detached()).or_insert(Lock { owner, count: 0, lease: None, system: true });
         lock.system = true;
     }
 
@@ -88,7 +122,7 @@ impl Locks {
         lock.system = false;
         let free = lock.count == 0;
         if free {
-            self.locks.remove(key);
+            self.remove(key);
         }
         free
     }
@@ -102,7 +136,7 @@ impl Locks {
                 if lock.count > 0 || lock.system {
                     return Unlocked::StillHeld;
                 }
-                self.locks.remove(key);
+                self.remove(key);
                 Unlocked::Free
             }
         }
@@ -115,7 +149,7 @@ impl Locks {
                 lock.count = 0;
                 false
             }
-            Some(_) => self.locks.remove(key).is_some(),
+            Some(_) => self.remove(key),
             None => false,
         }
     }
@@ -137,30 +171,59 @@ impl Locks {
 
     /// When the lease of `key` ends.
     pub(crate) fn until(&self, key: &Data) -> Option<Duration> {
-        self.locks.get(key).and_then(|lock| lock.until)
+        self.locks.get(key).and_then(|lock| lock.lease).map(|(until, _)| until)
     }
 
     /// Gives back the lock of `key` if its lease is over; true when it did.
     pub(crate) fn end_lease(&mut self, key: &Data, now: Duration) -> bool {
-        let over = |lock: &Lock| !lock.system && lock.until.is_some_and(|until| until <= now);
-        self.locks.get(key).is_some_and(over) && self.locks.remove(key).is_some()
+        let over = |lock: &Lock| !lock.system && lock.lease.is_some_and(|(until, _)| until <= now);
+        self.locks.get(key).is_some_and(over) && self.remove(key)
     }
 
     /// Gives back all locks of the owners that `condition` says, but those of the member itself; the keys.
     pub(crate) fn release(&mut self, condition: impl Fn(&Owner) -> bool) -> Vec<Data> {
         let mut keys = Vec::new();
+        let leases = &mut self.leases;
         self.locks.retain(|key, lock| {
             if !condition(&lock.owner) {
                 return true;
             }
+            if let Some(lease) = lock.lease.take() {
+                leases.remove(&lease);
+            }
             if lock.system {
                 lock.count = 0;
-                lock.until = None;
                 return true;
             }
             keys.push(key.clone());
             false
         });
         keys
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lease of an hour that is given back at once was kept for the hour, by a timer of its own.
+    #[test]
+    fn a_lease_goes_with_its_lock() {
+        let owner = Owner { id: Uuid::from_u128(1), thread: 1 };
+        let key = |number: u32| Data::new(-7, &number.to_be_bytes());
+        let (mut locks, hour) = (Locks::default(), Duration::from_secs(3_600));
+        for number in 0..1_000 {
+            assert!(locks.lock(&key(number % 3), owner, Some(hour)));
+            assert_eq!(locks.unlock(&key(number % 3), owner), Unlocked::Free);
+            assert!(locks.lock(&key(4), owner, Some(hour)), "and once more");
+        }
+        assert_eq!((locks.len(), locks.leases.len()), (1, 1));
+        assert!(locks.lock(&key(5), owner, Some(hour / 2)) && locks.lock(&key(6), owner, None));
+        assert_eq!(locks.next_end(), Some(hour / 2));
+        assert_eq!(locks.next_over(hour / 3), None);
+        assert_eq!(locks.next_over(hour / 2), Some(key(5)));
+        assert!(locks.end_lease(&key(5), hour / 2));
+        assert_eq!(locks.release(|_| true).len(), 2);
+        assert_eq!((locks.len(), locks.leases.len()), (0, 0));
     }
 }

@@ -10,6 +10,13 @@ use std::sync::{Arc, RwLock};
 /// How many schemas a member keeps. They are never forgotten, as entries may still need them, so that clients must not add without end.
 const MAX_SCHEMAS: usize = 1 << 16;
 
+/// How many bytes they may take together.
+const MAX_SCHEMA_BYTES: usize = 16 << 20;
+
+/// What a schema takes beside its names, roughly, and each of its fields.
+const SCHEMA_BYTES: usize = 256;
+const FIELD_BYTES: usize = 96;
+
 type MakeComparator = Arc<dyn Fn(&Data) -> Result<Arc<dyn EntryComparator>, String> + Send + Sync>;
 
 /// The schemas and comparators that a member knows; a handle that is cheap to clone.
@@ -33,6 +40,7 @@ pub struct Catalog {
 #[derive(Default)]
 struct Known {
     schemas: HashMap<i64, Arc<Schema>>,
+    schema_bytes: usize,
     comparators: HashMap<(i32, i32), MakeComparator>,
 }
 
@@ -44,14 +52,18 @@ impl Catalog {
     /// Keeps a schema.
     pub fn add_schema(&self, schema: Arc<Schema>) -> Result<(), QueryError> {
         let mut known = self.shared.write().unwrap_or_else(|broken| broken.into_inner());
-        let size = known.schemas.len() + 1;
-        if size > MAX_SCHEMAS && !known.schemas.contains_key(&schema.id()) {
-            return Err(QueryError::TooLarge {
-                what: "the number of Compact schemas",
-                size,
-                limit: MAX_SCHEMAS,
-            });
+        if known.schemas.contains_key(&schema.id()) {
+            return Ok(());
         }
+        let too_large = |what, size, limit| Err(QueryError::TooLarge { what, size, limit });
+        let (size, bytes) = (known.schemas.len() + 1, known.schema_bytes + bytes_of(&schema));
+        if size > MAX_SCHEMAS {
+            return too_large("the number of Compact schemas", size, MAX_SCHEMAS);
+        }
+        if bytes > MAX_SCHEMA_BYTES {
+            return too_large("the size of all Compact schemas in bytes", bytes, MAX_SCHEMA_BYTES);
+        }
+        known.schema_bytes = bytes;
         known.schemas.insert(schema.id(), schema);
         Ok(())
     }
@@ -66,6 +78,12 @@ impl Catalog {
         let mut known = self.shared.write().unwrap_or_else(|broken| broken.into_inner());
         known.comparators.insert((factory, class), Arc::new(make));
     }
+}
+
+/// What a schema takes in memory, roughly.
+fn bytes_of(schema: &Schema) -> usize {
+    let fields: usize = schema.fields().iter().map(|field| FIELD_BYTES + field.name.len()).sum();
+    SCHEMA_BYTES + schema.type_name().len() + fields
 }
 
 impl SchemaSource for Catalog {
@@ -85,5 +103,24 @@ impl std::fmt::Debug for Catalog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let known = self.read();
         write!(f, "Catalog({} schemas, {} comparators)", known.schemas.len(), known.comparators.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filbert_wire::compact::{FieldDescriptor, FieldKind};
+
+    /// They are kept for ever, so whoever may send one must not be able to fill the memory.
+    #[test]
+    fn schemas_take_a_bounded_room() {
+        let catalog = Catalog::default();
+        let schema = |number: usize| {
+            let name = format!("{number}{}", "x".repeat(1 << 20));
+            Arc::new(Schema::new("t", vec![FieldDescriptor { name, kind: FieldKind::Int32 }]).unwrap())
+        };
+        let kept = (0..100).filter(|number| catalog.add_schema(schema(*number)).is_ok()).count();
+        assert_eq!(kept, 15);
+        assert_eq!(catalog.add_schema(schema(3)), Ok(()), "what is known is known");
     }
 }

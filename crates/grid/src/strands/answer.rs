@@ -2,6 +2,11 @@
 
 use crate::error::GridResult;
 use filbert_pool::Promise;
+use std::sync::Arc;
+
+/// Tells the place where operations are parked that some of their answers were cancelled: those are forgotten soon, with all they hold.
+/// Without it they are forgotten when something happens there, or when many are parked. Cheap to call often.
+pub type Leaving = Arc<dyn Fn() + Send + Sync>;
 
 /// Takes the result of an operation, once, on the thread where it arises: a partition thread, or a `generic` one. Giving must be
 /// short and must not block. Dropped without a result, the operation was lost: the member ends, or its code panicked.
@@ -10,8 +15,8 @@ pub trait Answer<T>: Send + 'static {
     fn give(self, result: GridResult<T>);
 
     /// The operation is about to be parked: the result may take any time from now on. False refuses that; the operation is then
-    /// forgotten, and whoever wants its result was told why.
-    fn parks(&mut self) -> bool {
+    /// forgotten, and whoever wants its result was told why. Who cancels later had best say so by `leaving`.
+    fn parks(&mut self, _leaving: &Leaving) -> bool {
         true
     }
 

@@ -1,13 +1,14 @@
 //! What lives on a strand: a target, and the operations that are parked there.
 
 use super::waiting::{Parked, Waiting};
-use super::{Answer, Strands};
+use super::{Answer, Leaving, Strands};
 use crate::error::{GridError, GridResult};
 use crate::operation::{Operation, Step, Target, Turn};
 use filbert_pool::{Clock, Offered, StageKind, TaskError, TaskFuture, caught};
 use filbert_wire::PartitionId;
 use std::fmt;
-use std::sync::Weak;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// A target with its waiting room.
@@ -21,18 +22,32 @@ pub(super) struct Cell<T: Target> {
     armed: Option<Duration>,
     /// A `retry` is in the mailbox.
     retry_mailed: bool,
+    /// Made when the first operation is parked.
+    leaving: Option<Leaving>,
 }
+
+/// Offers to listeners that an operation made and that found no room yet, over all its runs: its answer comes after them.
+type Held = Vec<TaskFuture<Offered>>;
 
 /// Where an operation stands after a run.
 enum After<O: Operation> {
-    Done(GridResult<O::Output>, Vec<TaskFuture<Offered>>),
+    Done(GridResult<O::Output>),
     Waits(O, <O::Target as Target>::Event, Option<Duration>),
     Again(O),
 }
 
 impl<T: Target> Cell<T> {
     pub(super) fn new(target: T, partition: PartitionId, home: Weak<Strands<T>>, clock: Clock) -> Self {
-        Self { target, waiting: Waiting::new(), partition, home, clock, armed: None, retry_mailed: false }
+        Self {
+            target,
+            waiting: Waiting::new(),
+            partition,
+            home,
+            clock,
+            armed: None,
+            retry_mailed: false,
+            leaving: None,
+        }
     }
 
     /// Runs an operation on the caller's thread. `Some` when it is done; otherwise the answer is made, and given later.
@@ -46,10 +61,11 @@ impl<T: Target> Cell<T> {
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
-        match self.step(operation) {
-            After::Done(result, held) if held.is_empty() => Some(result),
+        let mut held = Held::new();
+        match self.step(operation, &mut held) {
+            After::Done(result) if held.is_empty() => Some(result),
             after => {
-                self.settle(after, answer());
+                self.settle(after, held, answer());
                 None
             }
         }
@@ -73,21 +89,35 @@ impl<T: Target> Cell<T> {
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
+        self.go_on(operation, Held::new(), answer);
+    }
+
+    /// Runs an operation that may have run before, and then left offers behind.
+    fn go_on<O, A>(&mut self, operation: O, mut held: Held, answer: A)
+    where
+        O: Operation<Target = T>,
+        A: Answer<O::Output>,
+    {
         if answer.is_cancelled() {
             return;
         }
         // Caught here and not by the stripe, so that the answer says what happened.
-        match caught(|| self.step(operation)) {
-            Ok(after) => self.settle(after, answer),
+        match caught(|| self.step(operation, &mut held)) {
+            Ok(after) => self.settle(after, held, answer),
             Err(message) => answer.give(Err(panicked(O::NAME, message))),
         }
     }
 
     #[inline]
-    fn step<O: Operation<Target = T>>(&mut self, mut operation: O) -> After<O> {
+    fn step<O: Operation<Target = T>>(&mut self, mut operation: O, before: &mut Held) -> After<O> {
         let mut turn = Turn::new(&self.clock, self.partition);
         let step = operation.run(&mut self.target, &mut turn);
         let Turn { events, held, .. } = turn;
+        if !held.is_empty() {
+            // Forgotten when they are over, so that a long operation keeps no more than are really waiting.
+            before.retain(|offered| !offered.is_done());
+            before.extend(held);
+        }
         if !events.is_empty() {
             self.happened(&events);
         } else if self.waiting.has_ready() {
@@ -95,33 +125,59 @@ impl<T: Target> Cell<T> {
             self.mail_retry();
         }
         match step {
-            Step::Done(result) => After::Done(result, held),
+            Step::Done(result) => After::Done(result),
             Step::Wait { event, deadline } => After::Waits(operation, event, deadline),
             Step::Again => After::Again(operation),
         }
     }
 
-    fn settle<O, A>(&mut self, after: After<O>, mut answer: A)
+    fn settle<O, A>(&mut self, after: After<O>, held: Held, mut answer: A)
     where
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
         match after {
-            After::Done(result, held) => give_after(held, result, answer),
+            After::Done(result) => give_after(held, result, answer),
             After::Waits(operation, event, deadline) => {
-                if !answer.parks() {
+                if !answer.parks(self.leaving()) {
                     return;
                 }
-                self.waiting.park(event, deadline, Box::new(Call { operation, answer }));
+                self.waiting.park(event, deadline, Box::new(Call { operation, held, answer }));
                 self.arm();
             }
             After::Again(operation) => {
                 // A mailbox that is full, or a member that ends, drops the operation: its answer says so.
                 if let Some(home) = self.home.upgrade() {
-                    let _ = home.post(self.partition, O::NAME, move |cell| cell.drive(operation, answer));
+                    let _ = home.post(self.partition, O::NAME, move |cell| {
+                        cell.go_on(operation, held, answer);
+                    });
                 }
             }
         }
+    }
+
+    /// How others say that operations which are parked here were cancelled: the first to say so mails a look at all of them.
+    fn leaving(&mut self) -> &Leaving {
+        let (home, partition) = (&self.home, self.partition);
+        self.leaving.get_or_insert_with(|| {
+            let (home, mailed) = (home.clone(), Arc::new(AtomicBool::new(false)));
+            Arc::new(move || {
+                if mailed.swap(true, Ordering::AcqRel) {
+                    return;
+                }
+                let taken = Arc::clone(&mailed);
+                let sweep = move |cell: &mut Cell<T>| {
+                    // Before it looks: whoever cancels from now on may have been missed.
+                    taken.swap(false, Ordering::AcqRel);
+                    cell.waiting.sweep();
+                };
+                let posted =
+                    home.upgrade().is_some_and(|home| home.post(partition, "grid.sweep", sweep).is_ok());
+                if !posted {
+                    mailed.store(false, Ordering::Release);
+                }
+            })
+        })
     }
 
     /// Parked operations that wait for one of `events` get another run, on the partition's own thread.
@@ -151,9 +207,12 @@ impl<T: Target> Cell<T> {
         self.arm();
     }
 
-    /// Ends what waited until its deadline, and sets the next timer.
-    fn expire(&mut self) {
-        self.armed = None;
+    /// Ends what waited until its deadline, and sets the next timer; unless this one, set for `due`, was superseded by an earlier
+    /// one, which set or will set the next itself. Else every deadline that moves forward would leave a chain of timers behind.
+    fn expire(&mut self, due: Duration) {
+        if self.armed == Some(due) {
+            self.armed = None;
+        }
         for parked in self.waiting.take_expired(self.clock.now()) {
             parked.expire(self);
         }
@@ -169,28 +228,26 @@ impl<T: Target> Cell<T> {
         }
         self.armed = Some(next);
         let (home, partition, clock) = (self.home.clone(), self.partition, self.clock.clone());
-        self.clock
-            .after(next.saturating_sub(self.clock.now()), move || mail_expire(&home, partition, &clock));
+        self.clock.after(next.saturating_sub(self.clock.now()), move || {
+            mail_expire(&home, partition, &clock, next)
+        });
     }
 }
 
 /// How long a full mailbox is left alone before deadlines are looked after again.
 const EXPIRE_AGAIN: Duration = Duration::from_millis(10);
 
-fn mail_expire<T: Target>(home: &Weak<Strands<T>>, partition: PartitionId, clock: &Clock) {
+fn mail_expire<T: Target>(home: &Weak<Strands<T>>, partition: PartitionId, clock: &Clock, due: Duration) {
     let Some(strands) = home.upgrade() else { return };
-    if strands.post(partition, "grid.expire", Cell::expire).is_err_and(|refused| refused.is_retryable()) {
+    let mailed = strands.post(partition, "grid.expire", move |cell| cell.expire(due));
+    if mailed.is_err_and(|refused| refused.is_retryable()) {
         let (home, again) = (home.clone(), clock.clone());
-        clock.after(EXPIRE_AGAIN, move || mail_expire(&home, partition, &again));
+        clock.after(EXPIRE_AGAIN, move || mail_expire(&home, partition, &again, due));
     }
 }
 
 /// Gives the answer when every event was taken or given up.
-fn give_after<T: Send + 'static>(
-    mut held: Vec<TaskFuture<Offered>>,
-    result: GridResult<T>,
-    answer: impl Answer<T>,
-) {
+fn give_after<T: Send + 'static>(mut held: Held, result: GridResult<T>, answer: impl Answer<T>) {
     match held.pop() {
         None => answer.give(result),
         Some(offered) => offered.on_complete(move |_| give_after(held, result, answer)),
@@ -205,6 +262,7 @@ fn panicked(task: &'static str, message: String) -> GridError {
 /// An operation that is parked, and whom its result goes to.
 struct Call<O, A> {
     operation: O,
+    held: Held,
     answer: A,
 }
 
@@ -214,13 +272,13 @@ where
     A: Answer<O::Output>,
 {
     fn retry(self: Box<Self>, cell: &mut Cell<O::Target>) {
-        cell.drive(self.operation, self.answer);
+        cell.go_on(self.operation, self.held, self.answer);
     }
 
     fn expire(self: Box<Self>, cell: &mut Cell<O::Target>) {
-        let Call { operation, answer } = *self;
+        let Call { operation, held, answer } = *self;
         match caught(|| operation.expired(&mut cell.target)) {
-            Ok(result) => answer.give(result),
+            Ok(result) => give_after(held, result, answer),
             Err(message) => answer.give(Err(panicked(O::NAME, message))),
         }
     }

@@ -1,19 +1,24 @@
 //! One operation on many partitions, and one result.
+//!
+//! Parts that run beside each other are not all mailed at once, but one per thread of the stage, each of which mails the next when it is
+//! done or waits: a strand that has no mail is free for callers. So a get beside an operation on the whole map runs at once, unless
+//! its partition is one of the few at work; with all partitions in the ready queues it would wait for a slice of each of them.
 
-use super::{Answer, Invoked, Strands};
+use super::{Answer, Invoked, Leaving, Strands};
 use crate::error::{GridError, GridResult};
 use crate::invocation::Invocation;
 use crate::operation::{Operation, Target};
 use filbert_pool::{Promise, StageId, StageKind, TaskError};
 use filbert_wire::PartitionId;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// Where the parts of an operation on many partitions run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Spread {
     /// One after the other on the calling thread, where their strands are idle: for little work.
     Here,
-    /// Beside each other on the threads of their partitions.
+    /// Beside each other on the threads of their partitions, on each thread one after the other.
     Beside,
 }
 
@@ -30,20 +35,20 @@ impl<T: Target> Strands<T> {
         O: Operation<Target = T>,
         R: Send + 'static,
     {
-        let gather = Arc::new(Gather { state: Mutex::new(State::default()), task: O::NAME });
+        let lanes = if spread == Spread::Beside { self.lanes() } else { 0 };
+        let gather = Arc::new(Gather::<T, O>::new(&self.home, lanes));
         let may_run_here = spread == Spread::Here && self.may_run_here::<O>();
         let mut count = 0;
         for (place, (partition, operation)) in operations.into_iter().enumerate() {
             count += 1;
             gather.lock().parts.push(None);
-            let answer = || Part { gather: Some(Arc::clone(&gather)), place };
-            match self.invoke_where(partition, operation, answer, may_run_here) {
-                Invoked::Here(result) => gather.give(place, result),
-                Invoked::Later => {}
-                // The answer was made and dropped: it said so itself, but less exactly.
-                Invoked::Refused(refused) => gather.lock().error = Some(GridError::Refused(refused)),
+            let next = Next { place, partition, operation };
+            match lanes {
+                0 => gather.start(self, next, None, may_run_here),
+                lanes => gather.lock().lanes[partition.index() % lanes].push_back(next),
             }
         }
+        (0..lanes).for_each(|lane| gather.pass_on(lane));
         let mut state = gather.lock();
         if state.given == count {
             return Invocation::ready(state.result().map(combine));
@@ -53,31 +58,39 @@ impl<T: Target> Strands<T> {
         state.whole = Some(Box::new(Whole { promise, combine }));
         Invocation::later(later)
     }
+
+    /// How many parts run beside each other: one on each thread of the stage.
+    fn lanes(&self) -> usize {
+        self.stages().settings().number("partition.threads").max(1) as usize
+    }
 }
 
-/// The results so far.
-struct Gather<P: Send + 'static> {
-    state: Mutex<State<P>>,
-    task: &'static str,
+/// The results so far, and the parts that have not begun.
+struct Gather<T: Target, O: Operation<Target = T>> {
+    state: Mutex<State<O>>,
+    home: Weak<Strands<T>>,
 }
 
-struct State<P> {
-    parts: Vec<Option<P>>,
+/// A part that has not begun.
+struct Next<O> {
+    place: usize,
+    partition: PartitionId,
+    operation: O,
+}
+
+struct State<O: Operation> {
+    /// The parts that have not begun, by the thread that is to run them.
+    lanes: Vec<VecDeque<Next<O>>>,
+    parts: Vec<Option<O::Output>>,
     given: usize,
     /// How many there will be; `None` while they are sent out.
     all: Option<usize>,
     error: Option<GridError>,
-    whole: Option<Box<dyn Combine<P>>>,
+    whole: Option<Box<dyn Combine<O::Output>>>,
 }
 
-impl<P> Default for State<P> {
-    fn default() -> Self {
-        Self { parts: Vec::new(), given: 0, all: None, error: None, whole: None }
-    }
-}
-
-impl<P> State<P> {
-    fn result(&mut self) -> GridResult<Vec<P>> {
+impl<O: Operation> State<O> {
+    fn result(&mut self) -> GridResult<Vec<O::Output>> {
         match self.error.take() {
             Some(error) => Err(error),
             None => Ok(std::mem::take(&mut self.parts).into_iter().flatten().collect()),
@@ -85,12 +98,45 @@ impl<P> State<P> {
     }
 }
 
-impl<P: Send + 'static> Gather<P> {
-    fn lock(&self) -> MutexGuard<'_, State<P>> {
+impl<T: Target, O: Operation<Target = T>> Gather<T, O> {
+    fn new(home: &Weak<Strands<T>>, lanes: usize) -> Self {
+        let lanes = std::iter::repeat_with(VecDeque::new).take(lanes).collect();
+        let state = State { lanes, parts: Vec::new(), given: 0, all: None, error: None, whole: None };
+        Self { state: Mutex::new(state), home: home.clone() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<O>> {
         self.state.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 
-    fn give(&self, place: usize, result: GridResult<P>) {
+    /// Begins the next part of a lane; when it has none left, one of the lane that has most.
+    fn pass_on(self: &Arc<Self>, lane: usize) {
+        let next = {
+            let mut state = self.lock();
+            match state.lanes[lane].pop_front() {
+                Some(next) => Some(next),
+                None => state.lanes.iter_mut().max_by_key(|lane| lane.len()).and_then(VecDeque::pop_back),
+            }
+        };
+        let Some(next) = next else { return };
+        match self.home.upgrade() {
+            Some(strands) => self.start(&strands, next, Some(lane), false),
+            None => drop(Part { gather: Some(Arc::clone(self)), place: next.place, lane: Some(lane) }),
+        }
+    }
+
+    fn start(self: &Arc<Self>, strands: &Strands<T>, next: Next<O>, lane: Option<usize>, may_run_here: bool) {
+        let Next { place, partition, operation } = next;
+        let answer = || Part { gather: Some(Arc::clone(self)), place, lane };
+        match strands.invoke_where(partition, operation, answer, may_run_here) {
+            Invoked::Here(result) => self.give(place, result),
+            Invoked::Later => {}
+            // The answer was made and dropped: it said so itself, but less exactly.
+            Invoked::Refused(refused) => self.lock().error = Some(GridError::Refused(refused)),
+        }
+    }
+
+    fn give(&self, place: usize, result: GridResult<O::Output>) {
         let mut state = self.lock();
         state.given += 1;
         match result {
@@ -135,30 +181,49 @@ where
 }
 
 /// The answer of one part. Dropped without a result, the part was lost, and says so.
-struct Part<P: Send + 'static> {
-    gather: Option<Arc<Gather<P>>>,
+struct Part<T: Target, O: Operation<Target = T>> {
+    gather: Option<Arc<Gather<T, O>>>,
     place: usize,
+    /// Whose next part begins when this one ends or waits; `None` when it has begun already, or all began at once.
+    lane: Option<usize>,
 }
 
-impl<P: Send + 'static> Answer<P> for Part<P> {
-    fn give(mut self, result: GridResult<P>) {
+impl<T: Target, O: Operation<Target = T>> Part<T, O> {
+    fn pass_on(&mut self) {
+        if let (Some(gather), Some(lane)) = (&self.gather, self.lane.take()) {
+            gather.pass_on(lane);
+        }
+    }
+}
+
+impl<T: Target, O: Operation<Target = T>> Answer<O::Output> for Part<T, O> {
+    fn give(mut self, result: GridResult<O::Output>) {
+        // First: what goes wrong there is known before the last result is given.
+        self.pass_on();
         if let Some(gather) = self.gather.take() {
             gather.give(self.place, result);
         }
     }
 
+    fn parks(&mut self, _leaving: &Leaving) -> bool {
+        self.pass_on();
+        true
+    }
+
     fn is_cancelled(&self) -> bool {
-        let cancelled =
-            |gather: &Arc<Gather<P>>| gather.lock().whole.as_ref().is_some_and(|whole| whole.is_cancelled());
+        let cancelled = |gather: &Arc<Gather<T, O>>| {
+            gather.lock().whole.as_ref().is_some_and(|whole| whole.is_cancelled())
+        };
         self.gather.as_ref().is_some_and(cancelled)
     }
 }
 
-impl<P: Send + 'static> Drop for Part<P> {
+impl<T: Target, O: Operation<Target = T>> Drop for Part<T, O> {
     fn drop(&mut self) {
+        self.pass_on();
         if let Some(gather) = self.gather.take() {
             let stage = StageId::of(StageKind::Partition);
-            let lost = TaskError::Cancelled { stage, task: gather.task };
+            let lost = TaskError::Cancelled { stage, task: O::NAME };
             gather.give(self.place, Err(GridError::Task(lost)));
         }
     }

@@ -11,8 +11,8 @@ mod gather;
 mod tests;
 mod waiting;
 
-pub use answer::Answer;
 use answer::Nobody;
+pub use answer::{Answer, Leaving};
 pub use gather::Spread;
 
 use crate::error::{GridError, GridResult};
@@ -31,6 +31,8 @@ pub struct Strands<T: Target> {
     strands: Box<[Strand<Cell<T>>]>,
     /// The first partition that has a strand here: zero, or the only one.
     first: u32,
+    /// Itself, for parts of an operation that follow one another.
+    home: Weak<Self>,
 }
 
 /// What became of an invocation.
@@ -84,7 +86,7 @@ impl<T: Target> Strands<T> {
                 stages.partition().strand(u64::from(partition.number()), cell)
             };
             let strands = partitions.map(strand).collect();
-            Self { name: Arc::clone(name), stages: stages.clone(), strands, first }
+            Self { name: Arc::clone(name), stages: stages.clone(), strands, first, home: home.clone() }
         })
     }
 

@@ -102,6 +102,31 @@ impl Operation for Bomb {
     }
 }
 
+/// Tells the listeners of a topic a number per turn; between the first and the others it waits for a number to be put.
+#[derive(Debug, Serialize, Deserialize)]
+struct Tell {
+    turns: u32,
+    waits: bool,
+    #[serde(skip)]
+    topic: Option<filbert_pool::Topic>,
+}
+
+impl Operation for Tell {
+    type Target = Numbers;
+    type Output = ();
+    const NAME: &'static str = "numbers.tell";
+    const ACTION: Action = Action::Put;
+
+    fn run(&mut self, _: &mut Numbers, turn: &mut Turn<'_, Numbers>) -> Step<Self> {
+        let Some(left) = self.turns.checked_sub(1) else { return Step::done(()) };
+        self.turns = left;
+        if let Some(topic) = &self.topic {
+            turn.offered(topic.offer("tell", || {}).unwrap());
+        }
+        if std::mem::take(&mut self.waits) { Step::Wait { event: (), deadline: None } } else { Step::Again }
+    }
+}
+
 const HERE: PartitionId = PartitionId::new(7).unwrap();
 
 fn numbers(stages: &Stages) -> Arc<Strands<Numbers>> {
@@ -151,6 +176,27 @@ fn a_wait_ends_at_its_deadline_and_not_before() {
     });
 }
 
+/// A deadline that moves forward sets another timer; the one before it must not go on setting timers of its own.
+#[test]
+fn timers_do_not_add_up() {
+    let stages = Stages::simulated(1);
+    let (numbers, simulation) = (numbers(&stages), stages.simulation().unwrap());
+    let second = Duration::from_secs(1);
+    let stays = numbers.call(HERE, Take::within(Some(1_000 * second)));
+    let mut costs = Vec::new();
+    for _ in 0..100 {
+        let before = stages.partition().snapshot().executed;
+        let late = numbers.call(HERE, Take::within(Some(3 * second)));
+        let early = numbers.call(HERE, Take::within(Some(second)));
+        simulation.advance(2 * second);
+        assert!(early.is_done() && !late.is_done());
+        late.detach();
+        costs.push(stages.partition().snapshot().executed - before);
+    }
+    assert!(costs[99] <= costs[10] + 2, "{costs:?}");
+    stays.cancel();
+}
+
 #[test]
 fn a_taker_that_gave_up_takes_nothing() {
     let stages = Stages::simulated(3);
@@ -186,6 +232,38 @@ fn a_panic_is_the_operations_own() {
     assert!(matches!(lost, Err(GridError::Task(TaskError::Panicked { .. }))), "{lost:?}");
     numbers.call(HERE, Put(1)).detach();
     assert_eq!(waits.wait(), Ok(Some(1)));
+}
+
+/// The offers of all its runs count, not those of the last: else a long or parked operation would not be slowed at all.
+#[test]
+fn an_answer_waits_for_the_listeners_of_every_run() {
+    simulate::seeds("an_answer_waits_for_the_listeners_of_every_run", 0..100, |seed| {
+        for waits in [false, true] {
+            let timeout = Duration::from_millis(250);
+            let stages = Stages::builder()
+                .set("event.capacity", 2)
+                .set("event.reserved_per_topic", 1)
+                .set("event.offer_timeout_ms", timeout.as_millis() as u64)
+                .simulated(seed)
+                .unwrap();
+            let (numbers, simulation) = (numbers(&stages), stages.simulation().unwrap());
+            let topic = stages.event().topic("told");
+            let (promise, awake) = stages.promise(StageKind::Partition, "sleep");
+            let _ = topic.offer("sleep", move || awake.wait().unwrap()).unwrap();
+            let begin = stages.clock().now();
+            // Two are taken, the third finds no room; the turns after it offer nothing.
+            let tell = Tell { turns: 3, waits, topic: Some(topic) };
+            let told = numbers.call(HERE, tell);
+            let silent = numbers.call(HERE, Tell { turns: 3, waits: false, topic: None });
+            numbers.call(HERE, Put(1)).detach();
+            simulation.settle();
+            assert!(silent.is_done());
+            assert!(!told.is_done(), "seed {seed}: nothing slows it, waits: {waits}");
+            simulation.advance(timeout + Duration::from_millis(1));
+            assert!(told.is_done() && stages.clock().now() >= begin + timeout);
+            promise.keep(());
+        }
+    });
 }
 
 #[test]

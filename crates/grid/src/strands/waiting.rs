@@ -86,7 +86,7 @@ impl<T: Target> Waiting<T> {
     }
 
     /// Forgets operations that were cancelled; so a crowd that comes and goes takes no more room than those that stay.
-    fn sweep(&mut self) {
+    pub(super) fn sweep(&mut self) {
         let gone: Vec<_> = self
             .entries
             .iter()

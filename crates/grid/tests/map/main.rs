@@ -5,12 +5,14 @@
 mod dice;
 mod eviction;
 mod expiry;
+mod history;
 mod linearizability;
 mod listeners;
 mod locks;
 mod many;
 mod oracle;
 mod processors;
+mod slow_listener;
 
 use filbert_grid::{Grid, GridSettings, MapSettings, Registry};
 use filbert_pool::Stages;

@@ -214,3 +214,23 @@ fn a_slow_processor_on_one_map_does_not_hold_up_another() {
     over_all.wait().unwrap();
     assert_eq!(slow.get(int(1)).wait(), Ok(Some(int(1_000))));
 }
+
+#[test]
+fn an_operation_on_a_whole_map_leaves_most_of_its_partitions_to_callers() {
+    let (stages, grid, began, end) = gated(false);
+    let map = grid.map("slow");
+    let keys: Vec<Data> = (0..2_000).map(int).collect();
+    map.put_all(keys.iter().map(|key| (key.clone(), key.clone()))).wait().unwrap();
+    let over_all = map.execute_on_entries(&Code::named("gate", int(0)));
+    began.recv().unwrap();
+    let busy: std::collections::BTreeSet<PartitionId> = keys
+        .iter()
+        .filter(|key| map.try_read(key, |value| assert!(value.is_some())).is_none())
+        .map(Data::partition)
+        .collect();
+    let threads = stages.settings().number("partition.threads") as usize;
+    assert!((1..=threads).contains(&busy.len()), "{} partitions are busy with {threads} threads", busy.len());
+    keys.iter().for_each(|_| end.send(()).unwrap());
+    over_all.wait().unwrap();
+    assert!(map.values().wait().unwrap().iter().all(|value| number(value) == 1_000));
+}

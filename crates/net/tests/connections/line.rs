@@ -82,7 +82,7 @@ impl Line {
                 let (owed, rest) = (out.owe(), rest.to_owned());
                 self.stages.generic().submit("big", move || drop(owed.send(big(&rest)))).unwrap().detach();
             }
-            "hold" => self.seen.held.lock().unwrap().push(out.owe()),
+            "hold" => self.seen.held.lock().unwrap().push(out.owe_for(rest.parse().unwrap_or(0))),
             "wait" => {
                 let mut owed = out.owe();
                 owed.let_wait();

@@ -109,3 +109,57 @@ fn all_connections_together_are_bounded_too() {
     }
     eventually("nothing waits", || door.stats().in_flight == 0);
 }
+
+/// A request lies in memory until it is answered, whatever the answer's size.
+#[test]
+fn requests_whose_answers_are_owed_are_bytes_in_flight() {
+    let (_stages, door, seen) = open(small_limits(), Seen::default());
+    let mut client = Client::connect(&door);
+    // Small answers, so that the window is wide open.
+    for _ in 0..100 {
+        client.send("later x\n");
+        assert_eq!(client.line(), "x");
+    }
+    client.send(&"hold 100000\n".repeat(20));
+    client.send("echo after\n");
+    eventually("it is slowed", || door.stats().congestions > 0);
+    let held = seen.held.lock().unwrap().len();
+    assert!((1..=4).contains(&held), "{held} are in memory");
+    eventually("all are handled", || {
+        let held = std::mem::take(&mut *seen.held.lock().unwrap());
+        drop(held);
+        seen.handled.load(Ordering::SeqCst) == 121
+    });
+    assert_eq!(client.line(), "after");
+}
+
+/// What nobody asked for is bounded over all connections too, not only for each.
+#[test]
+fn events_for_many_that_do_not_read_are_bounded_in_all() {
+    let settings = NetSettings {
+        congested_bytes: 64 << 10,
+        overflow_bytes: 32 << 20,
+        total_congested_bytes: 4 << 20,
+        ..NetSettings::default()
+    };
+    let (_stages, door, seen) = open(settings, Seen::default());
+    let mut clients: Vec<_> = (0..10).map(|_| Client::connect(&door)).collect();
+    for client in &mut clients {
+        client.send("echo ready\n");
+        assert_eq!(client.line(), "ready");
+    }
+    let outlets = seen.outlets.lock().unwrap().clone();
+    assert_eq!(outlets.len(), 10);
+    let event = vec![b'e'; 10_000];
+    let mut open = outlets.len();
+    while open > 0 {
+        open = outlets.iter().filter(|outlet| outlet.send_slice(&event).is_ok()).count();
+        // Between a send and the loop that takes it a little is not counted.
+        assert!(door.stats().in_flight < 12 << 20, "{:?}", door.stats());
+        std::thread::yield_now();
+        if door.stats().closed_by(CloseReason::Overflow) > 0 {
+            break;
+        }
+    }
+    eventually("one is closed", || door.stats().closed_by(CloseReason::Overflow) > 0);
+}

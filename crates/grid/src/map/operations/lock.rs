@@ -157,20 +157,21 @@ impl Operation for ReleaseLocksOf {
     }
 }
 
-/// Looks whether the lease of a key's lock is over.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct EndLease {
-    pub(crate) key: Data,
+/// Gives back the locks whose lease is over.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct EndLeases {
+    /// When the timer that sent it was due.
+    pub(crate) due: Duration,
 }
 
-impl Operation for EndLease {
+impl Operation for EndLeases {
     type Target = MapPartition;
     type Output = ();
-    const NAME: &'static str = "map.end_lease";
+    const NAME: &'static str = "map.end_leases";
     const ACTION: Action = Action::Lock;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        map.end_lease(turn, &self.key);
+        map.end_leases(turn, self.due);
         Step::done(())
     }
 }

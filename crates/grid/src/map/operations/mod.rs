@@ -12,7 +12,7 @@ mod scan;
 mod upkeep;
 mod write;
 
-pub(crate) use lock::EndLease;
+pub(crate) use lock::EndLeases;
 pub use lock::{ForceUnlock, IsLocked, Lock, ReleaseLocksOf, TryLock, Unlock};
 pub use many::{GetAll, PutAll};
 pub use process::{ExecuteOnEntries, ExecuteOnKey, ExecuteOnKeys};
@@ -42,11 +42,13 @@ pub(crate) struct Patience {
     /// Set with the first wait, by the clock of the member where it waits.
     #[serde(skip)]
     deadline: Option<Duration>,
+    #[serde(skip)]
+    has_waited: bool,
 }
 
 impl Patience {
     fn of(timeout_ms: u64) -> Self {
-        Self { timeout_ms: Some(timeout_ms), deadline: None }
+        Self { timeout_ms: Some(timeout_ms), ..Self::default() }
     }
 
     fn is_none(&self) -> bool {
@@ -57,7 +59,7 @@ impl Patience {
     where
         O: Operation<Target = MapPartition>,
     {
-        if self.deadline.is_none() {
+        if !std::mem::replace(&mut self.has_waited, true) {
             let timeout = match self.timeout_ms {
                 None => Some(map.context().lock_wait),
                 Some(u64::MAX) => None,
@@ -98,6 +100,21 @@ impl Place {
     where
         O: Operation<Target = MapPartition>,
     {
+        self.blocked_with(map, turn, [])
+    }
+
+    /// The same for an operation that brings values along. They and the key are copied when it begins to wait: cut out of a received
+    /// message, they would keep the whole receive buffer alive for as long.
+    #[inline]
+    fn blocked_with<O, const VALUES: usize>(
+        &mut self,
+        map: &mut MapPartition,
+        turn: &mut MapTurn<'_>,
+        values: [&mut Data; VALUES],
+    ) -> Option<Step<O>>
+    where
+        O: Operation<Target = MapPartition>,
+    {
         if map.context().is_destroyed() {
             return Some(Step::failed(destroyed(map)));
         }
@@ -107,7 +124,11 @@ impl Place {
                 Some(Step::failed(GridError::TimedOut { operation: O::NAME }))
             }
             Err(Blocked) => {
-                self.key = self.key.detached();
+                if !self.patience.has_waited {
+                    for data in values.into_iter().chain([&mut self.key]) {
+                        *data = data.detached();
+                    }
+                }
                 Some(self.patience.wait(map, turn, MapSignal::Free(self.key.clone())))
             }
         }

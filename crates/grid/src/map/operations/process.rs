@@ -290,11 +290,14 @@ impl<F: EntryFilter> Operation for ExecuteOnEntries<F> {
                 let entry = EntryRef::at(map.store(), slot);
                 match processor.run(entry.key, Some(entry.value)) {
                     Err(error) => return Step::failed(error),
-                    Ok((None, None)) => {}
                     Ok((given, change)) => {
-                        let key = copied(entry.key);
-                        apply(map, turn, &key, change);
-                        self.given.extend(given.map(|given| (key, given)));
+                        self.given.extend(given.map(|given| (copied(entry.key), given)));
+                        // Where the entry is was known before it was processed, and nobody else had a turn.
+                        match change {
+                            None => {}
+                            Some(EntryChange::Set(value)) => map.put_at(turn, slot, value.as_bytes()),
+                            Some(EntryChange::Remove) => map.remove(turn, slot, MapEventKind::Removed),
+                        }
                     }
                 }
             }

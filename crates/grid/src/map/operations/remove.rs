@@ -82,8 +82,7 @@ impl Operation for RemoveIfSame {
     const ACTION: Action = Action::Remove;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(blocked) = self.place.blocked(map, turn) {
-            self.expected = self.expected.detached();
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.expected]) {
             return blocked;
         }
         map.count_remove();

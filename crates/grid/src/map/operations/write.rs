@@ -1,5 +1,4 @@
-//! Writes of one key. Each waits while someone else has locked the key, with a copy of its value: what came with a message must not keep
-//! the whole buffer of the connection alive for as long.
+//! Writes of one key. Each waits while someone else has locked the key.
 
 use super::{MapTurn, Place};
 use crate::error::GridResult;
@@ -28,8 +27,7 @@ impl Operation for Put {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(blocked) = self.place.blocked(map, turn) {
-            self.value = self.value.detached();
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
             return blocked;
         }
         map.count_put();
@@ -55,8 +53,7 @@ impl Operation for Set {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(blocked) = self.place.blocked(map, turn) {
-            self.value = self.value.detached();
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
             return blocked;
         }
         map.count_put();
@@ -81,12 +78,9 @@ impl Operation for TryPut {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        match self.place.blocked(map, turn) {
+        match self.place.blocked_with(map, turn, [&mut self.value]) {
             Some(_) if self.place.patience.is_none() => return Step::done(false),
-            Some(blocked) => {
-                self.value = self.value.detached();
-                return blocked;
-            }
+            Some(blocked) => return blocked,
             None => {}
         }
         map.count_put();
@@ -117,8 +111,7 @@ impl Operation for PutIfAbsent {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(blocked) = self.place.blocked(map, turn) {
-            self.value = self.value.detached();
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
             return blocked;
         }
         if let Some(there) = map.get(turn, &self.place.key) {
@@ -146,8 +139,7 @@ impl Operation for Replace {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(blocked) = self.place.blocked(map, turn) {
-            self.value = self.value.detached();
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
             return blocked;
         }
         if map.find(turn, &self.place.key).is_none() {
@@ -176,8 +168,7 @@ impl Operation for ReplaceIfSame {
     const ACTION: Action = Action::Put;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(blocked) = self.place.blocked(map, turn) {
-            (self.expected, self.value) = (self.expected.detached(), self.value.detached());
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.expected, &mut self.value]) {
             return blocked;
         }
         let found = map.find(turn, &self.place.key);

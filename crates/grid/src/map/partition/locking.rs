@@ -3,7 +3,7 @@
 use super::{MapPartition, MapSignal, MapTurn};
 use crate::map::locks::{Owner, Unlocked};
 use crate::map::mail_until_taken;
-use crate::map::operations::EndLease;
+use crate::map::operations::EndLeases;
 use crate::map::store::{Slot, copied};
 use filbert_wire::Data;
 use std::time::Duration;
@@ -57,12 +57,32 @@ impl MapPartition {
             return Err(Blocked);
         }
         self.stats.locks += 1;
-        if let Some(lease) = lease.filter(|_| until.is_some()) {
-            let (home, partition, clock) = (self.home.clone(), self.partition, turn.clock().clone());
-            let over = EndLease { key: key.detached() };
-            turn.clock().after(lease, move || mail_until_taken(&home, partition, &clock, over, LEASE_AGAIN));
-        }
+        self.arm_leases(turn);
         Ok(())
+    }
+
+    /// Sees to it that a timer is set for the next end of a lease: one, however many leases there are.
+    fn arm_leases(&mut self, turn: &MapTurn<'_>) {
+        let Some(next) = self.locks.next_end() else { return };
+        if self.leases_armed.is_some_and(|armed| armed <= next) {
+            return;
+        }
+        self.leases_armed = Some(next);
+        let (home, partition, clock) = (self.home.clone(), self.partition, turn.clock().clone());
+        let pause = next.saturating_sub(turn.now());
+        let over = EndLeases { due: next };
+        turn.clock().after(pause, move || mail_until_taken(&home, partition, &clock, over, LEASE_AGAIN));
+    }
+
+    /// Gives back the locks whose lease is over, and sets the next timer, unless this one was superseded by an earlier one.
+    pub(crate) fn end_leases(&mut self, turn: &mut MapTurn<'_>, due: Duration) {
+        while let Some(key) = self.locks.next_over(turn.now()) {
+            self.end_lease(turn, &key);
+        }
+        if self.leases_armed == Some(due) {
+            self.leases_armed = None;
+        }
+        self.arm_leases(turn);
     }
 
     pub(crate) fn unlock(&mut self, turn: &mut MapTurn<'_>, key: &Data, owner: Owner) -> Unlocked {

@@ -23,6 +23,7 @@ use crate::strands::Strands;
 use filbert_wire::{Data, PartitionId};
 use statistics::EntryStats;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// What operations on a map can wait for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -58,6 +59,8 @@ pub struct MapPartition {
     sweep_from: u32,
     sweep_armed: bool,
     absences: u64,
+    /// The timer that will look after leases next.
+    leases_armed: Option<Duration>,
 }
 
 impl Target for MapPartition {
@@ -81,6 +84,7 @@ impl MapPartition {
             stats: LocalMapStats::default(),
             sweep_from: 0,
             sweep_armed: false,
+            leases_armed: None,
             absences: 0,
         }
     }
@@ -159,7 +163,7 @@ impl MapPartition {
     ) -> Option<Data> {
         let found = self.find(turn, key);
         let (slot, old) = match found {
-            Some(slot) => (slot, self.update(turn, slot, key, value, want_old)),
+            Some(slot) => (slot, self.update(turn, slot, value, want_old)),
             None => (self.add(turn, key, value), None),
         };
         self.live_for(turn, slot, lifetime);
@@ -167,6 +171,12 @@ impl MapPartition {
             self.evict_excess(turn, Some(slot));
         }
         old.filter(|_| want_old)
+    }
+
+    /// Gives the entry in `slot` another value: a put for whoever has found it already.
+    pub(crate) fn put_at(&mut self, turn: &mut MapTurn<'_>, slot: Slot, value: &[u8]) {
+        self.update(turn, slot, value, false);
+        self.live_for(turn, slot, Lifetime::DEFAULT);
     }
 
     fn add(&mut self, turn: &mut MapTurn<'_>, key: &Data, value: &[u8]) -> Slot {
@@ -190,20 +200,13 @@ impl MapPartition {
         slot
     }
 
-    fn update(
-        &mut self,
-        turn: &mut MapTurn<'_>,
-        slot: Slot,
-        key: &Data,
-        value: &[u8],
-        want_old: bool,
-    ) -> Option<Data> {
+    fn update(&mut self, turn: &mut MapTurn<'_>, slot: Slot, value: &[u8], want_old: bool) -> Option<Data> {
         let listeners = &self.context.listeners;
         let tell = listeners.wants(MapEventKind::Updated);
         let tell_values = tell && listeners.wants_values();
         let old = (want_old || tell_values).then(|| copied(self.store.value(slot)));
         for watch in &mut self.watches {
-            watch.changed(slot, key.as_bytes(), Some(self.store.value(slot)), Some(value));
+            watch.changed(slot, self.store.key(slot), Some(self.store.value(slot)), Some(value));
         }
         let before = self.store.cost(slot);
         self.store.replace(slot, value);
@@ -224,7 +227,8 @@ impl MapPartition {
         }
         if tell {
             let (new, before) = if tell_values { (Some(copied(value)), old.clone()) } else { (None, None) };
-            publish(&self.context, turn, MapEventKind::Updated, key.detached(), new, before);
+            let key = copied(self.store.key(slot));
+            publish(&self.context, turn, MapEventKind::Updated, key, new, before);
         }
         old
     }
