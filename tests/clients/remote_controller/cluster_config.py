@@ -68,11 +68,13 @@ class ClusterConfig:
     tables: dict = field(default_factory=dict)
     unsupported: list = field(default_factory=list)
 
-    def to_toml(self, cluster_name):
-        """The TOML file of a Filbert member."""
+    def to_toml(self, cluster_name, port):
+        """The TOML file of a Filbert member that listens on `port`."""
         lines = ["[cluster]", f"name = {quoted(cluster_name)}"]
         if self.public_address is not None:
-            lines += ["", "[hazelcast]", f"public_address = {quoted(self.public_address)}"]
+            # Hazelcast adds the port that it listens on; a Filbert member wants to be told.
+            public = self.public_address if ":" in self.public_address else f"{self.public_address}:{port}"
+            lines += ["", "[hazelcast]", f"public_address = {quoted(public)}"]
         if self.max_no_heartbeat_seconds is not None:
             lines += ["", "[hazelcast.connections]", f"idle_timeout_ms = {self.max_no_heartbeat_seconds * 1000}"]
         for (table, pattern), settings in self.tables.items():

@@ -82,7 +82,7 @@ class Filbert:
     def start(self, config, cluster_name, _others=(), port=None):
         port = port or config.port or free_port()
         file = self.folder / f"member-{port}-{time.monotonic_ns()}.toml"
-        file.write_text(config.to_toml(cluster_name))
+        file.write_text(config.to_toml(cluster_name, port))
         command = [str(self.binary), "start", "--config", str(file), "--port", str(port)]
         process, _ = launch(command, file.with_suffix(".log"), self.ready_line)
         return self._named(process, cluster_name, port)

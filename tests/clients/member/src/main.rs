@@ -9,6 +9,7 @@ use clap::Parser;
 use filbert::{Member, MemberConfig, Shutdown};
 use std::error::Error;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 /// A Filbert member with the code that the tests of clients call.
 #[derive(Debug, Parser)]
@@ -27,7 +28,17 @@ enum Arguments {
     },
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("test member: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let Arguments::Start { config, port, cluster_name } = Arguments::parse();
     let mut config = config.map(MemberConfig::from_file).transpose()?.unwrap_or_default();
     if let Some(port) = port {
