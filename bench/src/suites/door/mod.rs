@@ -15,7 +15,7 @@ use load::{Outcome, Shape, Verb};
 use server::Server;
 pub(crate) use server::serve;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 struct Side {
     server: Server,
@@ -64,6 +64,9 @@ fn try_run(effort: Effort, jar: Option<&Path>, only: &str, report: &mut Report) 
     Ok(())
 }
 
+/// One figure of a run.
+type Figure = fn(&Outcome) -> f64;
+
 /// What every side has to bear.
 struct Load {
     shape: Shape,
@@ -80,11 +83,12 @@ fn compare(sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::
         for turn in 0..sides.len() {
             let index = (round + turn) % sides.len();
             let side = &sides[index];
-            let before = side.server.cpu_seconds();
+            let (before, begin) = (side.server.cpu_seconds(), Instant::now());
             let outcome = load::run(&side.dialect, side.server.address, verb, shape, time)?;
             if round > 0 {
                 // Round 0 warms up.
-                cpu[index] += (side.server.cpu_seconds() - before) / rounds as f64 / time.as_secs_f64();
+                let took = begin.elapsed().as_secs_f64();
+                cpu[index] += (side.server.cpu_seconds() - before) / rounds as f64 / took;
                 outcomes[index].push(outcome);
             }
         }
@@ -93,12 +97,12 @@ fn compare(sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::
         let nanos = outcomes[index].iter().map(|outcome| 1e9 / outcome.per_second).collect();
         Times::from_nanos(sides[index].server.name, nanos)
     };
-    let median = |index: usize, figure: fn(&Outcome) -> f64| {
+    let median = |index: usize, figure: Figure| {
         let mut figures: Vec<f64> = outcomes[index].iter().map(figure).collect();
         figures.sort_by(f64::total_cmp);
         figures[figures.len() / 2]
     };
-    let latencies: [(&str, fn(&Outcome) -> f64); 2] =
+    let latencies: [(&str, Figure); 2] =
         [("p50", |outcome| outcome.p50_us), ("p99", |outcome| outcome.p99_us)];
     if sides.len() == 1 {
         report.alone("door", case, "k/s", 1e6 / times(0).median());
@@ -132,4 +136,28 @@ fn compare(sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+
+    #[test]
+    fn the_load_runs_at_a_tiny_size() {
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        // It ends with the process.
+        std::thread::spawn(move || serve(port));
+        while TcpStream::connect(address).is_err() {
+            std::thread::yield_now();
+        }
+        let dialect = Dialect::hazelcast(500);
+        load::fill(&dialect, address).unwrap();
+        for verb in [Verb::Get, Verb::Set] {
+            let shape = Shape { connections: 3, in_flight: 16 };
+            let outcome = load::run(&dialect, address, verb, shape, Duration::from_millis(50)).unwrap();
+            assert!(outcome.per_second > 0.0 && outcome.p50_us <= outcome.p99_us);
+        }
+    }
 }
