@@ -58,9 +58,13 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         let map = Grid::new(&stages).map("bench");
         #[cfg(feature = "peers")]
         let (dash, moka) = (super::peers::dash(), super::peers::Moka::new());
-        let mut all: Vec<(&'static str, &dyn Entries)> = vec![("filbert", &map)];
-        #[cfg(feature = "peers")]
-        all.extend([("dashmap", &dash as &dyn Entries), ("moka", &moka)]);
+        let all: Vec<(&'static str, &dyn Entries)> = vec![
+            ("filbert", &map),
+            #[cfg(feature = "peers")]
+            ("dashmap", &dash),
+            #[cfg(feature = "peers")]
+            ("moka", &moka),
+        ];
         for (_, entries) in &all {
             fill(*entries, &keys, size);
         }
