@@ -15,7 +15,7 @@ use load::{Outcome, Shape, Verb};
 use server::Server;
 pub(crate) use server::serve;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One figure of an outcome.
 type Figure = fn(&Outcome) -> f64;
@@ -67,6 +67,9 @@ fn try_run(effort: Effort, jar: Option<&Path>, only: &str, report: &mut Report) 
     Ok(())
 }
 
+/// One figure of a run.
+type Figure = fn(&Outcome) -> f64;
+
 /// What every side has to bear.
 struct Load {
     shape: Shape,
@@ -83,11 +86,12 @@ fn compare(sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::
         for turn in 0..sides.len() {
             let index = (round + turn) % sides.len();
             let side = &sides[index];
-            let before = side.server.cpu_seconds();
+            let (before, begin) = (side.server.cpu_seconds(), Instant::now());
             let outcome = load::run(&side.dialect, side.server.address, verb, shape, time)?;
             if round > 0 {
                 // Round 0 warms up.
-                cpu[index] += (side.server.cpu_seconds() - before) / rounds as f64 / time.as_secs_f64();
+                let took = begin.elapsed().as_secs_f64();
+                cpu[index] += (side.server.cpu_seconds() - before) / rounds as f64 / took;
                 outcomes[index].push(outcome);
             }
         }
@@ -135,4 +139,28 @@ fn compare(sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::
         );
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+
+    #[test]
+    fn the_load_runs_at_a_tiny_size() {
+        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        // It ends with the process.
+        std::thread::spawn(move || serve(port));
+        while TcpStream::connect(address).is_err() {
+            std::thread::yield_now();
+        }
+        let dialect = Dialect::hazelcast(500);
+        load::fill(&dialect, address).unwrap();
+        for verb in [Verb::Get, Verb::Set] {
+            let shape = Shape { connections: 3, in_flight: 16 };
+            let outcome = load::run(&dialect, address, verb, shape, Duration::from_millis(50)).unwrap();
+            assert!(outcome.per_second > 0.0 && outcome.p50_us <= outcome.p99_us);
+        }
+    }
 }
