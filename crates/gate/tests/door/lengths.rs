@@ -2,6 +2,7 @@
 
 use crate::line::{Client, Member, authentication};
 use bytes::BytesMut;
+use filbert_gate::hazelcast::HazelcastSettings;
 use filbert_wire::frame::Limits;
 use filbert_wire::message::{MessageRow, Version, sample};
 use filbert_wire::messages::MESSAGES;
@@ -43,12 +44,15 @@ fn message(row: &MessageRow, seed: u64) -> (BytesMut, Vec<usize>) {
 
 /// Sends every message with every length of its frames replaced, each on a connection of its own.
 fn every_length(member: &Member, logged_in: bool) {
-    let limits = if logged_in { Limits::AFTER_LOGIN } else { Limits::BEFORE_LOGIN };
+    let most = match logged_in {
+        true => HazelcastSettings::default().message_bytes,
+        false => Limits::BEFORE_LOGIN.frame_bytes,
+    };
     let mut sent = 0;
     for row in MESSAGES {
         let (message, starts) = message(row, u64::from(row.id));
         for start in starts {
-            for length in odd_lengths(limits.frame_bytes) {
+            for length in odd_lengths(most) {
                 let mut client = Client::connect(member.address());
                 if logged_in {
                     assert_eq!(client.log_in(&authentication()).status, 0);
@@ -59,7 +63,7 @@ fn every_length(member: &Member, logged_in: bool) {
                 sent += 1;
                 // Others are waited for, or end inside what follows; nobody waits for them here.
                 let is_possible = usize::try_from(length).is_ok_and(|length| length >= FRAME_HEADER);
-                if !is_possible || length as usize > limits.frame_bytes {
+                if !is_possible || length as usize > most {
                     assert!(client.is_closed(), "{} with {length} at {start}", row.name);
                 }
             }
