@@ -33,7 +33,7 @@ pub(in crate::hazelcast) fn key_set_with_predicate(
     request: m::KeySetWithPredicate,
 ) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.key_set_where(&predicate), items)
+    call.answering().follow_all(map.key_set_where(&predicate), items)
 }
 
 pub(in crate::hazelcast) fn values_with_predicate(
@@ -42,7 +42,7 @@ pub(in crate::hazelcast) fn values_with_predicate(
     request: m::ValuesWithPredicate,
 ) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.values_where(&predicate), items)
+    call.answering().follow_all(map.values_where(&predicate), items)
 }
 
 pub(in crate::hazelcast) fn entries_with_predicate(
@@ -51,7 +51,7 @@ pub(in crate::hazelcast) fn entries_with_predicate(
     request: m::EntriesWithPredicate,
 ) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.entry_set_where(&predicate), pairs)
+    call.answering().follow_all(map.entry_set_where(&predicate), pairs)
 }
 
 pub(in crate::hazelcast) fn remove_all(
@@ -60,7 +60,7 @@ pub(in crate::hazelcast) fn remove_all(
     request: m::RemoveAll,
 ) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.remove_where(&predicate), done_anyway)
+    call.answering().follow_all(map.remove_where(&predicate), done_anyway)
 }
 
 pub(in crate::hazelcast) fn execute_with_predicate(
@@ -95,7 +95,7 @@ pub(in crate::hazelcast) fn key_set_with_paging_predicate(
     request: m::KeySetWithPagingPredicate,
 ) -> Handled {
     let paging = paging(call.desk, request.predicate)?;
-    call.answering().follow(map.page(&paging), |page| m::PagedItems {
+    call.answering().follow_all(map.page(&paging), |page| m::PagedItems {
         anchors: anchors(&page),
         values: page.entries.into_iter().map(|(key, _)| key).collect(),
     })
@@ -107,7 +107,7 @@ pub(in crate::hazelcast) fn values_with_paging_predicate(
     request: m::ValuesWithPagingPredicate,
 ) -> Handled {
     let paging = paging(call.desk, request.predicate)?;
-    call.answering().follow(map.page(&paging), |page| m::PagedItems {
+    call.answering().follow_all(map.page(&paging), |page| m::PagedItems {
         anchors: anchors(&page),
         values: page.entries.into_iter().map(|(_, value)| value).collect(),
     })
@@ -119,8 +119,10 @@ pub(in crate::hazelcast) fn entries_with_paging_predicate(
     request: m::EntriesWithPagingPredicate,
 ) -> Handled {
     let paging = paging(call.desk, request.predicate)?;
-    call.answering()
-        .follow(map.page(&paging), |page| m::PagedPairs { anchors: anchors(&page), entries: page.entries })
+    call.answering().follow_all(map.page(&paging), |page| m::PagedPairs {
+        anchors: anchors(&page),
+        entries: page.entries,
+    })
 }
 
 pub(in crate::hazelcast) fn aggregate(
@@ -129,7 +131,7 @@ pub(in crate::hazelcast) fn aggregate(
     request: m::Aggregate,
 ) -> Handled {
     let aggregator = Aggregator::from_data(&request.aggregator, call.desk.host.grid.catalog())?;
-    call.answering().follow(map.aggregate(&aggregator, None), found_one)
+    call.answering().follow_all(map.aggregate(&aggregator, None), found_one)
 }
 
 pub(in crate::hazelcast) fn aggregate_with_predicate(
@@ -139,12 +141,12 @@ pub(in crate::hazelcast) fn aggregate_with_predicate(
 ) -> Handled {
     let aggregator = Aggregator::from_data(&request.aggregator, call.desk.host.grid.catalog())?;
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.aggregate(&aggregator, Some(&predicate)), found_one)
+    call.answering().follow_all(map.aggregate(&aggregator, Some(&predicate)), found_one)
 }
 
 pub(in crate::hazelcast) fn project(map: &Map, call: Call<'_, m::Project>, request: m::Project) -> Handled {
     let projection = Projection::from_data(&request.projection, call.desk.host.grid.catalog())?;
-    call.answering().follow(map.project(&projection, None), projected)
+    call.answering().follow_all(map.project(&projection, None), projected)
 }
 
 pub(in crate::hazelcast) fn project_with_predicate(
@@ -154,7 +156,7 @@ pub(in crate::hazelcast) fn project_with_predicate(
 ) -> Handled {
     let projection = Projection::from_data(&request.projection, call.desk.host.grid.catalog())?;
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.project(&projection, Some(&predicate)), projected)
+    call.answering().follow_all(map.project(&projection, Some(&predicate)), projected)
 }
 
 pub(in crate::hazelcast) fn add_index(
@@ -165,5 +167,5 @@ pub(in crate::hazelcast) fn add_index(
     let config = request.index_config;
     let kind = IndexKind::of_number(config.kind)?;
     let settings = IndexSettings::new(map.name(), kind, config.name.as_deref(), &config.attributes)?;
-    call.answering().follow(map.add_index(settings), done)
+    call.answering().follow_all(map.add_index(settings), done)
 }
