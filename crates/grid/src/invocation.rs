@@ -1,7 +1,7 @@
 //! An operation on its way, seen by its caller.
 
 use crate::error::{GridError, GridResult};
-use filbert_pool::{TaskFuture, TaskResult};
+use filbert_pool::{Canceller, TaskFuture, TaskResult};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -82,6 +82,14 @@ impl<T: Send + 'static> Invocation<T> {
         match self.state {
             State::Ready(_) => false,
             State::Later(future) => future.cancel(),
+        }
+    }
+
+    /// What gives the operation up from elsewhere, also when its result goes to a callback; `None` when it is done.
+    pub fn canceller(&self) -> Option<Canceller> {
+        match &self.state {
+            State::Ready(_) => None,
+            State::Later(future) => Some(future.canceller()),
         }
     }
 

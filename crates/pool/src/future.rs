@@ -11,7 +11,7 @@ use crate::thread::spin_until;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,41 @@ pub(crate) trait Callbacks: Send + Sync {
 #[must_use = "a task's failure is seen only through its future; call `detach` to let it go on unobserved"]
 pub struct TaskFuture<T> {
     shared: Arc<Shared<T>>,
+}
+
+/// Cancels a task whose [future](TaskFuture) is used elsewhere. Keeps nothing alive.
+#[derive(Clone)]
+pub struct Canceller {
+    task: Weak<dyn Cancel>,
+}
+
+trait Cancel: Send + Sync {
+    fn cancel(&self);
+}
+
+impl<T: Send + 'static> Cancel for Shared<T> {
+    fn cancel(&self) {
+        let task = self.lock().task.take();
+        self.finish(Err(self.cancelled()));
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+}
+
+impl Canceller {
+    /// Cancels the task, unless it is done. A closure that runs goes on, and its result is lost.
+    pub fn cancel(&self) {
+        if let Some(task) = self.task.upgrade() {
+            task.cancel();
+        }
+    }
+}
+
+impl std::fmt::Debug for Canceller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Canceller").field("is_over", &(self.task.strong_count() == 0)).finish()
+    }
 }
 
 /// The other end: whoever runs the task puts the result in. Dropped without one, the task counts as cancelled.
@@ -311,6 +346,12 @@ impl<T: Send + 'static> TaskFuture<T> {
             task.wake();
         }
         unbegun
+    }
+
+    /// What cancels the task from elsewhere, also when its result goes to a callback; that one then learns of it.
+    pub fn canceller(&self) -> Canceller {
+        let shared: Weak<Shared<T>> = Arc::downgrade(&self.shared);
+        Canceller { task: shared }
     }
 
     /// Lets the task go on unobserved.

@@ -110,7 +110,7 @@ pub use clock::Clock;
 pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
 pub use event::{EventSettings, EventStage, Offer, Offered, Topic, TopicSnapshot};
-pub use future::{TaskFuture, TaskResult};
+pub use future::{Canceller, TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
 pub use panics::caught;
 pub use polled::{

@@ -9,7 +9,7 @@ use crate::process::Process;
 use filbert_wire::message::Request;
 use filbert_wire::messages::client::{DestroyProxy, GetDistributedObjects};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -49,6 +49,7 @@ impl Attack {
             if !(lives && push(&mut stream, &mutator.hard())) {
                 self.closed.fetch_add(1, Ordering::Relaxed);
             }
+            wait_until_closed(&mut stream);
         }
     }
 
@@ -95,6 +96,15 @@ fn push(stream: &mut TcpStream, mut bytes: &[u8]) -> bool {
             Err(_) => return false,
         }
     }
+}
+
+/// Waits until the member is done with the connection: memory that many connections at a time take is another matter.
+fn wait_until_closed(stream: &mut TcpStream) {
+    let _ = stream.shutdown(Shutdown::Write);
+    let _ = stream.set_nonblocking(false);
+    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let mut sink = [0; 16 << 10];
+    while stream.read(&mut sink).is_ok_and(|count| count > 0) {}
 }
 
 /// Destroys what the attackers made: what they stored is no leak.

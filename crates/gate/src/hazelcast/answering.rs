@@ -8,11 +8,14 @@ use super::waiters::Waiters;
 use bytes::BytesMut;
 use filbert_grid::{Answer, GridError, GridResult, Invocation, Invoked, Leaving, Operation, Strands};
 use filbert_net::{Outbound, Owed};
-use filbert_wire::PartitionId;
 use filbert_wire::message::Request;
+use filbert_wire::{PARTITION_COUNT, PartitionId};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
+
+/// What an operation takes in the mailbox of one partition, roughly.
+const PART_BYTES: usize = 400;
 
 /// The right, and the duty, to answer one request of type `R`.
 #[must_use = "a request that is not answered leaves its client waiting"]
@@ -78,18 +81,26 @@ impl<R: Request> Answering<'_, R> {
         T: Send + 'static,
         F: FnOnce(T) -> R::Response + Send + 'static,
     {
-        if invocation.is_done() {
-            // Ready from the start, or so soon that the detour does not matter.
-            return match invocation.now() {
-                Ok(result) => self.now(encode(result?)),
-                Err(later) => {
-                    self.follow_later(later, encode);
-                    Ok(())
-                }
-            };
+        // Ready from the start is the usual case; so soon after it the detour does not matter.
+        match invocation.now() {
+            Ok(result) => self.now(encode(result?)),
+            Err(later) => {
+                self.follow_later(later, encode);
+                Ok(())
+            }
         }
-        self.follow_later(invocation, encode);
-        Ok(())
+    }
+
+    /// The same for what runs on every partition: until it is done, each has a part of it in its mailbox, which counts as bytes in
+    /// flight.
+    pub(super) fn follow_all<T, F>(mut self, invocation: Invocation<T>, encode: F) -> Handled
+    where
+        R: 'static,
+        T: Send + 'static,
+        F: FnOnce(T) -> R::Response + Send + 'static,
+    {
+        self.request_bytes += PART_BYTES * PARTITION_COUNT as usize;
+        self.follow(invocation, encode)
     }
 
     /// The same for what may take any time, as user code does: it does not hold the connection up meanwhile.
@@ -114,8 +125,12 @@ impl<R: Request> Answering<'_, R> {
         T: Send + 'static,
         F: FnOnce(T) -> R::Response + Send + 'static,
     {
-        let ticket = self.ticket();
-        invocation.on_complete(move |result| ticket.answer::<R, _>(result.map(encode)));
+        let (ticket, waiters) = (self.ticket(), Arc::clone(self.waiters));
+        let running = invocation.canceller().map(|canceller| waiters.run(canceller));
+        invocation.on_complete(move |result| {
+            running.inspect(|key| waiters.ran(*key));
+            ticket.answer::<R, _>(result.map(encode));
+        });
     }
 
     fn ticket(&self) -> Ticket {

@@ -7,6 +7,7 @@
 use super::failure::Failure;
 use filbert_grid::Leaving;
 use filbert_net::Owed;
+use filbert_pool::Canceller;
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +26,8 @@ struct State {
     owed: HashMap<u64, Waiter>,
     /// Bytes of the requests that wait: an operation keeps what it was sent.
     bytes: usize,
+    /// Operations whose answers are carried along elsewhere: given up with the connection, so that nobody works for one that is gone.
+    running: HashMap<u64, Canceller>,
     next: u64,
 }
 
@@ -71,6 +74,20 @@ impl Waiters {
         Ok(key)
     }
 
+    /// Gives that operation up when the connection goes before it is done; the key says that it is.
+    pub(super) fn run(&self, canceller: Canceller) -> u64 {
+        let mut state = self.state();
+        let key = state.next;
+        state.next += 1;
+        state.running.insert(key, canceller);
+        key
+    }
+
+    /// An operation is done.
+    pub(super) fn ran(&self, key: u64) {
+        self.state().running.remove(&key);
+    }
+
     /// Takes an answer out, unless it was given up.
     pub(super) fn take(&self, key: u64) -> Option<Owed> {
         let mut state = self.state();
@@ -103,6 +120,9 @@ impl Waiters {
     /// The connection is gone: nobody wants answers any more.
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Release);
+        // Not under the lock: what is given up at once says so here.
+        let running = std::mem::take(&mut self.state().running);
+        running.into_values().for_each(|canceller| canceller.cancel());
         for Waiter { leaving, .. } in self.take_all() {
             leaving.inspect(|leaving| leaving());
         }

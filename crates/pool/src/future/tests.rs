@@ -61,3 +61,23 @@ fn wakers_are_dropped_outside_the_lock() {
     });
     eventually("the end of all polls", || ended.load(Ordering::Acquire));
 }
+
+#[test]
+fn a_task_whose_result_goes_to_a_callback_is_cancelled_from_elsewhere() {
+    let (resolver, future) = pair::<u32>();
+    let canceller = future.canceller();
+    let (sender, receiver) = mpsc::channel();
+    future.on_complete(move |result| sender.send(result).unwrap());
+    assert!(resolver.begin() && !resolver.is_done());
+    canceller.cancel();
+    assert!(resolver.is_done());
+    assert!(matches!(receiver.try_recv(), Ok(Err(TaskError::Cancelled { .. }))));
+    resolver.resolve(Ok(1));
+    assert!(receiver.try_recv().is_err(), "it is told once");
+    let (resolver, future) = pair();
+    let canceller = future.canceller();
+    resolver.resolve(Ok(2));
+    canceller.cancel();
+    assert_eq!(future.wait(), Ok(2), "what is done stays done");
+    canceller.cancel();
+}

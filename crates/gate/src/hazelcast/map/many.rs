@@ -13,32 +13,32 @@ pub(in crate::hazelcast) fn contains_value(
     call: Call<'_, m::ContainsValue>,
     request: m::ContainsValue,
 ) -> Handled {
-    call.answering().follow(map.contains_value(&request.value), |value| Flag { value })
+    call.answering().follow_all(map.contains_value(&request.value), |value| Flag { value })
 }
 
 pub(in crate::hazelcast) fn size(map: &Map, call: Call<'_, m::Size>, _request: m::Size) -> Handled {
-    call.answering().follow(map.size(), |size| Count { value: i32::try_from(size).unwrap_or(i32::MAX) })
+    call.answering().follow_all(map.size(), |size| Count { value: i32::try_from(size).unwrap_or(i32::MAX) })
 }
 
 pub(in crate::hazelcast) fn is_empty(map: &Map, call: Call<'_, m::IsEmpty>, _request: m::IsEmpty) -> Handled {
-    call.answering().follow(map.is_empty(), |value| Flag { value })
+    call.answering().follow_all(map.is_empty(), |value| Flag { value })
 }
 
 pub(in crate::hazelcast) fn get_all(map: &Map, call: Call<'_, m::GetAll>, request: m::GetAll) -> Handled {
-    call.answering().follow(map.get_all(request.keys), |entries| Pairs { entries })
+    call.answering().follow_all(map.get_all(request.keys), |entries| Pairs { entries })
 }
 
 pub(in crate::hazelcast) fn put_all(map: &Map, call: Call<'_, m::PutAll>, request: m::PutAll) -> Handled {
     let map = map.as_owner(owner(&call, 0));
-    call.answering().follow(map.put_all(request.entries), |()| Done {})
+    call.answering().follow_all(map.put_all(request.entries), |()| Done {})
 }
 
 pub(in crate::hazelcast) fn key_set(map: &Map, call: Call<'_, m::KeySet>, _request: m::KeySet) -> Handled {
-    call.answering().follow(map.key_set(), |values| Items { values })
+    call.answering().follow_all(map.key_set(), |values| Items { values })
 }
 
 pub(in crate::hazelcast) fn values(map: &Map, call: Call<'_, m::Values>, _request: m::Values) -> Handled {
-    call.answering().follow(map.values(), |values| Items { values })
+    call.answering().follow_all(map.values(), |values| Items { values })
 }
 
 pub(in crate::hazelcast) fn entry_set(
@@ -46,11 +46,11 @@ pub(in crate::hazelcast) fn entry_set(
     call: Call<'_, m::EntrySet>,
     _request: m::EntrySet,
 ) -> Handled {
-    call.answering().follow(map.entry_set(), |entries| Pairs { entries })
+    call.answering().follow_all(map.entry_set(), |entries| Pairs { entries })
 }
 
 pub(in crate::hazelcast) fn clear(map: &Map, call: Call<'_, m::Clear>, _request: m::Clear) -> Handled {
-    call.answering().follow(map.clear(), |()| Done {})
+    call.answering().follow_all(map.clear(), |()| Done {})
 }
 
 pub(in crate::hazelcast) fn evict_all(
@@ -58,11 +58,11 @@ pub(in crate::hazelcast) fn evict_all(
     call: Call<'_, m::EvictAll>,
     _request: m::EvictAll,
 ) -> Handled {
-    call.answering().follow(map.evict_all(), |()| Done {})
+    call.answering().follow_all(map.evict_all(), |()| Done {})
 }
 
 pub(in crate::hazelcast) fn flush(map: &Map, call: Call<'_, m::Flush>, _request: m::Flush) -> Handled {
-    call.answering().follow(map.flush(), |()| Done {})
+    call.answering().follow_all(map.flush(), |()| Done {})
 }
 
 /// There is nothing to load from: said so, as Hazelcast does, and not passed over.

@@ -36,7 +36,7 @@ pub(in crate::hazelcast) fn key_set_with_predicate(
     request: m::KeySetWithPredicate,
 ) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.key_set_where(&predicate), items)
+    call.answering().follow_all(map.key_set_where(&predicate), items)
 }
 
 pub(in crate::hazelcast) fn values_with_predicate(
@@ -45,7 +45,7 @@ pub(in crate::hazelcast) fn values_with_predicate(
     request: m::ValuesWithPredicate,
 ) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.values_where(&predicate), items)
+    call.answering().follow_all(map.values_where(&predicate), items)
 }
 
 pub(in crate::hazelcast) fn entries_with_predicate(
@@ -54,7 +54,7 @@ pub(in crate::hazelcast) fn entries_with_predicate(
     request: m::EntriesWithPredicate,
 ) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.entry_set_where(&predicate), pairs)
+    call.answering().follow_all(map.entry_set_where(&predicate), pairs)
 }
 
 pub(in crate::hazelcast) fn remove_all(
@@ -63,7 +63,7 @@ pub(in crate::hazelcast) fn remove_all(
     request: m::RemoveAll,
 ) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.remove_where(&predicate), done_anyway)
+    call.answering().follow_all(map.remove_where(&predicate), done_anyway)
 }
 
 pub(in crate::hazelcast) fn execute_with_predicate(
@@ -100,7 +100,7 @@ pub(in crate::hazelcast) fn key_set_with_paging_predicate(
     request: m::KeySetWithPagingPredicate,
 ) -> Handled {
     let paging = paging(call.desk, request.predicate)?;
-    call.answering().follow(map.page(&paging), |page| m::PagedItems {
+    call.answering().follow_all(map.page(&paging), |page| m::PagedItems {
         anchors: anchors(&page),
         values: page.entries.into_iter().map(|(key, _)| key).collect(),
     })
@@ -112,7 +112,7 @@ pub(in crate::hazelcast) fn values_with_paging_predicate(
     request: m::ValuesWithPagingPredicate,
 ) -> Handled {
     let paging = paging(call.desk, request.predicate)?;
-    call.answering().follow(map.page(&paging), |page| m::PagedItems {
+    call.answering().follow_all(map.page(&paging), |page| m::PagedItems {
         anchors: anchors(&page),
         values: page.entries.into_iter().map(|(_, value)| value).collect(),
     })
@@ -124,8 +124,10 @@ pub(in crate::hazelcast) fn entries_with_paging_predicate(
     request: m::EntriesWithPagingPredicate,
 ) -> Handled {
     let paging = paging(call.desk, request.predicate)?;
-    call.answering()
-        .follow(map.page(&paging), |page| m::PagedPairs { anchors: anchors(&page), entries: page.entries })
+    call.answering().follow_all(map.page(&paging), |page| m::PagedPairs {
+        anchors: anchors(&page),
+        entries: page.entries,
+    })
 }
 
 pub(in crate::hazelcast) fn aggregate(
@@ -134,7 +136,7 @@ pub(in crate::hazelcast) fn aggregate(
     request: m::Aggregate,
 ) -> Handled {
     let aggregator = Aggregator::from_data(&request.aggregator, call.desk.host.grid.catalog())?;
-    call.answering().follow(map.aggregate(&aggregator, None), found_one)
+    call.answering().follow_all(map.aggregate(&aggregator, None), found_one)
 }
 
 pub(in crate::hazelcast) fn aggregate_with_predicate(
@@ -144,12 +146,12 @@ pub(in crate::hazelcast) fn aggregate_with_predicate(
 ) -> Handled {
     let aggregator = Aggregator::from_data(&request.aggregator, call.desk.host.grid.catalog())?;
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.aggregate(&aggregator, Some(&predicate)), found_one)
+    call.answering().follow_all(map.aggregate(&aggregator, Some(&predicate)), found_one)
 }
 
 pub(in crate::hazelcast) fn project(map: &Map, call: Call<'_, m::Project>, request: m::Project) -> Handled {
     let projection = Projection::from_data(&request.projection, call.desk.host.grid.catalog())?;
-    call.answering().follow(map.project(&projection, None), projected)
+    call.answering().follow_all(map.project(&projection, None), projected)
 }
 
 pub(in crate::hazelcast) fn project_with_predicate(
@@ -159,7 +161,7 @@ pub(in crate::hazelcast) fn project_with_predicate(
 ) -> Handled {
     let projection = Projection::from_data(&request.projection, call.desk.host.grid.catalog())?;
     let predicate = predicate(call.desk, &request.predicate)?;
-    call.answering().follow(map.project(&projection, Some(&predicate)), projected)
+    call.answering().follow_all(map.project(&projection, Some(&predicate)), projected)
 }
 
 pub(in crate::hazelcast) fn add_index(
@@ -171,5 +173,5 @@ pub(in crate::hazelcast) fn add_index(
     // What a bitmap index finds, a hash index finds too.
     let kind = if config.kind == BITMAP { IndexKind::Hash } else { IndexKind::of_number(config.kind)? };
     let settings = IndexSettings::new(map.name(), kind, config.name.as_deref(), &config.attributes)?;
-    call.answering().follow(map.add_index(settings), done)
+    call.answering().follow_all(map.add_index(settings), done)
 }
