@@ -4,7 +4,6 @@
 //! out, with a word, where an interpreter is missing, but never in CI: what CI skips is not tested at all.
 
 use crate::workspace::Workspace;
-use std::process::Command;
 
 /// What `setup.sh` ends with when Python or Node.js is missing or too old.
 const MISSING: i32 = 3;
@@ -32,8 +31,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
 /// Runs a script of the workspace to its end; its output goes where ours goes. Gives its exit code, if it was not killed.
 fn run(workspace: &Workspace, script: &str) -> Result<Option<i32>, String> {
     println!("   {script}");
-    let mut command = Command::new(workspace.root().join(script));
-    command.current_dir(workspace.root()).env("CARGO_TARGET_DIR", workspace.target());
+    let mut command = workspace.command(workspace.root().join(script));
     for other in OTHER_MEMBERS {
         command.env_remove(other);
     }

@@ -34,9 +34,8 @@ impl Invocation {
     }
 
     fn command(&self, workspace: &Workspace) -> Command {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-        command.args(&self.arguments).current_dir(workspace.root());
-        command.env("CARGO_TARGET_DIR", workspace.target());
+        let mut command = workspace.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        command.args(&self.arguments);
         // Only `fix` may write the generated pages, whatever the caller's shell has set.
         command.env_remove("FILBERT_WRITE_DOCS");
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));

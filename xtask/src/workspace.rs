@@ -1,5 +1,6 @@
 //! Where the workspace lies, which files belong to it, and where builds go.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,6 +37,19 @@ impl Workspace {
     /// The build folder, absolute: the caller may stand in a subfolder, but every step runs at the top.
     pub(crate) fn target(&self) -> &Path {
         &self.target
+    }
+
+    /// A command that runs at the top and builds into the build folder. It does not see what cargo says of this package to this program:
+    /// build scripts that look at such variables would be run, and all that is above them built, anew.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(&self.root).env("CARGO_TARGET_DIR", &self.target);
+        for (name, _) in std::env::vars_os() {
+            if name.to_str().is_some_and(is_of_package) {
+                command.env_remove(name);
+            }
+        }
+        command
     }
 
     /// The text of a file, named from the top.
@@ -90,9 +104,25 @@ impl Workspace {
     }
 }
 
+/// Whether cargo sets this variable for the package that it runs.
+fn is_of_package(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| variable.starts_with(prefix))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_knows_nothing_of_this_package() {
+        assert!(is_of_package("CARGO_PKG_VERSION") && is_of_package("CARGO_MANIFEST_DIR"));
+        assert!(
+            !is_of_package("CARGO_TARGET_DIR") && !is_of_package("CARGO_HOME") && !is_of_package("CARGO")
+        );
+        // Cargo runs tests with the variables of their package.
+        let command = Workspace::find().unwrap().command("cargo");
+        assert!(command.get_envs().any(|(name, value)| name == "CARGO_MANIFEST_DIR" && value.is_none()));
+    }
 
     #[test]
     fn the_two_ways_to_list_files_agree_on_this_one() {
