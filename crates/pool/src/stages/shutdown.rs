@@ -42,6 +42,9 @@ const ORDER: [StageKind; 12] = [
     StageKind::Io,
 ];
 
+/// What a stage has even when another one used the time up: one that has nothing to do is not named for it.
+const AT_LEAST: Duration = Duration::from_millis(500);
+
 /// How long threads may take to leave once nothing is left to do.
 const LEAVE: Duration = Duration::from_secs(5);
 
@@ -170,8 +173,9 @@ impl<'a> Deadline<'a> {
             return engine.is_drained();
         }
         let mut pause = Duration::from_micros(20);
+        let until = self.real.max(Instant::now() + AT_LEAST);
         while !engine.is_drained() {
-            if Instant::now() >= self.real {
+            if Instant::now() >= until {
                 return false;
             }
             // sleeps because an end is rare, and a last task has no one to tell: looking again is simplest.
