@@ -67,9 +67,6 @@ fn try_run(effort: Effort, jar: Option<&Path>, only: &str, report: &mut Report) 
     Ok(())
 }
 
-/// One figure of a run.
-type Figure = fn(&Outcome) -> f64;
-
 /// What every side has to bear.
 struct Load {
     shape: Shape,
