@@ -4,7 +4,7 @@
 //! operation carries along; it is made only when it is needed.
 
 use super::failure::{Failure, Handled};
-use super::waiters::Waiters;
+use super::waiters::{Refused, Waiters};
 use bytes::BytesMut;
 use filbert_grid::{Answer, GridError, GridResult, Invocation, Invoked, Leaving, Operation, Strands};
 use filbert_net::{Outbound, Owed};
@@ -196,7 +196,8 @@ impl Ticket {
         }
     }
 
-    /// From now on the answer may take any time; false when too many of the connection do already, which the client is told.
+    /// From now on the answer may take any time; false when too many of the connection do already, or it
+    /// drains, which the client is told.
     fn wait(&mut self, leaving: Option<&Leaving>) -> bool {
         match std::mem::replace(&mut self.way, Way::Answered) {
             Way::Soon(owed) => match self.waiters.keep(self.correlation, owed, leaving.cloned()) {
@@ -204,9 +205,9 @@ impl Ticket {
                     self.way = Way::Waits(key);
                     true
                 }
-                Err(owed) => {
+                Err(Refused { owed, why }) => {
                     self.way = Way::Soon(owed);
-                    self.send(|correlation, out| Failure::too_many_wait().encode(correlation, out));
+                    self.send(|correlation, out| why.encode(correlation, out));
                     false
                 }
             },

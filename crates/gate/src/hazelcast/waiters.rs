@@ -29,6 +29,14 @@ struct State {
     /// Operations whose answers are carried along elsewhere: given up with the connection, so that nobody works for one that is gone.
     running: HashMap<u64, Canceller>,
     next: u64,
+    /// The connection drains: what would have to wait is given up as well.
+    draining: bool,
+}
+
+/// An answer that may not take any time, and why.
+pub(super) struct Refused {
+    pub(super) owed: Owed,
+    pub(super) why: Failure,
 }
 
 /// An answer that may take any time.
@@ -54,17 +62,20 @@ impl Waiters {
         self.owed.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 
-    /// Keeps an answer under a key that takes it out again; gives it back when there are too many.
+    /// Keeps an answer under a key that takes it out again; gives it back when there are too many, or when the connection drains.
     pub(super) fn keep(
         &self,
         correlation: i64,
         mut owed: Owed,
         leaving: Option<Leaving>,
-    ) -> Result<u64, Owed> {
+    ) -> Result<u64, Refused> {
         let mut state = self.state();
+        if state.draining {
+            return Err(Refused { owed, why: Failure::lost() });
+        }
         // One that waits alone is kept, however long it is.
         if state.owed.len() >= self.limit || state.bytes >= self.limit_bytes {
-            return Err(owed);
+            return Err(Refused { owed, why: Failure::too_many_wait() });
         }
         state.bytes += owed.request_bytes();
         owed.let_wait();
@@ -106,8 +117,9 @@ impl Waiters {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Gives up all answers that may take any time; their clients are told to try again.
+    /// Gives up all answers that may take any time, now and from now on; their clients are told to try again.
     pub(super) fn give_up(&self) {
+        self.state().draining = true;
         let all = self.take_all();
         for Waiter { correlation, owed, leaving } in all {
             let mut out = bytes::BytesMut::new();

@@ -2,9 +2,13 @@
 
 use crate::line::{Member, blob, eventually, int};
 use filbert_gate::hazelcast::HazelcastSettings;
+use filbert_grid::{Entry, EntryProcessor};
+use filbert_wire::Data;
 use filbert_wire::messages::client::Ping;
 use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::{map, queue};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use uuid::Uuid;
 
@@ -179,6 +183,45 @@ fn a_drain_gives_waiting_operations_up_and_closes() {
     assert_eq!(error.errors[0].code, ErrorCode::RetryableHazelcast as i32);
     assert!(client.is_closed() && idle.is_closed());
     assert!(std::net::TcpStream::connect(member.address()).is_err());
+}
+
+/// Keeps its strand until it is told to go on.
+struct Holds(Arc<AtomicBool>);
+
+impl EntryProcessor for Holds {
+    fn process(&self, _: &mut Entry<'_>) -> Result<Option<Data>, String> {
+        while !self.0.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        Ok(None)
+    }
+}
+
+/// An operation that begins to wait when its connection drains already would hold the drain up until its time is over.
+#[test]
+fn nothing_begins_to_wait_while_the_door_drains() {
+    let member = Member::start();
+    let go_on = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&go_on);
+    member.grid.registry().add_processor_class(66, 9, move |_| Ok(Holds(Arc::clone(&told))));
+    let same = |key: &i32| int(*key).partition() == int(1).partition();
+    let (second, other) = ((2..).find(same).unwrap(), (2..).find(|key| !same(key)).unwrap());
+    for key in [second, other] {
+        member.grid.map("m").lock(int(key), None).wait().unwrap();
+    }
+    let (mut holder, mut client) = (member.client(), member.client());
+    let fields = [&[1], &66_i32.to_be_bytes()[..], &9_i32.to_be_bytes()].concat();
+    let entry_processor = Data::new(-2, &fields);
+    holder.send(&map::ExecuteOnKey { name: "m".into(), entry_processor, key: int(1), thread_id: 1 });
+    assert!(holder.call(&Ping {}).is_ok());
+    let (waits, late) = (client.send(&lock(other, 1)), client.send(&lock(second, 1)));
+    assert!(client.call(&Ping {}).is_ok());
+    let draining = member.door.drain(Duration::from_secs(60)).unwrap();
+    let lost = ErrorCode::RetryableHazelcast as i32;
+    assert_eq!(client.answer::<map::Lock>(waits).unwrap_err().errors[0].code, lost);
+    go_on.store(true, Ordering::Relaxed);
+    assert_eq!(client.answer::<map::Lock>(late).unwrap_err().errors[0].code, lost);
+    assert_eq!(draining.wait().unwrap().cut_short, 0);
 }
 
 /// A taker that is gone takes nothing: the item is there for the next one.
