@@ -143,6 +143,16 @@ impl FromStr for Rights {
             let (action, _) = known.ok_or_else(|| wrong(format!("{word:?} is none of {}", words())))?;
             set.0 |= bit(*action);
         }
+        let tail = name.rsplit_once(':').map_or("", |(_, tail)| tail).trim();
+        let is_action = |part: &str| ACTIONS.iter().any(|(_, word)| *word == part.trim());
+        if actions.is_none() && tail.split(',').any(is_action) {
+            return Err(wrong(format!(
+                "{tail:?} looks like actions, which stand behind a colon and a space"
+            )));
+        }
+        if name.strip_suffix('*').unwrap_or(name).contains('*') {
+            return Err(wrong("a star stands at the end of a name, and nowhere else".to_owned()));
+        }
         let actions = if actions.is_none() { Actions::ALL } else { set };
         let prefix = name.ends_with('*');
         let name = name.strip_suffix('*').unwrap_or(name).to_owned();
@@ -217,7 +227,14 @@ mod tests {
 
     #[test]
     fn a_wrong_line_says_what_is_wrong() {
-        for (line, word) in [("orders", "slash"), ("heap/a", "heap"), ("map/a: reed", "reed")] {
+        for (line, word) in [
+            ("orders", "slash"),
+            ("heap/a", "heap"),
+            ("map/a: reed", "reed"),
+            // Else everything on a map that is called "a:read, put".
+            ("map/a:read, put", "space"),
+            ("map/a*b: read", "star"),
+        ] {
             let said = line.parse::<Rights>().unwrap_err().to_string();
             assert!(said.contains(word), "{said}");
         }
