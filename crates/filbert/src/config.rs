@@ -57,7 +57,7 @@ impl MemberConfig {
     /// Reads a settings file; an error names every problem, not only the first.
     pub fn from_toml(text: &str) -> Result<Self, StartError> {
         let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| StartError::Settings {
-            problems: vec![format!("the text is not TOML: {}", error.to_string().trim_end())],
+            problems: vec![format!("the text is not TOML: {}{}", place(text, &error), one_line(&error))],
         })?;
         let mut problems = Vec::new();
         let cluster: Cluster = take(&mut table, "cluster", &mut problems);
@@ -130,9 +130,18 @@ fn take_grid(table: &mut toml::Table, problems: &mut Vec<String>) -> GridSetting
     take(&mut { wrapped }, "grid", problems)
 }
 
-/// An error of the reader without its drawing of the line.
+/// Where in the text an error is, in words: a drawing of the line would show the password that stands in it.
+fn place(text: &str, error: &toml::de::Error) -> String {
+    let Some(before) = error.span().and_then(|span| text.get(..span.start)) else { return String::new() };
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let (lines, column) = (before.matches('\n').count() + 1, line.chars().count() + 1);
+    format!("line {lines}, column {column}: ")
+}
+
+/// What an error of the reader says, and of which setting; without the drawing of the line that it has for a text.
 fn one_line(error: &toml::de::Error) -> String {
-    error.message().replace('\n', " ")
+    let said = if error.span().is_some() { error.message().to_owned() } else { error.to_string() };
+    said.trim_end().replace('\n', " ")
 }
 
 #[cfg(test)]
@@ -174,5 +183,29 @@ mod tests {
         assert!(said.iter().any(|line| line.contains("did you mean partition.threads?")), "{said:#?}");
         assert!(said.iter().any(|line| line.contains("tls")), "{said:#?}");
         assert_eq!(problems("not toml").len(), 1);
+    }
+
+    #[test]
+    fn a_problem_says_where_it_is() {
+        for (text, place) in [
+            ("[hazelcast]\naddress = 'localhost:5701'", "in `address`"),
+            ("[hazelcast]\nconnections = { backlog = 'x' }", "in `connections.backlog`"),
+            ("[map.a]\nttl = 7", "in `map.a`"),
+            ("[grid]\nlock_wait_ms = 'x'", "in `lock_wait_ms`"),
+            ("[cluster]\nname = 'shop", "line 2, column "),
+        ] {
+            let said = problems(text).join("; ");
+            assert!(said.contains(place), "{said}");
+        }
+    }
+
+    /// Settings files hold passwords, errors go to logs.
+    #[test]
+    fn no_problem_shows_a_password() {
+        let user = |rest: &str| format!("[[hazelcast.users]]\nname = 'ann'\n{rest}");
+        for text in [user("password = 'open-sesame"), user("password = 4711"), user("token = 4711 4711")] {
+            let said = problems(&text).join("; ");
+            assert!(!said.contains("sesame") && !said.contains("4711"), "{said}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! A password or token: compared without telling how much of it was right, and never shown.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use subtle::ConstantTimeEq;
 
@@ -13,8 +14,7 @@ use subtle::ConstantTimeEq;
 /// assert!(secret.is(b"open sesame") && !secret.is(b"open simsim"));
 /// assert_eq!(format!("{secret:?}"), "Secret(..)");
 /// ```
-#[derive(Clone, PartialEq, Eq, Deserialize)]
-#[serde(transparent)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
@@ -37,6 +37,14 @@ impl From<&str> for Secret {
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(..)")
+    }
+}
+
+/// What is no text is not shown either: it may be the secret, without its quotes.
+impl<'de> Deserialize<'de> for Secret {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer);
+        text.map(Self).map_err(|_| D::Error::custom("a password or token must be a text in quotes"))
     }
 }
 
