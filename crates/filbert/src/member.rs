@@ -5,6 +5,7 @@ use filbert_gate::hazelcast::{Door, DoorError, HazelcastSettings, OpenDoor};
 use filbert_grid::{EntryProcessor, Grid, GridSettings, GridSettingsError, MapSettings, Registry, TypedMap};
 use filbert_pool::{
     Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, StageKind, Stages, StagesBuilder,
+    current,
 };
 use filbert_wire::Data;
 use std::net::SocketAddr;
@@ -129,6 +130,10 @@ impl Member {
     /// Ends the member; call it from a thread that is none of its own. With [`Shutdown::Drain`] clients get the answers that are under
     /// way first.
     pub fn shutdown(&self, how: Shutdown) -> Result<ShutdownReport, ShutdownRefused> {
+        // Refused where the caller stands: then the member goes on, and so does its door.
+        if current().kind != StageKind::Application {
+            return self.inner.stages.shutdown(how);
+        }
         let door = self.inner.door.lock().unwrap_or_else(|broken| broken.into_inner()).take();
         if let (Some(door), Shutdown::Drain) = (&door, how) {
             // Refused only where the shutdown below is refused as well, or when the stages are gone already.
@@ -262,6 +267,21 @@ mod tests {
         assert_eq!(settings.word("executor.reports.when_full"), "wait");
         assert_eq!(settings.number("partition.threads"), 3);
         member.shutdown(Shutdown::Cancel).unwrap();
+    }
+
+    #[test]
+    fn a_shutdown_that_is_refused_leaves_the_door_open() {
+        let address = "127.0.0.1:0".parse().unwrap();
+        let settings = HazelcastSettings { address, ..HazelcastSettings::default() };
+        let member = Member::builder().executor("own").hazelcast(settings).start().unwrap();
+        let (asks, address) = (member.clone(), member.hazelcast_address().unwrap());
+        let own = member.stages().executor("own").unwrap();
+        let asked = own.submit("asks", move || asks.shutdown(Shutdown::Drain).is_err()).unwrap();
+        assert_eq!(asked.wait(), Ok(true));
+        assert!(member.inner.door.lock().unwrap().is_some());
+        assert!(std::net::TcpStream::connect(address).is_ok());
+        member.shutdown(Shutdown::Drain).unwrap();
+        assert!(std::net::TcpStream::connect(address).is_err());
     }
 
     #[test]
