@@ -1,7 +1,8 @@
 //! Waits for SIGTERM or SIGINT, for programs that serve until they are told to end.
 //!
-//! The handlers are installed by a task of stage `mixed`, whose runtime they belong to, and [`Member::end_signal`] returns only when they
-//! are in place: a signal that comes after a program has said that it is ready is never the system's default, which is to die.
+//! The handlers are installed by a task of stage `io`, whose runtime they belong to, and [`Member::end_signal`] returns only when they
+//! are in place: a signal that comes after a program has said that it is ready is never the system's default, which is to die. Stage `io`
+//! and not `mixed`: what waits there does not hold up the end of a member that nobody sends a signal to.
 
 use crate::member::Member;
 use filbert_pool::{SubmitError, TaskError, TaskFuture};
@@ -31,10 +32,10 @@ impl Member {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn end_signal(&self) -> io::Result<EndSignal> {
-        let mixed = self.stages().mixed();
-        let signals = mixed.spawn("install signal handlers", async { Signals::install() });
+        let io = self.stages().io();
+        let signals = io.spawn("install signal handlers", async { Signals::install() });
         let signals = signals.map_err(not_running)?.wait().map_err(ended)??;
-        let told = mixed.spawn("wait for a signal", signals.next()).map_err(not_running)?;
+        let told = io.spawn("wait for a signal", signals.next()).map_err(not_running)?;
         Ok(EndSignal { told })
     }
 }
@@ -75,5 +76,20 @@ impl Signals {
             }
         })
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filbert_pool::Shutdown;
+
+    #[test]
+    fn a_signal_that_never_comes_holds_up_no_shutdown() {
+        let member = Member::start().unwrap();
+        let end = member.end_signal().unwrap();
+        let report = member.shutdown(Shutdown::Drain).unwrap();
+        assert_eq!(report.cut_short, Vec::<&str>::new());
+        assert!(end.wait().is_err());
     }
 }
