@@ -100,7 +100,14 @@ impl HazelcastSettings {
                 ));
             }
         }
-        for user in &self.users {
+        for (at, user) in self.users.iter().enumerate() {
+            let before = &self.users[..at];
+            if before.iter().any(|other| other.name == user.name) {
+                problems.push(format!("users: two are called {:?}; give each a name of its own", user.name));
+            }
+            if user.token.is_some() && before.iter().any(|other| other.token == user.token) {
+                problems.push(format!("users: {:?} has the token of another; give each its own", user.name));
+            }
             let secrets: Vec<_> = [&user.password, &user.token].into_iter().flatten().collect();
             if user.name.is_empty() {
                 problems.push("users: one has no name; give each a name".to_owned());
@@ -182,13 +189,23 @@ mod tests {
 
     #[test]
     fn every_problem_is_named() {
+        let bob = || User { name: "bob".into(), ..user() };
         let bad = HazelcastSettings {
-            users: vec![User { password: Some("".into()), ..user() }, User { password: None, ..user() }],
+            users: vec![User { password: Some("".into()), ..user() }, User { password: None, ..bob() }],
             message_bytes: 1,
             public_address: Some("nowhere".into()),
             ..HazelcastSettings::default()
         };
         assert_eq!(bad.problems().len(), 4, "{:?}", bad.problems());
+        // A login finds one user: with two of a name, or of a token, it would be chance which.
+        let known = |user: User| User { token: Some("the same".into()), ..user };
+        let twice = HazelcastSettings { users: vec![user(), user()], ..HazelcastSettings::default() };
+        let shared =
+            HazelcastSettings { users: vec![known(user()), known(bob())], ..HazelcastSettings::default() };
+        for (bad, word) in [(twice, "two are called"), (shared, "token of another")] {
+            let said = bad.problems();
+            assert!(said.len() == 1 && said[0].contains(word), "{said:?}");
+        }
     }
 
     #[test]
