@@ -1,5 +1,6 @@
 //! What an operation can end with instead of a result.
 
+use crate::allowance::TooMuch;
 use crate::query::QueryError;
 use filbert_pool::{SubmitError, TaskError};
 
@@ -93,7 +94,10 @@ pub enum GridError {
     },
     /// A query that cannot be answered.
     #[error(transparent)]
-    Query(#[from] QueryError),
+    Query(QueryError),
+    /// A result that would take more memory than it may.
+    #[error(transparent)]
+    TooMuch(#[from] TooMuch),
     /// Something that this version does not do.
     #[error("{what} is not supported by this version; see docs/compatibility.md")]
     Unsupported {
@@ -108,12 +112,22 @@ pub enum GridError {
     },
 }
 
+impl From<QueryError> for GridError {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::TooMuch(too_much) => GridError::TooMuch(too_much),
+            other => GridError::Query(other),
+        }
+    }
+}
+
 impl GridError {
     /// True when nothing was done and the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
         match self {
             GridError::Refused(refused) => refused.is_retryable(),
             GridError::TimedOut { .. } | GridError::Destroyed { .. } => true,
+            GridError::TooMuch(TooMuch::ForAll { .. }) => true,
             _ => false,
         }
     }

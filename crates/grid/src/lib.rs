@@ -12,6 +12,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod allowance;
 mod code;
 mod error;
 mod executor;
@@ -31,6 +32,7 @@ mod strands;
 mod structures;
 mod topic;
 
+pub use allowance::{Allowance, ResultSpace, TooMuch, Weighs};
 pub use code::{
     Code, Entry, EntryChange, EntryProcessor, ExecutorTask, NAMED_CLASS, NAMED_FACTORY, NotCode, Registry,
     TaskContext,

@@ -4,9 +4,12 @@
 //! operation carries along; it is made only when it is needed.
 
 use super::failure::{Failure, Handled};
+use super::host::Host;
 use super::waiters::{Refused, Waiters};
-use bytes::BytesMut;
-use filbert_grid::{Answer, GridError, GridResult, Invocation, Invoked, Leaving, Operation, Strands};
+use bytes::{Bytes, BytesMut};
+use filbert_grid::{
+    Allowance, Answer, GridError, GridResult, Invocation, Invoked, Leaving, Operation, Strands, Weighs,
+};
 use filbert_net::{Outbound, Owed};
 use filbert_wire::message::Request;
 use filbert_wire::{PARTITION_COUNT, PartitionId};
@@ -24,8 +27,51 @@ pub(super) struct Answering<'c, R: Request> {
     pub(super) correlation: i64,
     /// How long the request is: an operation that waits keeps what it was sent.
     pub(super) request_bytes: usize,
+    pub(super) host: &'c Host,
     pub(super) waiters: &'c Arc<Waiters>,
+    pub(super) counting: Counting,
     pub(super) request: PhantomData<fn() -> R>,
+}
+
+/// When the memory of an answer that comes later is counted.
+#[derive(Debug, Clone)]
+pub(super) enum Counting {
+    /// By the operation, which copies what it finds.
+    Inside(Allowance),
+    /// When the result is there: what is in it is shared with the structure until it is encoded.
+    Whole,
+    /// The same, but it is not refused: what is in it was taken out of the structure, and would be lost.
+    Taken,
+}
+
+/// What is left to do about the memory of an answer when its result is there; kept until the peer has taken the answer.
+struct Counted {
+    allowance: Allowance,
+    counting: Counting,
+}
+
+impl Counted {
+    fn count<T: Weighs>(&self, result: GridResult<T>) -> GridResult<T> {
+        let result = result?;
+        match self.counting {
+            Counting::Inside(_) => {}
+            Counting::Whole => self.allowance.charge(result.weight())?,
+            Counting::Taken => self.allowance.note(result.weight()),
+        }
+        Ok(result)
+    }
+}
+
+/// An encoded answer with what it takes of the memory that answers share.
+struct Kept {
+    bytes: BytesMut,
+    _allowance: Allowance,
+}
+
+impl AsRef<[u8]> for Kept {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl<R: Request> Answering<'_, R> {
@@ -78,7 +124,7 @@ impl<R: Request> Answering<'_, R> {
     pub(super) fn follow<T, F>(self, invocation: Invocation<T>, encode: F) -> Handled
     where
         R: 'static,
-        T: Send + 'static,
+        T: Weighs + Send + 'static,
         F: FnOnce(T) -> R::Response + Send + 'static,
     {
         // Ready from the start is the usual case; so soon after it the detour does not matter.
@@ -96,7 +142,7 @@ impl<R: Request> Answering<'_, R> {
     pub(super) fn follow_all<T, F>(mut self, invocation: Invocation<T>, encode: F) -> Handled
     where
         R: 'static,
-        T: Send + 'static,
+        T: Weighs + Send + 'static,
         F: FnOnce(T) -> R::Response + Send + 'static,
     {
         self.request_bytes += PART_BYTES * PARTITION_COUNT as usize;
@@ -107,12 +153,12 @@ impl<R: Request> Answering<'_, R> {
     pub(super) fn follow_long<T, F>(self, invocation: Invocation<T>, encode: F) -> Handled
     where
         R: 'static,
-        T: Send + 'static,
+        T: Weighs + Send + 'static,
         F: FnOnce(T) -> R::Response + Send + 'static,
     {
-        let mut ticket = self.ticket();
+        let (mut ticket, counted) = (self.ticket(), self.counted());
         if ticket.wait(None) {
-            invocation.on_complete(move |result| ticket.answer::<R, _>(result.map(encode)));
+            invocation.on_complete(move |result| ticket.answer_counted::<R, _>(result, encode, &counted));
         } else {
             invocation.cancel();
         }
@@ -122,15 +168,23 @@ impl<R: Request> Answering<'_, R> {
     fn follow_later<T, F>(self, invocation: Invocation<T>, encode: F)
     where
         R: 'static,
-        T: Send + 'static,
+        T: Weighs + Send + 'static,
         F: FnOnce(T) -> R::Response + Send + 'static,
     {
-        let (ticket, waiters) = (self.ticket(), Arc::clone(self.waiters));
+        let (ticket, waiters, counted) = (self.ticket(), Arc::clone(self.waiters), self.counted());
         let running = invocation.canceller().map(|canceller| waiters.run(canceller));
         invocation.on_complete(move |result| {
             running.inspect(|key| waiters.ran(*key));
-            ticket.answer::<R, _>(result.map(encode));
+            ticket.answer_counted::<R, _>(result, encode, &counted);
         });
+    }
+
+    fn counted(&self) -> Counted {
+        let allowance = match &self.counting {
+            Counting::Inside(allowance) => allowance.clone(),
+            Counting::Whole | Counting::Taken => self.host.allowance(),
+        };
+        Counted { allowance, counting: self.counting.clone() }
     }
 
     fn ticket(&self) -> Ticket {
@@ -174,13 +228,30 @@ impl Ticket {
         R: Request,
         T: Into<R::Response>,
     {
-        self.send(|correlation, out| match result {
+        self.send(Bytes::from, |correlation, out| match result {
             Ok(response) => R::respond(&response.into(), correlation, out),
             Err(error) => Failure::from(error).encode(correlation, out),
         });
     }
 
-    fn send(&mut self, encode: impl FnOnce(i64, &mut BytesMut)) {
+    /// The same for a result that may be large.
+    fn answer_counted<R, T>(
+        mut self,
+        result: GridResult<T>,
+        make: impl FnOnce(T) -> R::Response,
+        counted: &Counted,
+    ) where
+        R: Request,
+        T: Weighs,
+    {
+        let keep = |bytes| Bytes::from_owner(Kept { bytes, _allowance: counted.allowance.clone() });
+        self.send(keep, |correlation, out| match counted.count(result) {
+            Ok(result) => R::respond(&make(result), correlation, out),
+            Err(error) => Failure::from(error).encode(correlation, out),
+        });
+    }
+
+    fn send(&mut self, keep: impl FnOnce(BytesMut) -> Bytes, encode: impl FnOnce(i64, &mut BytesMut)) {
         let owed = match std::mem::replace(&mut self.way, Way::Answered) {
             Way::Soon(owed) => Some(owed),
             Way::Waits(key) => self.waiters.take(key),
@@ -192,7 +263,7 @@ impl Ticket {
             let mut out = BytesMut::new();
             encode(self.correlation, &mut out);
             // A connection that is gone needs no answer.
-            let _ = owed.send(out);
+            let _ = owed.send(keep(out));
         }
     }
 
@@ -207,7 +278,7 @@ impl Ticket {
                 }
                 Err(Refused { owed, why }) => {
                     self.way = Way::Soon(owed);
-                    self.send(|correlation, out| why.encode(correlation, out));
+                    self.send(Bytes::from, |correlation, out| why.encode(correlation, out));
                     false
                 }
             },
@@ -228,7 +299,7 @@ impl Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        self.send(|correlation, out| Failure::lost().encode(correlation, out));
+        self.send(Bytes::from, |correlation, out| Failure::lost().encode(correlation, out));
     }
 }
 

@@ -1,6 +1,6 @@
 //! One request while its handler runs.
 
-use super::answering::Answering;
+use super::answering::{Answering, Counting};
 use super::clients::MapsByName;
 use super::failure::{Failure, Handled};
 use super::host::Host;
@@ -42,6 +42,7 @@ pub(super) struct Call<'c, R: Request> {
     correlation: i64,
     partition: i32,
     request_bytes: usize,
+    counting: Counting,
     request: PhantomData<fn() -> R>,
 }
 
@@ -111,12 +112,27 @@ impl Desk {
 impl<'c, R: Request> Call<'c, R> {
     pub(super) fn new(desk: &'c mut Desk, out: &'c mut Outbound, reader: &MessageReader) -> Self {
         let (correlation, partition) = (reader.correlation(), reader.partition());
-        Self { desk, out, correlation, partition, request_bytes: reader.bytes().len(), request: PhantomData }
+        let (request_bytes, counting) = (reader.bytes().len(), Counting::Whole);
+        Self { desk, out, correlation, partition, request_bytes, counting, request: PhantomData }
     }
 
     /// The partition that the client asks for, where that is a matter of choice and not of a key.
     pub(super) fn chosen_partition(&self) -> Option<PartitionId> {
         u32::try_from(self.partition).ok().and_then(PartitionId::new)
+    }
+
+    /// The map for a request that may find any number of entries: they are counted while they are found, and too many are refused.
+    pub(super) fn bounded(&mut self, map: &Map) -> Map {
+        let allowance = self.desk.host.allowance();
+        let map = map.within(&allowance);
+        self.counting = Counting::Inside(allowance);
+        map
+    }
+
+    /// The answer is all there is of what it holds: it cannot be refused when it is there.
+    pub(super) fn taking(mut self) -> Self {
+        self.counting = Counting::Taken;
+        self
     }
 
     /// Takes the duty to answer out.
@@ -126,7 +142,9 @@ impl<'c, R: Request> Call<'c, R> {
             out: self.out,
             correlation: self.correlation,
             request_bytes: self.request_bytes,
+            host: &self.desk.host,
             waiters: &self.desk.waiters,
+            counting: self.counting,
             request: PhantomData,
         }
     }

@@ -1,8 +1,8 @@
 //! What a client is told when there is no answer: the protocol's code with the class of Java's exception, and our words.
 
 use bytes::BytesMut;
-use filbert_grid::GridError;
 use filbert_grid::query::QueryError;
+use filbert_grid::{GridError, TooMuch};
 use filbert_pool::{SubmitError, TaskError};
 use filbert_wire::message::MessageError;
 use filbert_wire::messages::error::{ErrorCode, ErrorResponse};
@@ -54,7 +54,14 @@ impl Failure {
 impl From<GridError> for Failure {
     #[cold]
     fn from(error: GridError) -> Self {
-        Self::new(code_of(&error), error.to_string())
+        let text = match &error {
+            GridError::TooMuch(TooMuch::ForOne { .. }) => format!("{error}; the setting is answer_bytes"),
+            GridError::TooMuch(TooMuch::ForAll { .. }) => {
+                format!("{error}; the setting is total_answer_bytes")
+            }
+            _ => error.to_string(),
+        };
+        Self::new(code_of(&error), text)
     }
 }
 
@@ -82,6 +89,8 @@ fn code_of(error: &GridError) -> ErrorCode {
         GridError::RejectedExecution { .. } => ErrorCode::RejectedExecution,
         GridError::NoSuchMember { .. } => ErrorCode::TargetNotMember,
         GridError::Query(error) => code_of_query(error),
+        GridError::TooMuch(TooMuch::ForOne { .. }) => ErrorCode::QueryResultSizeExceeded,
+        GridError::TooMuch(_) => ErrorCode::Overload,
         GridError::Destroyed { .. } => ErrorCode::DistributedObjectDestroyed,
         _ => ErrorCode::Hazelcast,
     }

@@ -3,11 +3,12 @@
 use super::clients::Clients;
 use super::counters::Counters;
 use super::settings::{HazelcastSettings, public_parts};
-use filbert_grid::Grid;
+use filbert_grid::{Allowance, Grid, ResultSpace};
 use filbert_net::ConnectionInfo;
 use filbert_wire::PARTITION_COUNT;
 use filbert_wire::field::Keyed;
 use filbert_wire::messages::structures::{Address, MemberInfo, MemberVersion};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use uuid::Uuid;
 
@@ -25,6 +26,8 @@ pub(super) struct Host {
     pub(super) cluster: Uuid,
     pub(super) clients: Clients,
     pub(super) counters: Counters,
+    /// The memory that large answers share.
+    pub(super) results: Arc<ResultSpace>,
     /// How many structures were destroyed so far: handles from before are forgotten.
     destroyed: AtomicU64,
 }
@@ -32,14 +35,21 @@ pub(super) struct Host {
 impl Host {
     pub(super) fn new(grid: Grid, settings: HazelcastSettings) -> Self {
         let cluster = grid.new_id();
+        let results = ResultSpace::new(settings.total_answer_bytes);
         Self {
             grid,
             settings,
             cluster,
             clients: Clients::default(),
             counters: Counters::default(),
+            results,
             destroyed: AtomicU64::new(0),
         }
+    }
+
+    /// What the answer to one request may take.
+    pub(super) fn allowance(&self) -> Allowance {
+        self.results.allow(self.settings.answer_bytes)
     }
 
     /// How many structures were destroyed so far.

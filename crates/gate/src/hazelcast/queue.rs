@@ -9,7 +9,8 @@ use super::call::Call;
 use super::failure::Handled;
 use super::items::{Listened, listen};
 use filbert_grid::{ItemEvent, Queue};
-use filbert_wire::messages::answers::Flag;
+use filbert_wire::message::Request;
+use filbert_wire::messages::answers::{Flag, Items};
 use filbert_wire::messages::queue as q;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,14 +24,33 @@ handlers! {
     remove(q::Remove) |queue, request| queue.remove(&request.value) => flag;
     peek(q::Peek) |queue, _request| queue.peek() => found;
     iterator(q::Iterator) |queue, _request| queue.get_all() => items;
-    drain_to(q::DrainTo) |queue, _request| queue.drain(None) => items;
-    drain_to_max_size(q::DrainToMaxSize) |queue, request| queue.drain(at_most(request.max_size)) => items;
     contains(q::Contains) |queue, request| queue.contains(&request.value) => flag;
     contains_all(q::ContainsAll) |queue, request| queue.contains_all(request.data_list.clone()) => flag;
     compare_and_remove_all(q::CompareAndRemoveAll) |queue, request| queue.remove_all(request.data_list.clone()) => flag;
     compare_and_retain_all(q::CompareAndRetainAll) |queue, request| queue.retain_all(request.data_list.clone()) => flag;
     clear(q::Clear) |queue, _request| queue.clear() => done;
     add_all(q::AddAll) |queue, request| queue.add_all(request.data_list.clone()) => flag;
+}
+
+/// Takes as many as one answer may hold: the others stay, since an answer that is refused would lose them.
+fn drain<R>(queue: &Arc<Queue>, call: Call<'_, R>, max: Option<usize>) -> Handled
+where
+    R: Request<Response = Items> + 'static,
+{
+    let drained = queue.drain_within(max, call.desk.host.settings.answer_bytes);
+    call.taking().answering().follow(drained, items)
+}
+
+pub(super) fn drain_to(queue: &Arc<Queue>, call: Call<'_, q::DrainTo>, _request: q::DrainTo) -> Handled {
+    drain(queue, call, None)
+}
+
+pub(super) fn drain_to_max_size(
+    queue: &Arc<Queue>,
+    call: Call<'_, q::DrainToMaxSize>,
+    request: q::DrainToMaxSize,
+) -> Handled {
+    drain(queue, call, at_most(request.max_size))
 }
 
 /// How many to take; a negative number stands for all.

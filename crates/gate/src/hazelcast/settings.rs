@@ -29,6 +29,10 @@ pub struct HazelcastSettings {
     pub waiting_invocations: usize,
     /// Bytes of the requests whose operations wait on one connection; when there are as many already, no more may wait.
     pub waiting_bytes: usize,
+    /// Bytes of keys and values in one answer; a request whose answer would have more is refused.
+    pub answer_bytes: usize,
+    /// The same of all answers that are put together or wait to be taken; what would be more is refused.
+    pub total_answer_bytes: usize,
     /// Structures that there may be before clients are refused to make more. Each takes memory, an
     /// empty map some hundred kilobytes.
     pub structures: usize,
@@ -72,6 +76,8 @@ impl Default for HazelcastSettings {
             message_bytes: VALUE_BYTES + HEADROOM_BYTES,
             waiting_invocations: 65_536,
             waiting_bytes: 32 << 20,
+            answer_bytes: 256 << 20,
+            total_answer_bytes: 1 << 30,
             structures: 4_000,
             failed_logins: 3,
             connections: NetSettings::default(),
@@ -125,6 +131,8 @@ impl HazelcastSettings {
         problems.extend(range("message_bytes", self.message_bytes, 4 << 10, 1 << 30));
         problems.extend(range("waiting_invocations", self.waiting_invocations, 1, 10_000_000));
         problems.extend(range("waiting_bytes", self.waiting_bytes, 1, 1 << 40));
+        problems.extend(range("answer_bytes", self.answer_bytes, 1 << 10, 1 << 40));
+        problems.extend(range("total_answer_bytes", self.total_answer_bytes, self.answer_bytes, 1 << 40));
         problems.extend(range("structures", self.structures, 1, 10_000_000));
         problems.extend(range("failed_logins", self.failed_logins as usize, 1, 1_000));
         if let Some(public) = &self.public_address

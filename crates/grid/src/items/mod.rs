@@ -21,6 +21,7 @@ pub(crate) use scan::{Scan, Scanned};
 pub(crate) use sequence::Sequence;
 pub(crate) use shelf::{Shelf, detached};
 
+use crate::allowance::Weighs;
 use crate::error::GridError;
 use crate::listeners::Listeners;
 use crate::operation::{Target, Turn};
@@ -102,6 +103,20 @@ impl Items {
         let item = self.sequence.remove(index)?;
         self.removed(turn, std::slice::from_ref(&item));
         Some(item)
+    }
+
+    /// How many of the first items have up to so many bytes together; one in any case.
+    pub(crate) fn fitting(&self, max_bytes: usize) -> usize {
+        let (mut count, mut bytes) = (0, 0);
+        let chunks = (0..).map_while(|number| self.sequence.chunk(number));
+        for item in chunks.flatten() {
+            bytes += item.weight();
+            if bytes > max_bytes && count > 0 {
+                break;
+            }
+            count += 1;
+        }
+        count.max(1)
     }
 
     /// Takes up to `count` items out, from the first on.

@@ -1,5 +1,6 @@
 //! What can be wrong with a query: its text, its bytes, its paths, or the values that it meets.
 
+use crate::allowance::TooMuch;
 use filbert_wire::{DecodeError, EncodeError};
 
 /// How deep predicates may be nested, as text and as bytes: evaluation goes down as deep, on a partition thread's stack.
@@ -72,6 +73,9 @@ pub enum QueryError {
     /// A result that cannot be written.
     #[error("the result of the query cannot be written: {0}")]
     Encode(#[from] EncodeError),
+    /// A result that would take more memory than it may.
+    #[error(transparent)]
+    TooMuch(#[from] TooMuch),
     /// An object of a class that is none of those known here.
     #[error("factory {factory}, class {class} is no {what} that this member knows")]
     UnknownClass {

@@ -65,7 +65,7 @@ impl Map {
     fn find<P: Pick>(&self, predicate: &Predicate) -> Invocation<Vec<P::Item>> {
         match shared(Some(predicate)) {
             Ok(predicate) => self.everywhere(
-                || FindWhere::<P>::new(predicate.clone()),
+                || FindWhere::<P>::new(predicate.clone()).within(self.allowance()),
                 |parts| parts.into_iter().flatten().collect(),
             ),
             Err(error) => refused(error),
@@ -85,7 +85,7 @@ impl Map {
         let request = Shared::new(request.clone());
         let merged = request.clone();
         self.everywhere(
-            move || FindPage::new(request.clone()),
+            || FindPage::new(request.clone()).within(self.allowance()),
             move |parts| {
                 let mut all = merged.collect(&order, &catalog);
                 parts.into_iter().for_each(|part| all.merge(part));
@@ -127,7 +127,7 @@ impl Map {
     pub fn project(&self, projection: &Projection, predicate: Option<&Predicate>) -> Invocation<Vec<Data>> {
         match shared(predicate) {
             Ok(predicate) => self.everywhere(
-                || ProjectWhere::new(projection.clone(), predicate.clone()),
+                || ProjectWhere::new(projection.clone(), predicate.clone()).within(self.allowance()),
                 |parts| parts.into_iter().flatten().collect(),
             ),
             Err(error) => refused(error),

@@ -17,6 +17,7 @@ use super::error::QueryError;
 use super::extract::{Entry, copied, read};
 use super::identified;
 use super::predicate::Predicate;
+use crate::allowance::Weighs;
 use filbert_wire::compact::SchemaSource;
 use filbert_wire::{Data, Input, Value, type_id};
 use serde::{Deserialize, Serialize};
@@ -193,6 +194,7 @@ impl PagingPredicate {
             iteration: self.iteration,
             anchor,
             kept: BinaryHeap::new(),
+            kept_bytes: 0,
             order: order.clone(),
         }
     }
@@ -307,6 +309,12 @@ struct Item {
     value: Data,
 }
 
+impl Weighs for Item {
+    fn weight(&self) -> usize {
+        self.key.weight() + self.value.weight()
+    }
+}
+
 impl Ord for Item {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_comparator = self.place.comparator.as_ref().map_or(Ordering::Equal, |comparator| {
@@ -340,6 +348,7 @@ pub struct PageCollector {
     anchor: Option<Item>,
     /// The last of those that are kept is on top.
     kept: BinaryHeap<Item>,
+    kept_bytes: usize,
     order: PageOrder,
 }
 
@@ -362,10 +371,12 @@ impl PageCollector {
 
     fn keep(&mut self, item: Item) {
         if self.kept.len() < self.wanted {
+            self.kept_bytes += item.weight();
             self.kept.push(item);
         } else if let Some(mut last) = self.kept.peek_mut()
             && item < *last
         {
+            self.kept_bytes = self.kept_bytes + item.weight() - last.weight();
             *last = item;
         }
     }
@@ -375,6 +386,11 @@ impl PageCollector {
         for item in other.kept {
             self.keep(item);
         }
+    }
+
+    /// What the entries that are kept take, in bytes.
+    pub(crate) fn weight(&self) -> usize {
+        self.kept_bytes
     }
 
     /// How many entries are kept.

@@ -109,7 +109,12 @@ impl Queue {
 
     /// Takes all items that are there, or so many of the first.
     pub fn drain(&self, max: Option<usize>) -> Invocation<Vec<Data>> {
-        self.shelf.call(Drain::new(max))
+        self.shelf.call(Drain::new(max, None))
+    }
+
+    /// The same, but no more than have so many bytes together; one item in any case.
+    pub fn drain_within(&self, max: Option<usize>, max_bytes: usize) -> Invocation<Vec<Data>> {
+        self.shelf.call(Drain::new(max, Some(max_bytes)))
     }
 
     /// The first item, which stays.

@@ -156,12 +156,14 @@ impl Operation for Take {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Drain {
     max: Option<usize>,
+    /// So many bytes at most, but one item in any case.
+    max_bytes: Option<usize>,
     patience: Patience,
 }
 
 impl Drain {
-    pub(super) fn new(max: Option<usize>) -> Self {
-        Self { max, patience: Patience::none() }
+    pub(super) fn new(max: Option<usize>, max_bytes: Option<usize>) -> Self {
+        Self { max, max_bytes, patience: Patience::none() }
     }
 }
 
@@ -178,7 +180,10 @@ impl Operation for Drain {
         }
         match self.patience.look(items, turn, Awaited::Item) {
             Chance::LetBy => Step::Again,
-            _ => Step::done(items.take(turn, self.max.unwrap_or(usize::MAX))),
+            _ => {
+                let fitting = self.max_bytes.map_or(usize::MAX, |bytes| items.fitting(bytes));
+                Step::done(items.take(turn, self.max.unwrap_or(usize::MAX).min(fitting)))
+            }
         }
     }
 }

@@ -24,7 +24,8 @@ pub(in crate::hazelcast) fn is_empty(map: &Map, call: Call<'_, m::IsEmpty>, _req
     call.answering().follow_all(map.is_empty(), |value| Flag { value })
 }
 
-pub(in crate::hazelcast) fn get_all(map: &Map, call: Call<'_, m::GetAll>, request: m::GetAll) -> Handled {
+pub(in crate::hazelcast) fn get_all(map: &Map, mut call: Call<'_, m::GetAll>, request: m::GetAll) -> Handled {
+    let map = call.bounded(map);
     call.answering().follow_all(map.get_all(request.keys), |entries| Pairs { entries })
 }
 
@@ -33,19 +34,26 @@ pub(in crate::hazelcast) fn put_all(map: &Map, call: Call<'_, m::PutAll>, reques
     call.answering().follow_all(map.put_all(request.entries), |()| Done {})
 }
 
-pub(in crate::hazelcast) fn key_set(map: &Map, call: Call<'_, m::KeySet>, _request: m::KeySet) -> Handled {
+pub(in crate::hazelcast) fn key_set(
+    map: &Map,
+    mut call: Call<'_, m::KeySet>,
+    _request: m::KeySet,
+) -> Handled {
+    let map = call.bounded(map);
     call.answering().follow_all(map.key_set(), |values| Items { values })
 }
 
-pub(in crate::hazelcast) fn values(map: &Map, call: Call<'_, m::Values>, _request: m::Values) -> Handled {
+pub(in crate::hazelcast) fn values(map: &Map, mut call: Call<'_, m::Values>, _request: m::Values) -> Handled {
+    let map = call.bounded(map);
     call.answering().follow_all(map.values(), |values| Items { values })
 }
 
 pub(in crate::hazelcast) fn entry_set(
     map: &Map,
-    call: Call<'_, m::EntrySet>,
+    mut call: Call<'_, m::EntrySet>,
     _request: m::EntrySet,
 ) -> Handled {
+    let map = call.bounded(map);
     call.answering().follow_all(map.entry_set(), |entries| Pairs { entries })
 }
 

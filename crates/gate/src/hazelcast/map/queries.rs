@@ -32,28 +32,31 @@ fn projected(values: Vec<Data>) -> Projected {
 
 pub(in crate::hazelcast) fn key_set_with_predicate(
     map: &Map,
-    call: Call<'_, m::KeySetWithPredicate>,
+    mut call: Call<'_, m::KeySetWithPredicate>,
     request: m::KeySetWithPredicate,
 ) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
+    let map = call.bounded(map);
     call.answering().follow_all(map.key_set_where(&predicate), items)
 }
 
 pub(in crate::hazelcast) fn values_with_predicate(
     map: &Map,
-    call: Call<'_, m::ValuesWithPredicate>,
+    mut call: Call<'_, m::ValuesWithPredicate>,
     request: m::ValuesWithPredicate,
 ) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
+    let map = call.bounded(map);
     call.answering().follow_all(map.values_where(&predicate), items)
 }
 
 pub(in crate::hazelcast) fn entries_with_predicate(
     map: &Map,
-    call: Call<'_, m::EntriesWithPredicate>,
+    mut call: Call<'_, m::EntriesWithPredicate>,
     request: m::EntriesWithPredicate,
 ) -> Handled {
     let predicate = predicate(call.desk, &request.predicate)?;
+    let map = call.bounded(map);
     call.answering().follow_all(map.entry_set_where(&predicate), pairs)
 }
 
@@ -96,10 +99,11 @@ fn anchors(page: &PageResult) -> AnchorDataListHolder {
 
 pub(in crate::hazelcast) fn key_set_with_paging_predicate(
     map: &Map,
-    call: Call<'_, m::KeySetWithPagingPredicate>,
+    mut call: Call<'_, m::KeySetWithPagingPredicate>,
     request: m::KeySetWithPagingPredicate,
 ) -> Handled {
     let paging = paging(call.desk, request.predicate)?;
+    let map = call.bounded(map);
     call.answering().follow_all(map.page(&paging), |page| m::PagedItems {
         anchors: anchors(&page),
         values: page.entries.into_iter().map(|(key, _)| key).collect(),
@@ -108,10 +112,11 @@ pub(in crate::hazelcast) fn key_set_with_paging_predicate(
 
 pub(in crate::hazelcast) fn values_with_paging_predicate(
     map: &Map,
-    call: Call<'_, m::ValuesWithPagingPredicate>,
+    mut call: Call<'_, m::ValuesWithPagingPredicate>,
     request: m::ValuesWithPagingPredicate,
 ) -> Handled {
     let paging = paging(call.desk, request.predicate)?;
+    let map = call.bounded(map);
     call.answering().follow_all(map.page(&paging), |page| m::PagedItems {
         anchors: anchors(&page),
         values: page.entries.into_iter().map(|(_, value)| value).collect(),
@@ -120,10 +125,11 @@ pub(in crate::hazelcast) fn values_with_paging_predicate(
 
 pub(in crate::hazelcast) fn entries_with_paging_predicate(
     map: &Map,
-    call: Call<'_, m::EntriesWithPagingPredicate>,
+    mut call: Call<'_, m::EntriesWithPagingPredicate>,
     request: m::EntriesWithPagingPredicate,
 ) -> Handled {
     let paging = paging(call.desk, request.predicate)?;
+    let map = call.bounded(map);
     call.answering().follow_all(map.page(&paging), |page| m::PagedPairs {
         anchors: anchors(&page),
         entries: page.entries,
@@ -149,18 +155,24 @@ pub(in crate::hazelcast) fn aggregate_with_predicate(
     call.answering().follow_all(map.aggregate(&aggregator, Some(&predicate)), found_one)
 }
 
-pub(in crate::hazelcast) fn project(map: &Map, call: Call<'_, m::Project>, request: m::Project) -> Handled {
+pub(in crate::hazelcast) fn project(
+    map: &Map,
+    mut call: Call<'_, m::Project>,
+    request: m::Project,
+) -> Handled {
     let projection = Projection::from_data(&request.projection, call.desk.host.grid.catalog())?;
+    let map = call.bounded(map);
     call.answering().follow_all(map.project(&projection, None), projected)
 }
 
 pub(in crate::hazelcast) fn project_with_predicate(
     map: &Map,
-    call: Call<'_, m::ProjectWithPredicate>,
+    mut call: Call<'_, m::ProjectWithPredicate>,
     request: m::ProjectWithPredicate,
 ) -> Handled {
     let projection = Projection::from_data(&request.projection, call.desk.host.grid.catalog())?;
     let predicate = predicate(call.desk, &request.predicate)?;
+    let map = call.bounded(map);
     call.answering().follow_all(map.project(&projection, Some(&predicate)), projected)
 }
 

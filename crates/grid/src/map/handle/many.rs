@@ -16,7 +16,7 @@ pub(super) fn flat<T>(parts: Vec<Vec<T>>) -> Vec<T> {
 impl Map {
     /// The entries of those keys that are there, in no order.
     pub fn get_all(&self, keys: impl IntoIterator<Item = Data>) -> Invocation<Vec<(Data, Data)>> {
-        self.by_key(keys, |key| key, GetAll::new, flat)
+        self.by_key(keys, |key| key, |keys| GetAll::new(keys).within(self.allowance()), flat)
     }
 
     /// Gives all these keys their values. Not at one moment: readers may see some of them before the others.
@@ -42,7 +42,7 @@ impl Map {
 
     /// What `P` takes of all entries that `filter` takes: [`Keys`], [`Values`] or [`Entries`].
     pub fn scan<P: Pick, F: EntryFilter + Clone>(&self, filter: F) -> Invocation<Vec<P::Item>> {
-        self.everywhere(|| Scan::<P, F>::new(filter.clone()), flat)
+        self.everywhere(|| Scan::<P, F>::new(filter.clone()).within(self.allowance()), flat)
     }
 
     /// Removes all entries whose keys are not locked.

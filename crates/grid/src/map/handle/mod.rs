@@ -10,6 +10,7 @@ mod processing;
 mod reading;
 mod writing;
 
+use crate::allowance::Allowance;
 use crate::code::Registry;
 use crate::invocation::Invocation;
 use crate::map::context::MapContext;
@@ -49,6 +50,7 @@ use std::sync::Arc;
 pub struct Map {
     structure: Arc<MapStructure>,
     owner: Owner,
+    allowance: Allowance,
 }
 
 /// A map itself, as the member's structures hold it.
@@ -92,7 +94,7 @@ impl Structure for MapStructure {
 
 impl Map {
     pub(crate) fn new(structure: Arc<MapStructure>, owner: Owner) -> Self {
-        Self { structure, owner }
+        Self { structure, owner, allowance: Allowance::default() }
     }
 
     /// Its name.
@@ -113,7 +115,18 @@ impl Map {
     /// The same map for another owner: a thread of a client.
     #[must_use]
     pub fn as_owner(&self, owner: Owner) -> Self {
-        Self { structure: Arc::clone(&self.structure), owner }
+        Self { owner, ..self.clone() }
+    }
+
+    /// The same map for a request whose result may take so much memory: of many keys, of all, or of those that match.
+    #[must_use]
+    pub fn within(&self, allowance: &Allowance) -> Self {
+        Self { allowance: allowance.clone(), ..self.clone() }
+    }
+
+    /// What a result may take.
+    pub(crate) fn allowance(&self) -> &Allowance {
+        &self.allowance
     }
 
     /// True when it was destroyed: then [`Grid::map`](crate::Grid::map) gives a new one of the same name.

@@ -1,6 +1,7 @@
 //! Several keys of one partition at once.
 
 use super::{MapTurn, Patience, Slice};
+use crate::allowance::{Allowance, Tally, Weighs};
 use crate::map::expiry::Lifetime;
 use crate::map::locks::Owner;
 use crate::map::partition::{MapPartition, MapSignal};
@@ -10,19 +11,28 @@ use filbert_wire::Data;
 use serde::{Deserialize, Serialize};
 
 /// The values of some keys; of those that are there.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct GetAll {
     keys: Vec<Data>,
     #[serde(skip)]
     done: usize,
     #[serde(skip)]
     found: Vec<(Data, Data)>,
+    #[serde(skip)]
+    tally: Tally,
 }
 
 impl GetAll {
     /// Those of `keys`, which all are of one partition.
     pub fn new(keys: Vec<Data>) -> Self {
-        Self { keys, done: 0, found: Vec::new() }
+        Self { keys, done: 0, found: Vec::new(), tally: Tally::default() }
+    }
+
+    /// Takes no more memory than that.
+    #[must_use]
+    pub fn within(mut self, allowance: &Allowance) -> Self {
+        self.tally = Tally::new(allowance);
+        self
     }
 }
 
@@ -37,14 +47,21 @@ impl Operation for GetAll {
         let mut slice = Slice::begin(map, turn);
         while let Some(key) = self.keys.get(self.done) {
             if let Some(value) = map.get(turn, key) {
-                self.found.push((key.clone(), copied(value)));
+                let entry = (key.clone(), copied(value));
+                if let Err(too_much) = self.tally.add(entry.weight()) {
+                    return Step::failed(too_much.into());
+                }
+                self.found.push(entry);
             }
             self.done += 1;
             if slice.is_over(turn) {
                 return Step::Again;
             }
         }
-        Step::done(std::mem::take(&mut self.found))
+        match self.tally.settle() {
+            Ok(()) => Step::done(std::mem::take(&mut self.found)),
+            Err(too_much) => Step::failed(too_much.into()),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Looks at all entries of a partition, in slices. An entry that is there from the begin to the end is seen exactly once.
 
 use super::{MapTurn, Slice};
+use crate::allowance::{Allowance, Tally, Weighs};
 use crate::map::partition::MapPartition;
 use crate::map::store::{Slot, Store, copied, identity};
 use crate::operation::{Action, Operation, Step};
@@ -44,7 +45,7 @@ impl EntryFilter for Everything {
 /// What a scan takes of an entry.
 pub trait Pick: Send + 'static {
     /// What it takes.
-    type Item: Send + 'static;
+    type Item: Weighs + Send + 'static;
     /// The operation's name.
     const NAME: &'static str;
     /// Takes it.
@@ -100,13 +101,22 @@ pub struct Scan<P: Pick, F: EntryFilter> {
     #[serde(skip, default = "Vec::new")]
     found: Vec<P::Item>,
     #[serde(skip)]
+    tally: Tally,
+    #[serde(skip)]
     pick: PhantomData<fn() -> P>,
 }
 
 impl<P: Pick, F: EntryFilter> Scan<P, F> {
     /// Of those that `filter` takes.
     pub fn new(filter: F) -> Self {
-        Self { filter, cursor: 0, found: Vec::new(), pick: PhantomData }
+        Self { filter, cursor: 0, found: Vec::new(), tally: Tally::default(), pick: PhantomData }
+    }
+
+    /// Takes no more memory than that.
+    #[must_use]
+    pub fn within(mut self, allowance: &Allowance) -> Self {
+        self.tally = Tally::new(allowance);
+        self
     }
 }
 
@@ -123,13 +133,20 @@ impl<P: Pick, F: EntryFilter> Operation for Scan<P, F> {
             self.cursor = slot.number() + 1;
             let entry = EntryRef::at(map.store(), slot);
             if !map.is_over(turn, slot) && self.filter.matches(&entry) {
-                self.found.push(P::pick(&entry));
+                let item = P::pick(&entry);
+                if let Err(too_much) = self.tally.add(item.weight()) {
+                    return Step::failed(too_much.into());
+                }
+                self.found.push(item);
             }
             if slice.is_over(turn) {
                 return Step::Again;
             }
         }
-        Step::done(std::mem::take(&mut self.found))
+        match self.tally.settle() {
+            Ok(()) => Step::done(std::mem::take(&mut self.found)),
+            Err(too_much) => Step::failed(too_much.into()),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::scanner::Scanned;
 use super::{MapTurn, Scanner, Shared};
+use crate::allowance::{Allowance, Tally};
 use crate::map::MapPartition;
 use crate::operation::{Action, Operation, Step};
 use crate::query::paging::{PageCollector, PageOrder, PagingPredicate};
@@ -16,12 +17,24 @@ pub struct FindPage {
     scanner: Scanner,
     #[serde(skip)]
     so_far: Option<PageCollector>,
+    #[serde(skip)]
+    tally: Tally,
+    /// The most that was kept so far, in bytes: counted once.
+    #[serde(skip)]
+    most: usize,
 }
 
 impl FindPage {
     /// For this request.
     pub fn new(request: Shared<PagingPredicate>) -> Self {
-        Self { request, scanner: Scanner::default(), so_far: None }
+        Self { request, scanner: Scanner::default(), so_far: None, tally: Tally::default(), most: 0 }
+    }
+
+    /// Takes no more memory than that.
+    #[must_use]
+    pub fn within(mut self, allowance: &Allowance) -> Self {
+        self.tally = Tally::new(allowance);
+        self
     }
 }
 
@@ -42,16 +55,22 @@ impl Operation for FindPage {
             },
         };
         let predicate = self.request.predicate().unwrap_or(&Predicate::True);
+        let (tally, most) = (&mut self.tally, &mut self.most);
         let scanned = self.scanner.run(map, turn, predicate, |_, entry| {
             so_far.add(entry);
-            Ok(())
+            let more = so_far.weight().saturating_sub(*most);
+            *most += more;
+            Ok(tally.add(more)?)
         });
         match scanned {
             Ok(Scanned::Again) => {
                 self.so_far = Some(so_far);
                 Step::Again
             }
-            Ok(Scanned::Done) => Step::done(so_far),
+            Ok(Scanned::Done) => match self.tally.settle() {
+                Ok(()) => Step::done(so_far),
+                Err(too_much) => Step::failed(too_much.into()),
+            },
             Err(error) => Step::failed(error.into()),
         }
     }
