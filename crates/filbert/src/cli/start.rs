@@ -5,6 +5,7 @@ use super::settings_file;
 use filbert::{Member, MemberConfig, Shutdown};
 use std::io::Write;
 use std::path::PathBuf;
+use tracing_subscriber::filter::LevelFilter;
 
 /// The options of `filbert start`.
 #[derive(Debug, clap::Args)]
@@ -18,19 +19,31 @@ pub(super) struct Arguments {
     /// What clients must call the cluster.
     #[arg(long, value_name = "NAME")]
     cluster_name: Option<String>,
+    /// What is logged to the standard error: off, error, warn, info, debug or trace.
+    #[arg(long, value_name = "LEVEL", default_value = "warn")]
+    log: LevelFilter,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
+    tracing_subscriber::fmt()
+        .with_max_level(arguments.log)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        .init();
     let member = Member::builder().config(config(arguments)?).start()?;
     let end = member.end_signal()?;
-    let mut out = std::io::stdout();
     if let Some(address) = member.hazelcast_address() {
-        writeln!(out, "filbert: Hazelcast clients on {address}")?;
+        say(&format!("Hazelcast clients on {address}"));
     }
-    out.flush()?;
-    writeln!(out, "filbert: {}, draining", end.wait()?)?;
+    say(&format!("{}, draining", end.wait()?));
     member.shutdown(Shutdown::Drain)?;
     Ok(())
+}
+
+/// Says where the member stands. It serves and drains all the same when nobody reads that any more.
+fn say(line: &str) {
+    let mut out = std::io::stdout();
+    let _ = writeln!(out, "filbert: {line}").and_then(|()| out.flush());
 }
 
 fn config(arguments: &Arguments) -> Result<MemberConfig, Box<dyn std::error::Error>> {

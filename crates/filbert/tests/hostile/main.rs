@@ -9,5 +9,6 @@ mod frames;
 #[allow(dead_code, reason = "shared with the tests of the door, which use more of it")]
 mod line;
 mod mutation;
+#[allow(dead_code, reason = "shared with the tests of commands, which use more of it")]
 mod process;
 mod slow;

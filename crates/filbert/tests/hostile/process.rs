@@ -24,7 +24,7 @@ impl Process {
         let config = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::write(&config, format!("[hazelcast]\n{hazelcast}\n")).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_filbert"))
-            .args(["start", "--port", "0", "--config"])
+            .args(["start", "--log", "off", "--port", "0", "--config"])
             .arg(&config)
             .stdout(Stdio::piped())
             .spawn()
@@ -34,6 +34,10 @@ impl Process {
         let address = line.trim().rsplit(' ').next().unwrap().parse();
         let address = address.unwrap_or_else(|_| panic!("the member said {line:?}"));
         Self { id: child.id(), child: Mutex::new(child), address, config }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.id
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

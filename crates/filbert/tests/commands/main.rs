@@ -1,0 +1,28 @@
+//! The commands of `filbert` as a user types them, against a member in a process of its own: what they print, and how they end.
+
+#![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
+
+#[path = "../../../gate/tests/door/line.rs"]
+#[allow(dead_code, reason = "shared with the tests of the door, which use more of it")]
+mod line;
+#[path = "../hostile/process.rs"]
+#[allow(dead_code, reason = "shared with the hostile tests, which use more of it")]
+mod process;
+mod start;
+
+use std::process::{Command, Output};
+
+/// Runs `filbert` with these words to its end.
+fn filbert(words: &[&str]) -> Output {
+    command(words).output().unwrap()
+}
+
+fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_filbert"));
+    command.args(words).env_remove("FILBERT_PASSWORD");
+    command
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).trim_end().to_owned()
+}

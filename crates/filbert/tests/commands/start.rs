@@ -1,0 +1,63 @@
+//! `filbert start`: how a member ends, and what it says meanwhile.
+
+use crate::line::{Client, authentication};
+use crate::process::Process;
+use crate::{command, text};
+use filbert_wire::messages::client::{Authentication, Ping};
+use filbert_wire::messages::error::ErrorCode;
+use filbert_wire::messages::queue;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, Stdio};
+
+fn terminate(child: u32) {
+    let status = Command::new("kill").args(["-TERM", &child.to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// `filbert start | head -1`, and a supervisor that closes its end: what the member says goes nowhere, what it owes does not.
+#[test]
+fn a_member_drains_though_nobody_reads_what_it_says() {
+    // The reader of its output goes away when its address is known.
+    let member = Process::start("");
+    let mut client = member.client();
+    let waits = client.send(&queue::Take { name: "q".into() });
+    assert!(client.call(&Ping {}).is_ok());
+    terminate(member.id());
+    let error = client.answer::<queue::Take>(waits).unwrap_err();
+    assert_eq!(error.errors[0].code, ErrorCode::RetryableHazelcast as i32);
+}
+
+fn start(words: &[&str]) -> (Child, String) {
+    let words = [&["start", "--port", "0"], words].concat();
+    let mut child = command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    (child, line.trim().rsplit(' ').next().unwrap().to_owned())
+}
+
+#[test]
+fn what_goes_wrong_is_logged_unless_it_is_switched_off() {
+    for (words, is_logged) in [(&[][..], true), (&["--log", "off"], false)] {
+        let (mut child, address) = start(words);
+        let mut stranger = Client::connect(address.parse().unwrap());
+        let login = Authentication { cluster_name: "other".into(), ..authentication() };
+        assert_ne!(stranger.log_in(&login).status, 0);
+        terminate(child.id());
+        let mut said = Vec::new();
+        child.stderr.take().unwrap().read_to_end(&mut said).unwrap();
+        assert!(child.wait().unwrap().success());
+        assert_eq!(text(&said).contains("a login failed"), is_logged, "{}", text(&said));
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let (mut child, address) = start(&[]);
+    let port = address.rsplit(':').next().unwrap();
+    let second = command(&["start", "--port", port]).output().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    let said = text(&second.stderr);
+    assert!(said.contains(&address) && said.contains("another program listens there"), "{said}");
+    terminate(child.id());
+    child.wait().unwrap();
+}
