@@ -2,13 +2,16 @@
 
 use bytes::{Bytes, BytesMut};
 use filbert::{Shutdown, Stages};
-use filbert_net::{Close, CloseReason, Connector, NetSettings, Outbound, Outlet, Protocol};
+use filbert_net::{
+    ClientTlsSettings, Close, CloseReason, Connector, NetSettings, Outbound, Outlet, Protocol, is_loopback,
+};
 use filbert_wire::frame::{Limits, PREAMBLE, Splitter};
 use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::client::Authentication;
 use filbert_wire::messages::error::{ERROR_ID, ErrorResponse};
 use std::error::Error;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 use uuid::Uuid;
@@ -16,49 +19,91 @@ use uuid::Uuid;
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What an answer may have: more than a member gives unless it is set so.
+const LIMITS: Limits = Limits { frame_bytes: 1 << 30, message_bytes: 1 << 30, ..Limits::AFTER_LOGIN };
+
 /// Whom to talk to, and as whom.
 #[derive(Debug, clap::Args)]
 pub(super) struct Whom {
     /// Where the member listens.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5701", global = true)]
-    address: SocketAddr,
+    address: String,
     /// What the cluster is called.
     #[arg(long, value_name = "NAME", default_value = "dev", global = true)]
     cluster_name: String,
     /// Who you are; the password comes from the environment variable FILBERT_PASSWORD.
     #[arg(long, value_name = "NAME", global = true)]
     user: Option<String>,
+    /// Encrypts: the certificates that sign the member's, in PEM.
+    #[arg(long, value_name = "FILE", global = true)]
+    ca: Option<PathBuf>,
+    /// The name that the member's certificate is for, when it is not the host of --address.
+    #[arg(long, value_name = "NAME", requires = "ca", global = true)]
+    server_name: Option<String>,
+    /// The certificate to show to the member, in PEM, where it asks for one.
+    #[arg(long, value_name = "FILE", requires_all = ["ca", "cert_key"], global = true)]
+    cert: Option<PathBuf>,
+    /// The private key of --cert, in PEM.
+    #[arg(long, value_name = "FILE", requires = "cert", global = true)]
+    cert_key: Option<PathBuf>,
+}
+
+impl Whom {
+    /// Where that is: all addresses of a host.
+    fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
+        let wrong = |error| {
+            let address = &self.address;
+            format!("--address {address}: {error}; write host and port, such as 127.0.0.1:5701")
+        };
+        self.address.to_socket_addrs().map(Iterator::collect).map_err(wrong)
+    }
+
+    fn tls(&self) -> Option<ClientTlsSettings> {
+        let host = self.address.rsplit_once(':').map_or(&*self.address, |(host, _)| host);
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        self.ca.as_ref().map(|ca| ClientTlsSettings {
+            ca_pem_path: ca.clone(),
+            server_name: self.server_name.clone().unwrap_or_else(|| host.to_owned()),
+            identity: self.cert.clone().zip(self.cert_key.clone()),
+        })
+    }
 }
 
 /// A connection to a member, logged in.
 pub(super) struct Client {
     stages: Stages,
     outlet: Outlet,
-    answers: Receiver<Bytes>,
+    answers: Receiver<Answer>,
     correlation: i64,
 }
 
 /// Hands whole messages over to the command.
 struct Messages {
     splitter: Splitter,
-    answers: Option<Sender<Bytes>>,
+    answers: Option<Sender<Answer>>,
 }
+
+/// A message, or why there is none.
+type Answer = Result<Bytes, String>;
 
 impl Protocol for Messages {
     fn received(&mut self, input: &mut BytesMut, _: &mut Outbound) -> Result<(), Close> {
-        while let Some(message) =
-            self.splitter.split(input).map_err(|error| Close::because(error.to_string()))?
-        {
-            let told = self.answers.as_ref().map(|answers| answers.send(Bytes::copy_from_slice(&message)));
+        loop {
+            let (answer, then) = match self.splitter.split(input) {
+                Ok(None) => return Ok(()),
+                Ok(Some(message)) => (Ok(Bytes::copy_from_slice(&message)), Ok(())),
+                Err(error) => (Err(error.to_string()), Err(Close::because(error.to_string()))),
+            };
+            let told = self.answers.as_ref().map(|answers| answers.send(answer));
             if !matches!(told, Some(Ok(()))) {
                 return Err(Close::because("the command has ended"));
             }
+            then?;
         }
-        Ok(())
     }
 
     fn receive_limit(&self) -> usize {
-        Limits::AFTER_LOGIN.message_bytes
+        LIMITS.message_bytes + 1
     }
 
     fn closed(&mut self, _: CloseReason) {
@@ -66,20 +111,44 @@ impl Protocol for Messages {
     }
 }
 
+/// Connects to the first of these addresses that takes it.
+fn connect(
+    stages: &Stages,
+    connector: &Connector,
+    addresses: &[SocketAddr],
+    answers: Sender<Answer>,
+) -> Result<Outlet, Box<dyn Error>> {
+    let mut last = "the host has no address".into();
+    for address in addresses {
+        let messages = Messages { splitter: Splitter::new(LIMITS), answers: Some(answers.clone()) };
+        match connector.connect(stages, *address, |_, _| messages)?.wait()? {
+            Ok(outlet) => return Ok(outlet),
+            Err(error) => last = error.into(),
+        }
+    }
+    Err(last)
+}
+
 impl Client {
     /// Connects and logs in.
     pub(super) fn connect(whom: &Whom) -> Result<Self, Box<dyn Error>> {
         let stages = Stages::builder().set("io.threads", 1).start()?;
         let (sender, answers) = channel();
-        let messages = Messages { splitter: Splitter::new(Limits::AFTER_LOGIN), answers: Some(sender) };
-        let connector = Connector::new(NetSettings::default(), None)?;
-        let outlet = connector.connect(&stages, whom.address, |_, _| messages)?.wait()??;
+        let connector = Connector::new(NetSettings::default(), whom.tls().as_ref())?;
+        let (addresses, password) = (whom.addresses()?, std::env::var("FILBERT_PASSWORD").ok());
+        if password.is_some() && whom.ca.is_none() && !addresses.iter().all(|address| is_loopback(*address)) {
+            return Err(
+                "the password would go over the network in the clear; give --ca, so that it is encrypted"
+                    .into(),
+            );
+        }
+        let outlet = connect(&stages, &connector, &addresses, sender)?;
         outlet.send_slice(&PREAMBLE)?;
         let mut client = Self { stages, outlet, answers, correlation: 0 };
         let login = Authentication {
             cluster_name: whom.cluster_name.as_str().into(),
             username: whom.user.as_deref().map(Into::into),
-            password: std::env::var("FILBERT_PASSWORD").ok().map(Into::into),
+            password: password.map(Into::into),
             uuid: Some(Uuid::new_v4()),
             client_type: "CLI".into(),
             serialization_version: 1,
@@ -91,8 +160,14 @@ impl Client {
         };
         match client.call(&login)?.status {
             0 => Ok(client),
-            1 => Err("the member does not know this user or password; give --user, and the password in FILBERT_PASSWORD".into()),
-            _ => Err(format!("the member's cluster is not called {:?}; give --cluster-name", whom.cluster_name).into()),
+            // The member does not say which, so that nobody can try them one by one.
+            1 => Err(format!(
+                "the member refuses the login: its cluster is not called {:?} (--cluster-name), or the user (--user) or the password \
+                 (environment variable FILBERT_PASSWORD) is wrong",
+                whom.cluster_name
+            )
+            .into()),
+            other => Err(format!("the member refuses the login with status {other}: is it of another version?").into()),
         }
     }
 
@@ -107,9 +182,11 @@ impl Client {
                 RecvTimeoutError::Timeout => {
                     format!("no answer to {} within {} s", R::NAME, PATIENCE.as_secs())
                 }
-                RecvTimeoutError::Disconnected => format!("the member closed the connection at {}", R::NAME),
+                RecvTimeoutError::Disconnected => {
+                    format!("the member closed the connection at {}; if it wants TLS, give --ca", R::NAME)
+                }
             })?;
-            let reader = MessageReader::new(answer)?;
+            let reader = MessageReader::new(answer.map_err(|why| format!("{}: {why}", R::NAME))?)?;
             if reader.correlation() != self.correlation {
                 continue;
             }

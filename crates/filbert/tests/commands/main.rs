@@ -5,6 +5,7 @@
 #[path = "../../../gate/tests/door/line.rs"]
 #[allow(dead_code, reason = "shared with the tests of the door, which use more of it")]
 mod line;
+mod map;
 #[path = "../hostile/process.rs"]
 #[allow(dead_code, reason = "shared with the hostile tests, which use more of it")]
 mod process;

@@ -35,7 +35,8 @@ const EXAMPLES: &str = "Examples:
   filbert map get cities Oslo
   filbert map put people 7 '{\"name\": \"Ann\"}' --key-as int --value-as json
   filbert map entries people --json
-  filbert map size cities --address 127.0.0.1:5702";
+  filbert map size cities --address localhost:5702
+  filbert map keys cities --address db.example.org:5701 --ca ca.pem --user ann";
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
@@ -87,13 +88,14 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         Command::Get { map, key } => {
             let get = Get { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
             let found = Client::connect(whom)?.call(&get)?.value;
-            if found.is_none() && !json {
-                return Err(format!(
-                    "map {map:?} has no key {key:?} (as {key_form}; --key-as says otherwise)"
-                )
-                .into());
+            let is_there = found.is_some();
+            if is_there || *json {
+                print_found(out, found)?;
             }
-            print_found(out, found)?;
+            if !is_there {
+                let text = format!("map {map:?} has no key {key:?} (as {key_form}; --key-as says otherwise)");
+                return Err(text.into());
+            }
         }
         Command::Put { map, key, value, ttl_seconds } => {
             let ttl_ms = ttl_seconds.map_or(-1, |seconds| i64::from(seconds) * 1_000);
