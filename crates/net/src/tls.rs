@@ -87,6 +87,11 @@ pub enum TlsError {
 }
 
 impl TlsSettings {
+    /// Reads the files, and says what is wrong with them.
+    pub fn check(&self) -> Result<(), TlsError> {
+        self.acceptor().map(drop)
+    }
+
     /// Reads the files.
     pub(crate) fn acceptor(&self) -> Result<TlsAcceptor, TlsError> {
         let chain = certificates(&self.cert_pem_path)?;

@@ -15,7 +15,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Says everything that is wrong with a settings file; starts nothing.
+    /// Says everything that is wrong with a settings file, and with the certificates that it names; starts nothing.
     Check {
         /// The file.
         file: PathBuf,
@@ -35,7 +35,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let out = &mut std::io::stdout().lock();
     match &arguments.command {
         Command::Check { file } => {
-            settings_file::read(Some(file))?;
+            if let Some(tls) = settings_file::read(Some(file))?.hazelcast.tls {
+                tls.check()?;
+            }
             writeln!(out, "{}: nothing wrong", file.display())?;
         }
         Command::Print { config, json } => {
