@@ -56,6 +56,8 @@ impl Clients {
         let mut known = self.known();
         let entry = known.get_mut(&client)?;
         entry.locked.extend(locked);
+        // What was destroyed has no locks any more, and is not kept alive.
+        entry.locked.retain(|_, map| !map.is_destroyed());
         entry.connections -= 1;
         if entry.connections > 0 {
             return None;

@@ -61,17 +61,30 @@ macro_rules! served {
         #[derive(Debug)]
         pub(super) struct Guest {
             pub(super) desk: Desk,
+            /// How many structures had been destroyed when the last message came.
+            destroyed: u64,
             $($handles: Handles<$structure>,)*
         }
 
         impl Guest {
             pub(super) fn new(desk: Desk) -> Self {
-                Self { desk, $($handles: Handles::default(),)* }
+                Self { destroyed: desk.host.destroyed(), desk, $($handles: Handles::default(),)* }
+            }
+
+            /// Forgets what may have been destroyed, so that it is not kept alive.
+            #[cold]
+            fn forget(&mut self, destroyed: u64) {
+                self.destroyed = destroyed;
+                $(self.$handles.forget();)*
             }
 
             /// Finds the handler of a message and runs it.
             #[inline]
             fn handle(&mut self, reader: &MessageReader, out: &mut Outbound) -> Handled {
+                let destroyed = self.desk.host.destroyed();
+                if destroyed != self.destroyed {
+                    self.forget(destroyed);
+                }
                 match reader.id() {
                     $($(<$request as Request>::ID => {
                         let request = self.desk.decode::<$request>(reader)?;

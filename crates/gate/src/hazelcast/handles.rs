@@ -1,7 +1,8 @@
 //! The structures that a connection has used, by name: a get costs neither a lock that all share nor an allocation.
 //!
-//! What is here was allowed to be opened, with the actions that the user has on it. All is forgotten when any structure is destroyed,
-//! which is rare; what is used again is found again.
+//! What is here was allowed to be opened, with the actions that the user has on it. All is forgotten with the first message after any
+//! structure was destroyed, which is rare; what is used again is found again. With any message, not only with one for that kind: a
+//! handle keeps the memory of what was destroyed.
 
 use super::rights::Actions;
 use std::collections::HashMap;
@@ -17,8 +18,6 @@ pub(super) struct Handles<H> {
     by_name: HashMap<Arc<str>, usize>,
     /// The one that was used last: most clients use one at a time.
     recent: usize,
-    /// How many structures had been destroyed when these were looked up.
-    destroyed: u64,
 }
 
 /// A structure that a connection uses.
@@ -31,37 +30,37 @@ pub(super) struct Handle<H> {
 
 impl<H> Default for Handles<H> {
     fn default() -> Self {
-        Self { known: Vec::new(), by_name: HashMap::new(), recent: 0, destroyed: 0 }
+        Self { known: Vec::new(), by_name: HashMap::new(), recent: 0 }
     }
 }
 
 impl<H> Handles<H> {
-    /// The handle of that name, or the one that `open` makes. `destroyed` counts the structures that were destroyed so far.
+    /// The handle of that name, or the one that `open` makes.
     #[inline]
     pub(super) fn get<E>(
         &mut self,
         name: &str,
-        destroyed: u64,
         open: impl FnOnce() -> Result<(H, Actions), E>,
     ) -> Result<&Handle<H>, E> {
-        let here = destroyed == self.destroyed
-            && self.known.get(self.recent).is_some_and(|known| *known.name == *name);
-        if !here {
-            self.recent = self.find_or_open(name, destroyed, open)?;
+        if self.known.get(self.recent).is_none_or(|known| *known.name != *name) {
+            self.recent = self.find_or_open(name, open)?;
         }
         Ok(&self.known[self.recent])
+    }
+
+    /// Forgets all.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+        self.by_name.clear();
     }
 
     fn find_or_open<E>(
         &mut self,
         name: &str,
-        destroyed: u64,
         open: impl FnOnce() -> Result<(H, Actions), E>,
     ) -> Result<usize, E> {
-        if destroyed != self.destroyed || self.known.len() >= MOST {
-            self.known.clear();
-            self.by_name.clear();
-            self.destroyed = destroyed;
+        if self.known.len() >= MOST {
+            self.forget();
         }
         if let Some(&known) = self.by_name.get(name) {
             return Ok(known);
@@ -79,25 +78,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_structure_is_opened_once_until_one_is_destroyed() {
+    fn a_structure_is_opened_once_until_all_are_forgotten() {
         let mut handles = Handles::default();
         let mut opened = 0;
-        for (name, destroyed) in [("a", 0), ("a", 0), ("b", 0), ("a", 0), ("a", 1), ("b", 1), ("b", 1)] {
+        for (name, forget) in
+            [("a", false), ("a", false), ("b", false), ("a", false), ("a", true), ("b", false), ("b", false)]
+        {
+            if forget {
+                handles.forget();
+            }
             let open = || {
                 opened += 1;
                 Ok::<_, ()>((name.to_owned(), Actions::default()))
             };
-            assert_eq!(handles.get(name, destroyed, open).unwrap().structure, name);
+            assert_eq!(handles.get(name, open).unwrap().structure, name);
         }
         assert_eq!(opened, 4);
-        assert_eq!(handles.get("c", 1, || Err("no")).map(|_| ()), Err("no"));
+        assert_eq!(handles.get("c", || Err("no")).map(|_| ()), Err("no"));
     }
 
     #[test]
     fn many_names_take_a_bounded_room() {
         let mut handles = Handles::default();
         for number in 0..5 * MOST {
-            let _ = handles.get(&number.to_string(), 0, || Ok::<_, ()>(((), Actions::default())));
+            let _ = handles.get(&number.to_string(), || Ok::<_, ()>(((), Actions::default())));
             assert!(handles.known.len() <= MOST && handles.by_name.len() == handles.known.len());
         }
     }

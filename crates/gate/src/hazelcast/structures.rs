@@ -71,7 +71,7 @@ impl<H: Opens> Handles<H> {
     /// The structure of that name, if the user has the right to `action` on it; and to make it, if there is none.
     #[inline]
     pub(super) fn open(&mut self, name: &str, action: Action, desk: &Desk) -> Result<&H, Failure> {
-        let handle = self.get(name, desk.host.destroyed(), || {
+        let handle = self.get(name, || {
             let actions = desk.actions(H::SERVICE, name);
             desk.check(actions, action, H::SERVICE, name)?;
             check_name(name)?;

@@ -36,8 +36,7 @@ pub(in crate::hazelcast) fn add_near_cache_invalidation_listener(
         // A connection that is gone listens no more.
         let _ = outlet.send(out);
     });
-    let listened = map.clone();
-    call.desk.registrations.add(registration, move || listened.remove_listener(registration));
+    call.desk.registrations.add(registration, map.listener_remover(registration));
     call.now(Registered { registration })
 }
 
