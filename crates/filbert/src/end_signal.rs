@@ -45,6 +45,16 @@ impl EndSignal {
     pub fn wait(self) -> io::Result<&'static str> {
         self.told.wait().map_err(ended)
     }
+
+    /// Calls `then` with the name of the signal when the process is told to end, on the `generic` stage; never when the member was ended
+    /// otherwise.
+    pub fn on_told(self, then: impl FnOnce(&'static str) + Send + 'static) {
+        self.told.on_complete(|told| {
+            if let Ok(signal) = told {
+                then(signal);
+            }
+        });
+    }
 }
 
 fn not_running(error: SubmitError) -> io::Error {

@@ -44,7 +44,7 @@ const EXAMPLES: &str = "Examples:
 enum Command {
     /// A tour of what works, embedded, without any set-up.
     Demo(demo::Arguments),
-    /// Starts a member that clients connect to; SIGTERM or SIGINT ends it in order.
+    /// Starts a member that clients connect to; SIGTERM or SIGINT ends it in order, a second one at once.
     Start(start::Arguments),
     /// Settings files: checked, and printed with every value.
     Config(config::Arguments),

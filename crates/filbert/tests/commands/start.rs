@@ -1,13 +1,15 @@
 //! `filbert start`: how a member ends, and what it says meanwhile.
 
-use crate::line::{Client, authentication};
+use crate::line::{Client, DEADLINE, authentication, blob, int};
 use crate::process::Process;
 use crate::{command, text};
 use filbert_wire::messages::client::{Authentication, Ping};
 use filbert_wire::messages::error::ErrorCode;
-use filbert_wire::messages::queue;
+use filbert_wire::messages::{map, queue};
 use std::io::{BufRead, BufReader, Read};
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::time::Instant;
 
 fn terminate(child: u32) {
     let status = Command::new("kill").args(["-TERM", &child.to_string()]).status().unwrap();
@@ -25,6 +27,27 @@ fn a_member_drains_though_nobody_reads_what_it_says() {
     terminate(member.id());
     let error = client.answer::<queue::Take>(waits).unwrap_err();
     assert_eq!(error.errors[0].code, ErrorCode::RetryableHazelcast as i32);
+}
+
+/// A client that takes nothing holds a drain up, but not one who asks twice.
+#[test]
+fn a_second_signal_ends_a_member_at_once() {
+    let (mut child, address) = start(&[]);
+    let address: SocketAddr = address.parse().unwrap();
+    let mut deaf = Client::connect(address);
+    assert_eq!(deaf.log_in(&authentication()).status, 0);
+    let set = map::Set { name: "m".into(), key: int(1), value: blob(8 << 20), thread_id: 1, ttl_ms: -1 };
+    deaf.call(&set).unwrap();
+    deaf.send(&map::Get { name: "m".into(), key: int(1), thread_id: 1 });
+    // Its answer has begun to come, and will not end.
+    deaf.stream.peek(&mut [0]).unwrap();
+    terminate(child.id());
+    let begin = Instant::now();
+    while TcpStream::connect(address).is_ok() {
+        assert!(begin.elapsed() < DEADLINE, "it does not drain");
+    }
+    terminate(child.id());
+    assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
 fn start(words: &[&str]) -> (Child, String) {
