@@ -80,6 +80,26 @@ fn a_lease_ends_by_itself() {
     assert!(matches!(mine.unlock(int(1)).wait(), Err(GridError::NotLockOwner { .. })));
 }
 
+/// Each short lease beside a long one set the timer of the long one again.
+#[test]
+fn the_timer_of_a_lease_is_set_once() {
+    let (stages, grid) = simulated(3, MapSettings::default());
+    let (map, simulation) = (grid.map("m"), stages.simulation().unwrap());
+    let beside = (1..).map(int).find(|key| key.partition() == int(0).partition()).unwrap();
+    map.lock(int(0), Some(1_000_000)).wait().unwrap();
+    for _ in 0..100 {
+        map.lock(beside.clone(), Some(1_000)).wait().unwrap();
+        simulation.advance(Duration::from_secs(2));
+        assert!(!map.is_locked(beside.clone()).wait().unwrap());
+    }
+    simulation.advance(Duration::from_secs(700));
+    let before = stages.partition().snapshot().executed;
+    simulation.advance(Duration::from_secs(200));
+    let timers = stages.partition().snapshot().executed - before;
+    assert!(!map.is_locked(int(0)).wait().unwrap());
+    assert_eq!(timers, 1);
+}
+
 #[test]
 fn the_locks_of_one_who_is_gone_are_free() {
     let (_stages, grid) = simulated(4, MapSettings::default());
