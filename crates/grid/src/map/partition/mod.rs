@@ -166,9 +166,8 @@ impl MapPartition {
             None => (self.add(turn, key, value), None),
         };
         self.live_for(turn, slot, lifetime);
-        if found.is_none() {
-            self.evict_excess(turn, Some(slot));
-        }
+        // After an update too: it may have grown.
+        self.evict_excess(turn, Some(slot));
         old.filter(|_| want_old)
     }
 
@@ -176,6 +175,7 @@ impl MapPartition {
     pub(crate) fn put_at(&mut self, turn: &mut MapTurn<'_>, slot: Slot, value: &[u8]) {
         self.update(turn, slot, value, false);
         self.live_for(turn, slot, Lifetime::DEFAULT);
+        self.evict_excess(turn, Some(slot));
     }
 
     fn add(&mut self, turn: &mut MapTurn<'_>, key: &Data, value: &[u8]) -> Slot {
