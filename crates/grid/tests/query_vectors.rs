@@ -152,6 +152,10 @@ fn hostile_lengths_and_classes_are_errors() {
         let big = Data::new(type_id::DATA_SERIALIZABLE, &header(-29, class));
         assert!(matches!(Aggregator::from_data(&big, NO_SCHEMAS), Err(QueryError::Unsupported { .. })));
     }
+    for class in [i32::MIN, -1, 99, i32::MAX] {
+        let other = Data::new(type_id::DATA_SERIALIZABLE, &header(-29, class));
+        assert!(matches!(Aggregator::from_data(&other, NO_SCHEMAS), Err(QueryError::UnknownClass { .. })));
+    }
     let any = Projection::Single("a[any]".parse().unwrap()).to_data().unwrap();
     assert!(matches!(Projection::from_data(&any, NO_SCHEMAS), Err(QueryError::BadArgument { .. })));
 }
