@@ -8,6 +8,9 @@ pub const MAX_DEPTH: usize = 128;
 /// How many predicates one predicate may consist of; a million alternatives are fine.
 pub const MAX_PARTS: usize = 1 << 21;
 
+/// How many regular expressions one predicate may have. Ten signs of one can take a megabyte when it is compiled.
+pub const MAX_REGEXES: usize = 32;
+
 /// How long the text of a predicate may be, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;
 
@@ -33,7 +36,7 @@ pub enum QueryError {
         /// How deep they may be.
         limit: usize,
     },
-    /// More than [`MAX_PARTS`] or [`MAX_TEXT`].
+    /// More than [`MAX_PARTS`], [`MAX_REGEXES`] or [`MAX_TEXT`].
     #[error("{what}: {size} is more than the {limit} that are taken")]
     TooLarge {
         /// What is too large.
