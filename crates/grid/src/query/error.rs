@@ -128,6 +128,11 @@ pub enum QueryError {
 }
 
 impl QueryError {
+    /// True when the schema of a Compact value is missing, which a client may still send.
+    pub(crate) fn is_unknown_schema(&self) -> bool {
+        matches!(self, Self::Decode { source: DecodeError::UnknownSchema { .. }, .. })
+    }
+
     pub(crate) fn decode(what: &'static str) -> impl Fn(DecodeError) -> Self {
         move |source| Self::Decode { what, source }
     }

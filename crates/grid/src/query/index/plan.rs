@@ -154,7 +154,7 @@ fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan>
             Some(Condition { number, attribute, spans })
         })
         .collect();
-    for (number, index) in indexes.all.iter().enumerate().filter(|(_, index)| index.ready) {
+    for (number, index) in indexes.all.iter().enumerate().filter(|(_, index)| index.is_usable()) {
         let Some((spans, covered)) = fit(index.settings.attributes(), index.settings.kind(), &conditions)
         else {
             continue;
