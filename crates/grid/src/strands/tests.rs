@@ -286,6 +286,32 @@ fn an_answer_waits_for_the_listeners_of_every_run() {
     });
 }
 
+/// Each was a callback of its own: a hundred ways to `generic`, or levels of the stack where that was closed.
+#[test]
+fn many_offers_are_one_callback() {
+    let timeout = Duration::from_millis(250);
+    let stages = Stages::builder()
+        .set("event.capacity", 2)
+        .set("event.reserved_per_topic", 1)
+        .set("event.offer_timeout_ms", timeout.as_millis() as u64)
+        .simulated(1)
+        .unwrap();
+    let (numbers, topic) = (numbers(&stages), stages.event().topic("told"));
+    let sleeper = stages.clone();
+    let sleep = move || {
+        let (promise, awake) = sleeper.promise(StageKind::Partition, "sleep");
+        sleeper.clock().after(8 * timeout, move || promise.keep(()));
+        awake.wait().unwrap();
+    };
+    let _ = topic.offer("sleep", sleep).unwrap();
+    let generic = || stages.snapshot().into_iter().find(|stage| stage.stage == "generic").unwrap();
+    let callbacks = || generic().executed;
+    let (before, began) = (callbacks(), stages.clock().now());
+    numbers.call(HERE, Tell { turns: 100, waits: false, topic: Some(topic) }).wait().unwrap();
+    assert!(stages.clock().now() >= began + timeout, "they found no room");
+    assert!(callbacks() - before <= 2, "{} callbacks", callbacks() - before);
+}
+
 #[test]
 fn operations_travel() {
     let text = serde_json::to_string(&Take::within(Some(Duration::from_secs(1)))).unwrap();
