@@ -64,6 +64,10 @@ fn a_write_gives_up_after_its_time() {
     assert!(!waits.is_done());
     assert_eq!(waits.wait(), Err(GridError::TimedOut { operation: "map.set" }));
     assert_eq!(yours.get(int(1)).wait(), Ok(None));
+    // One that did a part does not say that nothing was done.
+    let all = yours.put_all([(int(1), int(1)), (int(2), int(2))]).wait();
+    assert_eq!(all, Err(GridError::TimedOutInPart { operation: "map.put_all" }));
+    assert_eq!(yours.get(int(2)).wait(), Ok(Some(int(2))));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Several keys of one partition at once.
 
 use super::{MapTurn, Patience, Slice};
+use crate::error::{GridError, GridResult};
 use crate::map::expiry::Lifetime;
 use crate::map::locks::Owner;
 use crate::map::partition::{MapPartition, MapSignal};
@@ -90,5 +91,9 @@ impl Operation for PutAll {
             }
         }
         Step::done(())
+    }
+
+    fn expired(self, _: &mut MapPartition) -> GridResult<()> {
+        Err(GridError::TimedOutInPart { operation: Self::NAME })
     }
 }
