@@ -166,8 +166,10 @@ impl Reader<'_> {
                 let operands = (0..count).map(|_| self.operand()).collect::<Result<Vec<_>, _>>()?;
                 Predicate::In(attribute, operands.into_iter().collect())
             }
-            LIKE => Predicate::Like(self.attribute()?, self.text()?.map(LikePattern::new)),
-            ILIKE => Predicate::Like(self.attribute()?, self.text()?.map(LikePattern::ignoring_case)),
+            LIKE => Predicate::Like(self.attribute()?, self.text()?.map(LikePattern::new).transpose()?),
+            ILIKE => {
+                Predicate::Like(self.attribute()?, self.text()?.map(LikePattern::ignoring_case).transpose()?)
+            }
             REGEX => {
                 let attribute = self.attribute()?;
                 let pattern = self.text()?.map(|text| self.regexes.compile(&text)).transpose()?;

@@ -142,9 +142,9 @@ impl<'a, 'r> Parser<'a, 'r> {
         } else if self.keyword("in")? {
             Predicate::In(attribute, self.values()?.into_iter().collect())
         } else if self.keyword("like")? {
-            Predicate::Like(attribute, self.text()?.map(LikePattern::new))
+            Predicate::Like(attribute, self.text()?.map(LikePattern::new).transpose()?)
         } else if self.keyword("ilike")? {
-            Predicate::Like(attribute, self.text()?.map(LikePattern::ignoring_case))
+            Predicate::Like(attribute, self.text()?.map(LikePattern::ignoring_case).transpose()?)
         } else if self.keyword("regex")? {
             let pattern = self.text()?.map(|text| self.regexes.compile(&text)).transpose()?;
             Predicate::Regex(attribute, pattern)
