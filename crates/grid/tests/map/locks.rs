@@ -128,6 +128,9 @@ fn destroying_a_map_ends_who_waits_in_it() {
     let waits = yours.set(int(1), int(2));
     assert!(grid.structures().destroy(filbert_grid::Service::Map, "m"));
     assert!(matches!(waits.wait(), Err(GridError::Destroyed { .. })));
+    for tried in [yours.try_put(int(1), int(2), 0), yours.try_remove(int(1), 0)] {
+        assert!(matches!(tried.wait(), Err(GridError::Destroyed { .. })), "nobody has locked it");
+    }
     stages.simulation().unwrap().settle();
     assert_eq!(grid.map("m").get(int(1)).wait(), Ok(None), "a new one of the same name");
 }
