@@ -1,8 +1,8 @@
 //! Locks: in the order of arrival, until the lease ends, until the owner is gone; and no thread is held.
 
 use crate::{int, simulated};
-use filbert_grid::{GridError, MapSettings, Owner};
-use filbert_pool::simulate;
+use filbert_grid::{Grid, GridError, MapSettings, Owner};
+use filbert_pool::{Stages, simulate};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -133,6 +133,24 @@ fn destroying_a_map_ends_who_waits_in_it() {
     }
     stages.simulation().unwrap().settle();
     assert_eq!(grid.map("m").get(int(1)).wait(), Ok(None), "a new one of the same name");
+}
+
+/// The partition was never told, and whoever waited there waited for ever.
+#[test]
+fn destroying_a_map_ends_who_waits_in_a_full_partition() {
+    let stages = Stages::builder().set("partition.mailbox_capacity", 1).simulated(5).unwrap();
+    let grid = Grid::new(&stages);
+    let (mine, yours) = (grid.map("m"), grid.map("m"));
+    mine.lock(int(1), None).wait().unwrap();
+    let waits = yours.lock(int(1), None);
+    let looked = mine.strands().try_look(int(1).partition(), "busy", |_, _| {
+        mine.get(int(1)).detach();
+        assert!(grid.structures().destroy(filbert_grid::Service::Map, "m"));
+    });
+    assert!(looked.is_some());
+    stages.simulation().unwrap().advance(Duration::from_secs(1));
+    assert!(waits.is_done());
+    assert!(matches!(waits.wait(), Err(GridError::Destroyed { .. })));
 }
 
 #[test]
