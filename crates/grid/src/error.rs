@@ -24,6 +24,14 @@ pub enum GridError {
         /// What waited.
         operation: &'static str,
     },
+    /// An operation on many keys waited for one of them, and did not get it in time. Others have what they were to get.
+    #[error(
+        "{operation} waited for a key until its time-out; other keys were done already, so look before you do it again"
+    )]
+    TimedOutInPart {
+        /// What waited.
+        operation: &'static str,
+    },
     /// A lock was released by someone who does not hold it.
     #[error("{operation}: the caller does not hold the lock of this key; owner: {owner}")]
     NotLockOwner {
@@ -134,6 +142,27 @@ impl GridError {
 
     /// True when the operation may have been done although there is no result.
     pub fn is_indeterminate(&self) -> bool {
-        matches!(self, GridError::Task(TaskError::TimedOut { .. } | TaskError::Panicked { .. }))
+        matches!(self, GridError::Task(_) | GridError::TimedOutInPart { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filbert_pool::{StageId, StageKind};
+
+    /// Whoever may not wait for a put must not take it for undone: it is under way.
+    #[test]
+    fn an_operation_that_was_taken_may_have_been_done() {
+        let (stage, task) = (StageId::of(StageKind::Partition), "map.put");
+        let refused = TaskError::WaitRefused { from: StageId::of(StageKind::Io), to: stage };
+        for lost in [refused, TaskError::Cancelled { stage, task }] {
+            let lost = GridError::Task(lost);
+            assert!(lost.is_indeterminate() && !lost.is_retryable(), "{lost}");
+        }
+        let part = GridError::TimedOutInPart { operation: "map.put_all" };
+        assert!(part.is_indeterminate() && !part.is_retryable());
+        let nothing = GridError::TimedOut { operation: "map.put" };
+        assert!(!nothing.is_indeterminate() && nothing.is_retryable());
     }
 }

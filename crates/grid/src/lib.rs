@@ -17,7 +17,6 @@ mod code;
 mod error;
 mod executor;
 mod grid;
-mod home;
 mod invocation;
 mod items;
 mod list;

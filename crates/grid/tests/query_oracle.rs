@@ -143,7 +143,7 @@ impl Rule {
             Rule::Between(at, from, to) => Predicate::Between(path(*at), from.operand(), to.operand()),
             Rule::In(at, given) => Predicate::In(path(*at), given.iter().map(Plain::operand).collect()),
             Rule::Begins(at, prefix) => {
-                Predicate::Like(path(*at), Some(LikePattern::new(format!("{prefix}%"))))
+                Predicate::Like(path(*at), Some(LikePattern::new(format!("{prefix}%")).unwrap()))
             }
         }
     }

@@ -1,9 +1,11 @@
 //! Predicates, aggregators and projections as the official Python client writes them: read, and written again to the same bytes; and
 //! hostile variants of them, which give errors and nothing worse.
 
-use filbert_grid::query::{Aggregate, Aggregator, IterationType, Predicate, Projection, QueryError};
+use filbert_grid::query::{
+    Aggregate, Aggregator, IterationType, MAX_REGEXES, Predicate, Projection, QueryError,
+};
 use filbert_wire::compact::NO_SCHEMAS;
-use filbert_wire::{Data, Decimal, LocalDate, ToData, Value, type_id};
+use filbert_wire::{BigInteger, Data, Decimal, LocalDate, MAX_NUMBER_BYTES, ToData, Value, type_id};
 use proptest::prelude::*;
 
 const VECTORS: &str = include_str!("vectors/python_queries.tsv");
@@ -152,8 +154,43 @@ fn hostile_lengths_and_classes_are_errors() {
         let big = Data::new(type_id::DATA_SERIALIZABLE, &header(-29, class));
         assert!(matches!(Aggregator::from_data(&big, NO_SCHEMAS), Err(QueryError::Unsupported { .. })));
     }
+    for class in [i32::MIN, -1, 99, i32::MAX] {
+        let other = Data::new(type_id::DATA_SERIALIZABLE, &header(-29, class));
+        assert!(matches!(Aggregator::from_data(&other, NO_SCHEMAS), Err(QueryError::UnknownClass { .. })));
+    }
     let any = Projection::Single("a[any]".parse().unwrap()).to_data().unwrap();
     assert!(matches!(Projection::from_data(&any, NO_SCHEMAS), Err(QueryError::BadArgument { .. })));
+}
+
+/// A message of 16 MB could ask for some gigabytes of compiled expressions.
+#[test]
+fn regular_expressions_are_few() {
+    let regex = |number: usize| Predicate::regex("a", &format!("{number}.*")).unwrap();
+    let sent = |predicate: &Predicate| predicate_of(predicate.to_data().unwrap().payload());
+    let most = Predicate::or((0..MAX_REGEXES).map(regex));
+    assert_eq!(sent(&most).as_ref(), Ok(&most));
+    let too_many = |found| matches!(found, Err(QueryError::TooLarge { limit: MAX_REGEXES, .. }));
+    assert!(too_many(sent(&Predicate::or((0..=MAX_REGEXES).map(regex)))));
+    assert!(too_many(Predicate::sql(["a REGEX 'x'"; MAX_REGEXES + 1].join(" OR "))));
+    let texts = (0..=MAX_REGEXES).map(|_| Predicate::sql("a REGEX 'x'").unwrap());
+    assert!(too_many(sent(&Predicate::or(texts))), "also when they are in many texts");
+}
+
+/// Digits take time by the square of their number: a list of large decimals held up whoever read it for minutes.
+#[test]
+fn large_numbers_are_few() {
+    let number = |bytes: usize, scale| {
+        let unscaled = BigInteger::from_be_bytes(&[vec![1], vec![7; bytes - 1]].concat()).unwrap();
+        Value::Decimal(Decimal::from_parts(unscaled, scale))
+    };
+    let list = |count: i32, bytes: usize| {
+        let predicate = Predicate::is_in("a", (0..count).map(|scale| number(bytes, scale))).unwrap();
+        predicate_of(predicate.to_data().unwrap().payload())
+    };
+    assert!(list(1, MAX_NUMBER_BYTES).is_ok() && list(10_000, 16).is_ok() && list(100, 40).is_ok());
+    for (count, bytes) in [(2, MAX_NUMBER_BYTES), (200, 40)] {
+        assert!(matches!(list(count, bytes), Err(QueryError::TooLarge { .. })), "{count} of {bytes}");
+    }
 }
 
 proptest! {

@@ -78,9 +78,9 @@ fn code_of(error: &GridError) -> ErrorCode {
         GridError::Refused(SubmitError::Overloaded { .. }) => ErrorCode::Overload,
         GridError::Refused(SubmitError::ShutDown { .. }) => ErrorCode::InstanceNotActive,
         GridError::Task(TaskError::Cancelled { .. }) => ErrorCode::Cancellation,
-        GridError::Task(TaskError::TimedOut { .. }) | GridError::TimedOut { .. } => {
-            ErrorCode::OperationTimeout
-        }
+        GridError::Task(TaskError::TimedOut { .. })
+        | GridError::TimedOut { .. }
+        | GridError::TimedOutInPart { .. } => ErrorCode::OperationTimeout,
         GridError::NotLockOwner { .. } => ErrorCode::IllegalMonitorState,
         GridError::BadArgument { .. } => ErrorCode::IllegalArgument,
         GridError::NotRegistered { .. } | GridError::BadData { .. } => ErrorCode::Serialization,

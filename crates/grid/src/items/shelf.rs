@@ -3,14 +3,13 @@
 use super::event::{self, ItemEvent};
 use super::{Changed, Close, Items, MOST, Sequence};
 use crate::grid::Grid;
-use crate::home::partition_of_name;
 use crate::invocation::Invocation;
 use crate::listeners::Listeners;
 use crate::operation::Operation;
 use crate::strands::{Answer, Invoked, Strands};
 use crate::structures::Service;
 use filbert_pool::{Clock, StageKind};
-use filbert_wire::{Data, PartitionId};
+use filbert_wire::{Data, PartitionId, partition_of_name};
 use std::sync::Arc;
 use std::time::Duration;
 use uuid::Uuid;

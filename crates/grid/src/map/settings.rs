@@ -44,3 +44,23 @@ pub struct MapSettings {
     /// Keeps creation, last update and hits of every entry; 32 bytes each.
     pub per_entry_stats: bool,
 }
+
+impl MapSettings {
+    /// What is wrong with them, if anything is: a bound takes a size and a policy.
+    pub(crate) fn problem(&self) -> Option<&'static str> {
+        use EvictionPolicy::{Lfu, Lru, None as Never, Random};
+        use MaxSize::{Bytes, Entries, EntriesPerPartition};
+        match (self.eviction, self.max_size) {
+            (_, Some(Entries(0) | EntriesPerPartition(0) | Bytes(0))) => {
+                Some("max_size = 0: must be at least 1; leave it out for no bound")
+            }
+            (Never, Some(_)) => {
+                Some("max_size: without eviction = \"lru\", \"lfu\" or \"random\" it means nothing")
+            }
+            (Lru, None) => Some("eviction = lru: without max_size nothing ever goes"),
+            (Lfu, None) => Some("eviction = lfu: without max_size nothing ever goes"),
+            (Random, None) => Some("eviction = random: without max_size nothing ever goes"),
+            (Never, None) | (Lru | Lfu | Random, Some(_)) => None,
+        }
+    }
+}

@@ -161,7 +161,8 @@ impl Aggregator {
     pub fn from_data(data: &Data, schemas: &dyn SchemaSource) -> Result<Self, QueryError> {
         let mut input = Input::with_schemas(data.payload(), schemas);
         let class = read_class(WHAT, AGGREGATORS, data.type_id(), &mut input)?;
-        let known = usize::try_from(class - FIRST_CLASS).ok().and_then(|number| CLASSES.get(number));
+        let number = class.checked_sub(FIRST_CLASS).and_then(|number| usize::try_from(number).ok());
+        let known = number.and_then(|number| CLASSES.get(number));
         let Some(aggregate) = known.copied() else {
             return Err(match class {
                 0..FIRST_CLASS => {

@@ -9,10 +9,13 @@ use super::identified::{self, PREDICATES, read_class, write_class, write_object,
 use super::like::LikePattern;
 use super::operand::Operand;
 use super::paging::PagingPredicate;
-use super::pattern::RegexPattern;
+use super::pattern::{RegexCompiler, RegexPattern};
 use super::predicate::{Comparison, Predicate};
+use super::sql;
 use filbert_wire::compact::SchemaSource;
-use filbert_wire::{Data, DecodeError, EncodeError, FromData, Input, Output, ToData, Value, type_id};
+use filbert_wire::{
+    Data, DecodeError, EncodeError, FromData, Input, MAX_NUMBER_BYTES, Output, ToData, Value, type_id,
+};
 
 const SQL: i32 = 0;
 const AND: i32 = 1;
@@ -36,7 +39,8 @@ const WHAT: &str = "predicate";
 impl Predicate {
     /// The predicate that a client sent. Compact values in it are read by `schemas`.
     pub fn from_data(data: &Data, schemas: &dyn SchemaSource) -> Result<Self, QueryError> {
-        let mut reader = Reader { input: Input::with_schemas(data.payload(), schemas), parts: 0 };
+        let input = Input::with_schemas(data.payload(), schemas);
+        let mut reader = Reader { input, parts: 0, regexes: RegexCompiler::default(), number_bytes: 0 };
         let predicate = reader.predicate(data.type_id(), 0)?;
         reader.input.finish().map_err(QueryError::decode(WHAT))?;
         Ok(predicate)
@@ -48,6 +52,9 @@ identified::travels_as_data!(Predicate);
 pub(super) struct Reader<'a> {
     pub(super) input: Input<'a>,
     parts: usize,
+    regexes: RegexCompiler,
+    /// Of the numbers that do not fit 128 bits.
+    number_bytes: usize,
 }
 
 impl Reader<'_> {
@@ -76,7 +83,24 @@ impl Reader<'_> {
     }
 
     fn operand(&mut self) -> Result<Operand, QueryError> {
-        self.value().map(Operand::new)
+        let value = self.value()?;
+        let length = match &value {
+            Value::BigInteger(number) => number.as_be_bytes().len(),
+            Value::Decimal(number) => number.unscaled().as_be_bytes().len(),
+            _ => 0,
+        };
+        // To write the digits of one and to compare two takes time by the square of their length.
+        if length > size_of::<i128>() {
+            self.number_bytes += length;
+            if self.number_bytes > MAX_NUMBER_BYTES {
+                return Err(QueryError::TooLarge {
+                    what: "the bytes of large numbers in a predicate",
+                    size: self.number_bytes,
+                    limit: MAX_NUMBER_BYTES,
+                });
+            }
+        }
+        Ok(Operand::new(value))
     }
 
     fn count(&mut self, what: &'static str) -> Result<usize, QueryError> {
@@ -115,7 +139,11 @@ impl Reader<'_> {
         }
         let class = read_class(WHAT, PREDICATES, type_id, &mut self.input)?;
         Ok(match class {
-            SQL => Predicate::sql(self.needed_text("the text of a predicate")?)?,
+            SQL => {
+                let text = self.needed_text("the text of a predicate")?;
+                let meaning = Box::new(sql::parse_with(&text, &mut self.regexes)?);
+                Predicate::Sql { text, meaning }
+            }
             AND => Predicate::And(self.list(depth)?),
             OR => Predicate::Or(self.list(depth)?),
             NOT => Predicate::Not(Box::new(self.nested(depth)?)),
@@ -138,11 +166,13 @@ impl Reader<'_> {
                 let operands = (0..count).map(|_| self.operand()).collect::<Result<Vec<_>, _>>()?;
                 Predicate::In(attribute, operands.into_iter().collect())
             }
-            LIKE => Predicate::Like(self.attribute()?, self.text()?.map(LikePattern::new)),
-            ILIKE => Predicate::Like(self.attribute()?, self.text()?.map(LikePattern::ignoring_case)),
+            LIKE => Predicate::Like(self.attribute()?, self.text()?.map(LikePattern::new).transpose()?),
+            ILIKE => {
+                Predicate::Like(self.attribute()?, self.text()?.map(LikePattern::ignoring_case).transpose()?)
+            }
             REGEX => {
                 let attribute = self.attribute()?;
-                let pattern = self.text()?.map(|text| RegexPattern::new(&text)).transpose()?;
+                let pattern = self.text()?.map(|text| self.regexes.compile(&text)).transpose()?;
                 Predicate::Regex(attribute, pattern)
             }
             INSTANCE_OF => Predicate::InstanceOf(self.needed_text("a class name")?),

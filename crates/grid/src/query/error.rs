@@ -9,6 +9,12 @@ pub const MAX_DEPTH: usize = 128;
 /// How many predicates one predicate may consist of; a million alternatives are fine.
 pub const MAX_PARTS: usize = 1 << 21;
 
+/// How long the pattern of a LIKE may be, in bytes: matching takes pattern x text steps at most, in one go.
+pub const MAX_LIKE: usize = 1 << 10;
+
+/// How many regular expressions one predicate may have. Ten signs of one can take a megabyte when it is compiled.
+pub const MAX_REGEXES: usize = 32;
+
 /// How long the text of a predicate may be, in bytes.
 pub const MAX_TEXT: usize = 1 << 20;
 
@@ -34,7 +40,7 @@ pub enum QueryError {
         /// How deep they may be.
         limit: usize,
     },
-    /// More than [`MAX_PARTS`] or [`MAX_TEXT`].
+    /// More than [`MAX_LIKE`], [`MAX_PARTS`], [`MAX_REGEXES`] or [`MAX_TEXT`].
     #[error("{what}: {size} is more than the {limit} that are taken")]
     TooLarge {
         /// What is too large.
@@ -129,6 +135,11 @@ pub enum QueryError {
 }
 
 impl QueryError {
+    /// True when the schema of a Compact value is missing, which a client may still send.
+    pub(crate) fn is_unknown_schema(&self) -> bool {
+        matches!(self, Self::Decode { source: DecodeError::UnknownSchema { .. }, .. })
+    }
+
     pub(crate) fn decode(what: &'static str) -> impl Fn(DecodeError) -> Self {
         move |source| Self::Decode { what, source }
     }

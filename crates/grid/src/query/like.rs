@@ -3,13 +3,16 @@
 //! Matching keeps one place to go back to, the last `%`, so it takes at most text x pattern steps and no memory; a translation to a
 //! regular expression, as Hazelcast does it, was rejected as slower and harder to bound.
 
+use super::error::{MAX_LIKE, QueryError};
+
 /// A pattern of LIKE or ILIKE, parsed once.
 ///
 /// ```
 /// use filbert_grid::query::LikePattern;
 ///
-/// let pattern = LikePattern::new(r"A%\%");
+/// let pattern = LikePattern::new(r"A%\%")?;
 /// assert!(pattern.matches("A 100%") && !pattern.matches("a 100%"));
+/// # Ok::<(), filbert_grid::query::QueryError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LikePattern {
@@ -26,17 +29,24 @@ enum Part {
 }
 
 impl LikePattern {
-    /// The pattern of a LIKE.
-    pub fn new(text: impl Into<String>) -> Self {
+    /// The pattern of a LIKE, of [`MAX_LIKE`] bytes at most.
+    pub fn new(text: impl Into<String>) -> Result<Self, QueryError> {
         Self::parsed(text.into(), false)
     }
 
     /// The pattern of an ILIKE: upper and lower case are the same.
-    pub fn ignoring_case(text: impl Into<String>) -> Self {
+    pub fn ignoring_case(text: impl Into<String>) -> Result<Self, QueryError> {
         Self::parsed(text.into(), true)
     }
 
-    fn parsed(text: String, ignore_case: bool) -> Self {
+    fn parsed(text: String, ignore_case: bool) -> Result<Self, QueryError> {
+        if text.len() > MAX_LIKE {
+            return Err(QueryError::TooLarge {
+                what: "the pattern of a LIKE",
+                size: text.len(),
+                limit: MAX_LIKE,
+            });
+        }
         let mut parts = Vec::new();
         let mut signs = text.chars().peekable();
         while let Some(sign) = signs.next() {
@@ -49,7 +59,7 @@ impl LikePattern {
                 other => Part::Char(if ignore_case { lower(other) } else { other }),
             });
         }
-        Self { text, ignore_case, parts }
+        Ok(Self { text, ignore_case, parts })
     }
 
     /// The pattern as it was written.
@@ -119,7 +129,7 @@ mod tests {
 
     #[test]
     fn wildcards_and_escapes() {
-        let fits = |pattern: &str, text: &str| LikePattern::new(pattern).matches(text);
+        let fits = |pattern: &str, text: &str| LikePattern::new(pattern).unwrap().matches(text);
         assert!(fits("", "") && !fits("", "a") && fits("%", "") && fits("%%", "abc"));
         assert!(fits("a%", "abc") && fits("%c", "abc") && fits("a%c", "ac") && fits("_b_", "abc"));
         assert!(!fits("_", "") && !fits("a_", "a") && fits("_", "ä") && fits("%\n%", "x\ny"));
@@ -128,20 +138,24 @@ mod tests {
         );
         assert!(fits(r"a\b", r"a\b") && fits("a.c", "a.c") && !fits("a.c", "abc"));
         assert!(fits("%ab%ab", "ababab") && !fits("%ab%abc", "ababab"));
-        assert!(LikePattern::ignoring_case("ÄB%").matches("äbc"));
+        assert!(LikePattern::ignoring_case("ÄB%").unwrap().matches("äbc"));
     }
 
     #[test]
     fn hostile_patterns_take_bounded_time() {
-        let pattern = LikePattern::new(format!("{}b", "%a".repeat(500)));
+        let pattern = LikePattern::new(format!("{}b", "%a".repeat(500))).unwrap();
         assert!(!pattern.matches(&"a".repeat(5_000)));
+        let longest = LikePattern::new(format!("%{}b", "a".repeat(MAX_LIKE - 2))).unwrap();
+        assert!(!longest.matches(&"a".repeat(100_000)));
+        assert!(matches!(LikePattern::new("a".repeat(MAX_LIKE + 1)), Err(QueryError::TooLarge { .. })));
     }
 
     #[test]
     fn prefixes_for_the_index() {
-        assert_eq!(LikePattern::new(r"a\%b%").prefix(), Some("a%b".into()));
-        assert_eq!(LikePattern::new("a_b%").prefix(), None);
-        assert_eq!(LikePattern::new("a%b").prefix(), None);
-        assert_eq!(LikePattern::new("ab").prefix(), None);
+        let prefix = |pattern: &str| LikePattern::new(pattern).unwrap().prefix();
+        assert_eq!(prefix(r"a\%b%"), Some("a%b".into()));
+        assert_eq!(prefix("a_b%"), None);
+        assert_eq!(prefix("a%b"), None);
+        assert_eq!(prefix("ab"), None);
     }
 }

@@ -32,7 +32,7 @@ pub mod sql;
 pub use aggregate::{Accumulator, Aggregate, Aggregator};
 pub use attribute::Attribute;
 pub use catalog::Catalog;
-pub use error::{MAX_DEPTH, MAX_PARTS, MAX_TEXT, QueryError};
+pub use error::{MAX_DEPTH, MAX_LIKE, MAX_PARTS, MAX_REGEXES, MAX_TEXT, QueryError};
 pub use extract::{Entry, Extracted};
 pub use index::{EntryId, IndexKind, IndexSettings, Indexes, Plan, Residual};
 pub use like::LikePattern;

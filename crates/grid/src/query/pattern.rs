@@ -3,7 +3,7 @@
 //! The `regex` crate takes time in proportion to the text, whatever the expression; Java's engine can take for ever on a hostile one. The
 //! price: no look-around, no back-references, no possessive quantifiers; and `\w`, `\d`, `\b` mean Unicode, where Java means ASCII.
 
-use super::error::QueryError;
+use super::error::{MAX_REGEXES, QueryError};
 use regex::{Regex, RegexBuilder};
 
 /// How large a compiled expression may become, in bytes.
@@ -40,6 +40,26 @@ impl RegexPattern {
     /// Whether the whole of `text` fits.
     pub fn matches(&self, text: &str) -> bool {
         self.regex.is_match(text)
+    }
+}
+
+/// Compiles the regular expressions of one predicate that came from outside, of which there may be [`MAX_REGEXES`].
+#[derive(Debug, Default)]
+pub(super) struct RegexCompiler {
+    compiled: usize,
+}
+
+impl RegexCompiler {
+    pub(super) fn compile(&mut self, text: &str) -> Result<RegexPattern, QueryError> {
+        self.compiled += 1;
+        if self.compiled > MAX_REGEXES {
+            return Err(QueryError::TooLarge {
+                what: "the regular expressions of a predicate",
+                size: self.compiled,
+                limit: MAX_REGEXES,
+            });
+        }
+        RegexPattern::new(text)
     }
 }
 

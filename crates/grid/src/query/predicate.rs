@@ -214,12 +214,12 @@ impl Predicate {
 
     /// The attribute is text of this form: `%` is any text, `_` any one character.
     pub fn like(attribute: &str, pattern: &str) -> Result<Self, QueryError> {
-        Ok(Predicate::Like(attribute.parse()?, Some(LikePattern::new(pattern))))
+        Ok(Predicate::Like(attribute.parse()?, Some(LikePattern::new(pattern)?)))
     }
 
     /// The same without regard to case.
     pub fn ilike(attribute: &str, pattern: &str) -> Result<Self, QueryError> {
-        Ok(Predicate::Like(attribute.parse()?, Some(LikePattern::ignoring_case(pattern))))
+        Ok(Predicate::Like(attribute.parse()?, Some(LikePattern::ignoring_case(pattern)?)))
     }
 
     /// The attribute is text that the expression fits from start to end.
@@ -288,12 +288,13 @@ impl Predicate {
         }
     }
 
-    /// Whether it takes long to ask about one entry: it has more than 64 parts.
+    /// Whether it may take long to ask about one entry: it has more than 64 parts, or a pattern, which a large text is compared with.
     pub(crate) fn is_long(&self) -> bool {
         let (mut count, mut open) = (0, vec![self]);
         while let Some(predicate) = open.pop() {
             match predicate {
                 Predicate::And(all) | Predicate::Or(all) if all.len() > 64 => return true,
+                Predicate::Like(..) | Predicate::Regex(..) => return true,
                 Predicate::And(all) | Predicate::Or(all) => open.extend(all),
                 Predicate::Not(inner) | Predicate::Sql { meaning: inner, .. } => open.push(inner),
                 Predicate::Paging(paging) => open.extend(paging.predicate()),

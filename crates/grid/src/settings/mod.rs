@@ -126,6 +126,9 @@ impl GridSettings {
             within(format!("executor.{pattern:?}.threads"), executor.threads, 1, MOST_THREADS);
             within(format!("executor.{pattern:?}.capacity"), executor.capacity, 1, MOST_WAITING);
         }
+        for (pattern, map) in self.maps.entries() {
+            problems.extend(map.problem().map(|problem| format!("map.{pattern:?}.{problem}")));
+        }
         problems.extend(self.maps.problems("map"));
         problems.extend(self.lists.problems("list"));
         problems.extend(self.queues.problems("queue"));
@@ -160,6 +163,20 @@ mod tests {
         assert!(problems[1].starts_with("executor.\"*\".threads = 0: must be 1 to"), "{problems:#?}");
         assert!(problems[2].starts_with("list.\"a*b*\": a pattern has at most one *"), "{problems:#?}");
         assert!(problems[3].starts_with("queue.\"\": "), "{problems:#?}");
+    }
+
+    /// Half of a bound was taken without a word, and the map grew.
+    #[test]
+    fn a_bound_of_a_map_is_whole() {
+        let problems = |map: &str| {
+            let settings: GridSettings =
+                serde_json::from_str(&format!(r#"{{ "map": {{ "m": {map} }} }}"#)).unwrap();
+            settings.check().err().map(|wrong| wrong.problems.join("; ")).unwrap_or_default()
+        };
+        assert_eq!(problems(r#"{ "eviction": "lru", "max_size": { "entries": 5 } }"#), "");
+        assert!(problems(r#"{ "eviction": "lru" }"#).starts_with("map.\"m\".eviction = lru: "));
+        assert!(problems(r#"{ "max_size": { "entries": 5 } }"#).starts_with("map.\"m\".max_size: "));
+        assert!(problems(r#"{ "eviction": "lfu", "max_size": { "bytes": 0 } }"#).contains("max_size = 0: "));
     }
 
     #[test]

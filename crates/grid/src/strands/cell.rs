@@ -1,5 +1,6 @@
 //! What lives on a strand: a target, and the operations that are parked there.
 
+use super::alarms::Alarms;
 use super::waiting::{Parked, Waiting};
 use super::{Answer, Leaving, Strands};
 use crate::error::{GridError, GridResult};
@@ -18,8 +19,8 @@ pub(super) struct Cell<T: Target> {
     partition: PartitionId,
     home: Weak<Strands<T>>,
     clock: Clock,
-    /// The next timer that will look after deadlines.
-    armed: Option<Duration>,
+    /// The timers that will look after deadlines.
+    alarms: Alarms,
     /// A `retry` is in the mailbox.
     retry_mailed: bool,
     /// Made when the first operation is parked.
@@ -44,7 +45,7 @@ impl<T: Target> Cell<T> {
             partition,
             home,
             clock,
-            armed: None,
+            alarms: Alarms::default(),
             retry_mailed: false,
             leaving: None,
         }
@@ -207,12 +208,9 @@ impl<T: Target> Cell<T> {
         self.arm();
     }
 
-    /// Ends what waited until its deadline, and sets the next timer; unless this one, set for `due`, was superseded by an earlier
-    /// one, which set or will set the next itself. Else every deadline that moves forward would leave a chain of timers behind.
+    /// Ends what waited until its deadline, and sees to the next timer; this one was set for `due`.
     fn expire(&mut self, due: Duration) {
-        if self.armed == Some(due) {
-            self.armed = None;
-        }
+        self.alarms.came(due);
         for parked in self.waiting.take_expired(self.clock.now()) {
             parked.expire(self);
         }
@@ -220,13 +218,12 @@ impl<T: Target> Cell<T> {
         self.arm();
     }
 
-    /// Sees to it that a timer is set for the next deadline; at most one that is too early per deadline that moved forward.
+    /// Sees to it that a timer is set for the next deadline.
     fn arm(&mut self) {
         let Some(next) = self.waiting.next_deadline() else { return };
-        if self.armed.is_some_and(|armed| armed <= next) {
+        if !self.alarms.must_set(next) {
             return;
         }
-        self.armed = Some(next);
         let (home, partition, clock) = (self.home.clone(), self.partition, self.clock.clone());
         let pause = next.saturating_sub(self.clock.now()).min(FARTHEST);
         self.clock.after(pause, move || mail_expire(&home, partition, &clock, next));
@@ -249,12 +246,16 @@ fn mail_expire<T: Target>(home: &Weak<Strands<T>>, partition: PartitionId, clock
     }
 }
 
-/// Gives the answer when every event was taken or given up.
+/// Gives the answer when every event was taken or given up. The last of them usually is so last: a callback for that one, and none for
+/// those that are over by then. One for each would be a way to `generic` for each, or, when that is closed, a level of the stack.
 fn give_after<T: Send + 'static>(mut held: Held, result: GridResult<T>, answer: impl Answer<T>) {
-    match held.pop() {
-        None => answer.give(result),
-        Some(offered) => offered.on_complete(move |_| give_after(held, result, answer)),
+    while let Some(offered) = held.pop() {
+        if !offered.is_done() {
+            offered.on_complete(move |_| give_after(held, result, answer));
+            return;
+        }
     }
+    answer.give(result);
 }
 
 fn panicked(task: &'static str, message: String) -> GridError {

@@ -4,6 +4,7 @@
 //! operations that say they are short. All others go through the strand's mailbox, and their answer is given on the thread where it
 //! arises.
 
+mod alarms;
 mod answer;
 mod cell;
 mod gather;
@@ -11,6 +12,7 @@ mod gather;
 mod tests;
 mod waiting;
 
+pub(crate) use alarms::Alarms;
 use answer::Nobody;
 pub use answer::{Answer, Leaving};
 pub use gather::Spread;

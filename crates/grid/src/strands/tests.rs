@@ -195,7 +195,18 @@ fn timers_do_not_add_up() {
         costs.push(stages.partition().snapshot().executed - before);
     }
     assert!(costs[99] <= costs[10] + 2, "{costs:?}");
-    stays.cancel();
+    // The timer of the one that stays is passed over a hundred times, and set once.
+    for _ in 0..100 {
+        let short = numbers.call(HERE, Take::within(Some(second)));
+        simulation.advance(4 * second);
+        assert_eq!(short.wait(), Ok(None));
+    }
+    simulation.advance(300 * second);
+    let before = stages.partition().snapshot().executed;
+    simulation.advance(200 * second);
+    assert_eq!(stays.wait(), Ok(None));
+    let cost = stages.partition().snapshot().executed - before;
+    assert!(cost <= 3, "{cost} timers for one deadline");
 }
 
 #[test]
@@ -273,6 +284,32 @@ fn an_answer_waits_for_the_listeners_of_every_run() {
             assert!((timeout..2 * timeout).contains(&told), "seed {seed}, waits {waits}: {told:?}");
         }
     });
+}
+
+/// Each was a callback of its own: a hundred ways to `generic`, or levels of the stack where that was closed.
+#[test]
+fn many_offers_are_one_callback() {
+    let timeout = Duration::from_millis(250);
+    let stages = Stages::builder()
+        .set("event.capacity", 2)
+        .set("event.reserved_per_topic", 1)
+        .set("event.offer_timeout_ms", timeout.as_millis() as u64)
+        .simulated(1)
+        .unwrap();
+    let (numbers, topic) = (numbers(&stages), stages.event().topic("told"));
+    let sleeper = stages.clone();
+    let sleep = move || {
+        let (promise, awake) = sleeper.promise(StageKind::Partition, "sleep");
+        sleeper.clock().after(8 * timeout, move || promise.keep(()));
+        awake.wait().unwrap();
+    };
+    let _ = topic.offer("sleep", sleep).unwrap();
+    let generic = || stages.snapshot().into_iter().find(|stage| stage.stage == "generic").unwrap();
+    let callbacks = || generic().executed;
+    let (before, began) = (callbacks(), stages.clock().now());
+    numbers.call(HERE, Tell { turns: 100, waits: false, topic: Some(topic) }).wait().unwrap();
+    assert!(stages.clock().now() >= began + timeout, "they found no room");
+    assert!(callbacks() - before <= 2, "{} callbacks", callbacks() - before);
 }
 
 #[test]

@@ -18,14 +18,13 @@
 mod operations;
 
 use crate::grid::{Grid, new_id};
-use crate::home::partition_of_name;
 use crate::invocation::Invocation;
 use crate::items::detached;
 use crate::listeners::Listeners;
 use crate::strands::Strands;
 use crate::structures::{Service, Structure};
 use filbert_pool::Stages;
-use filbert_wire::{Data, PartitionId};
+use filbert_wire::{Data, PartitionId, partition_of_name};
 use operations::{Publish, PublishAll, Publisher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

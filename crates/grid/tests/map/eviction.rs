@@ -2,6 +2,7 @@
 
 use crate::{int, simulated};
 use filbert_grid::{EvictionPolicy, Interest, MapEventKind, MapSettings, MaxSize};
+use filbert_wire::Data;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -34,6 +35,27 @@ fn no_bound_is_passed_and_what_was_written_stays() {
         stages.simulation().unwrap().settle();
         assert_eq!(evicted.load(Ordering::Relaxed), stats.evictions);
     }
+}
+
+/// Only new entries made others go, so that a map grew without bound by updates.
+#[test]
+fn values_that_grow_make_others_go() {
+    let most = 3_000 * 100;
+    let settings = MapSettings {
+        eviction: EvictionPolicy::Lru,
+        max_size: Some(MaxSize::Bytes(most)),
+        ..Default::default()
+    };
+    let (_stages, grid) = simulated(1, settings);
+    let map = grid.map("m");
+    map.put_all((0..3_000).map(|key| (int(key), int(key)))).wait().unwrap();
+    let large = Data::new(-12, &[7; 400]);
+    for key in 0..3_000 {
+        map.replace(int(key), large.clone()).wait().unwrap();
+    }
+    let stats = map.stats().wait().unwrap();
+    assert!(stats.bytes <= most, "{stats:?}");
+    assert!(stats.entries > 271 && stats.evictions > 1_000, "{stats:?}");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Locks: in the order of arrival, until the lease ends, until the owner is gone; and no thread is held.
 
 use crate::{int, simulated};
-use filbert_grid::{GridError, MapSettings, Owner};
-use filbert_pool::simulate;
+use filbert_grid::{Grid, GridError, MapSettings, Owner};
+use filbert_pool::{Stages, simulate};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -64,6 +64,10 @@ fn a_write_gives_up_after_its_time() {
     assert!(!waits.is_done());
     assert_eq!(waits.wait(), Err(GridError::TimedOut { operation: "map.set" }));
     assert_eq!(yours.get(int(1)).wait(), Ok(None));
+    // One that did a part does not say that nothing was done.
+    let all = yours.put_all([(int(1), int(1)), (int(2), int(2))]).wait();
+    assert_eq!(all, Err(GridError::TimedOutInPart { operation: "map.put_all" }));
+    assert_eq!(yours.get(int(2)).wait(), Ok(Some(int(2))));
 }
 
 #[test]
@@ -78,6 +82,26 @@ fn a_lease_ends_by_itself() {
     assert!(waits.is_done());
     waits.wait().unwrap();
     assert!(matches!(mine.unlock(int(1)).wait(), Err(GridError::NotLockOwner { .. })));
+}
+
+/// Each short lease beside a long one set the timer of the long one again.
+#[test]
+fn the_timer_of_a_lease_is_set_once() {
+    let (stages, grid) = simulated(3, MapSettings::default());
+    let (map, simulation) = (grid.map("m"), stages.simulation().unwrap());
+    let beside = (1..).map(int).find(|key| key.partition() == int(0).partition()).unwrap();
+    map.lock(int(0), Some(1_000_000)).wait().unwrap();
+    for _ in 0..100 {
+        map.lock(beside.clone(), Some(1_000)).wait().unwrap();
+        simulation.advance(Duration::from_secs(2));
+        assert!(!map.is_locked(beside.clone()).wait().unwrap());
+    }
+    simulation.advance(Duration::from_secs(700));
+    let before = stages.partition().snapshot().executed;
+    simulation.advance(Duration::from_secs(200));
+    let timers = stages.partition().snapshot().executed - before;
+    assert!(!map.is_locked(int(0)).wait().unwrap());
+    assert_eq!(timers, 1);
 }
 
 #[test]
@@ -104,8 +128,29 @@ fn destroying_a_map_ends_who_waits_in_it() {
     let waits = yours.set(int(1), int(2));
     assert!(grid.structures().destroy(filbert_grid::Service::Map, "m"));
     assert!(matches!(waits.wait(), Err(GridError::Destroyed { .. })));
+    for tried in [yours.try_put(int(1), int(2), 0), yours.try_remove(int(1), 0)] {
+        assert!(matches!(tried.wait(), Err(GridError::Destroyed { .. })), "nobody has locked it");
+    }
     stages.simulation().unwrap().settle();
     assert_eq!(grid.map("m").get(int(1)).wait(), Ok(None), "a new one of the same name");
+}
+
+/// The partition was never told, and whoever waited there waited for ever.
+#[test]
+fn destroying_a_map_ends_who_waits_in_a_full_partition() {
+    let stages = Stages::builder().set("partition.mailbox_capacity", 1).simulated(5).unwrap();
+    let grid = Grid::new(&stages);
+    let (mine, yours) = (grid.map("m"), grid.map("m"));
+    mine.lock(int(1), None).wait().unwrap();
+    let waits = yours.lock(int(1), None);
+    let looked = mine.strands().try_look(int(1).partition(), "busy", |_, _| {
+        mine.get(int(1)).detach();
+        assert!(grid.structures().destroy(filbert_grid::Service::Map, "m"));
+    });
+    assert!(looked.is_some());
+    stages.simulation().unwrap().advance(Duration::from_secs(1));
+    assert!(waits.is_done());
+    assert!(matches!(waits.wait(), Err(GridError::Destroyed { .. })));
 }
 
 #[test]

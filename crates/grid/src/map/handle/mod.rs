@@ -15,6 +15,7 @@ use crate::code::Registry;
 use crate::invocation::Invocation;
 use crate::map::context::MapContext;
 use crate::map::locks::Owner;
+use crate::map::mail_until_taken;
 use crate::map::operations::{Destroy, Place};
 use crate::map::partition::MapPartition;
 use crate::map::settings::MapSettings;
@@ -27,6 +28,7 @@ use filbert_pool::Stages;
 use filbert_wire::{Data, PartitionId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A map; a handle that is cheap to clone.
 ///
@@ -76,6 +78,9 @@ impl MapStructure {
     }
 }
 
+/// How long a full mailbox is left alone before it is told again that the map is gone.
+const DESTROY_AGAIN: Duration = Duration::from_millis(10);
+
 impl Structure for MapStructure {
     fn service(&self) -> Service {
         Service::Map
@@ -87,8 +92,13 @@ impl Structure for MapStructure {
 
     fn destroy(&self) {
         self.context.set_destroyed();
-        let everywhere = self.strands.partitions().map(|partition| (partition, Destroy));
-        self.strands.call_all(Spread::Here, everywhere, drop).detach();
+        let (home, clock) = (Arc::downgrade(&self.strands), self.context.stages.clock());
+        for partition in self.strands.partitions() {
+            // Whoever waits there must learn of it, also when the mailbox is full.
+            if self.strands.call(partition, Destroy).now().is_ok_and(|done| done.is_err()) {
+                mail_until_taken(&home, partition, &clock, Destroy, DESTROY_AGAIN);
+            }
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{MapTurn, Patience, Slice};
 use crate::allowance::{Allowance, Tally, Weighs};
+use crate::error::{GridError, GridResult};
 use crate::map::expiry::Lifetime;
 use crate::map::locks::Owner;
 use crate::map::partition::{MapPartition, MapSignal};
@@ -107,5 +108,9 @@ impl Operation for PutAll {
             }
         }
         Step::done(())
+    }
+
+    fn expired(self, _: &mut MapPartition) -> GridResult<()> {
+        Err(GridError::TimedOutInPart { operation: Self::NAME })
     }
 }

@@ -239,6 +239,10 @@ impl Operation for ExecuteOnKeys {
         }
         Step::done(std::mem::take(&mut self.given))
     }
+
+    fn expired(self, _: &mut MapPartition) -> GridResult<Given> {
+        Err(GridError::TimedOutInPart { operation: Self::NAME })
+    }
 }
 
 /// Runs a processor on all entries of a partition that a filter takes; what it gives, by key.
@@ -307,5 +311,9 @@ impl<F: EntryFilter> Operation for ExecuteOnEntries<F> {
             }
         }
         Step::done(std::mem::take(&mut self.given))
+    }
+
+    fn expired(self, _: &mut MapPartition) -> GridResult<Given> {
+        Err(GridError::TimedOutInPart { operation: Self::NAME })
     }
 }

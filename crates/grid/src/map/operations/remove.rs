@@ -1,7 +1,7 @@
 //! Removals. Those of one key wait while someone else has locked it; those of all leave locked keys alone.
 
 use super::{EntryFilter, EntryRef, MapTurn, Place, Slice};
-use crate::error::GridResult;
+use crate::error::{GridError, GridResult};
 use crate::map::events::MapEventKind;
 use crate::map::partition::MapPartition;
 use crate::map::store::{copied, identity};
@@ -110,7 +110,7 @@ impl Operation for TryRemove {
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         match self.place.blocked(map, turn) {
-            Some(_) if self.place.patience.is_none() => return Step::done(false),
+            Some(Step::Done(Err(GridError::TimedOut { .. }))) => return Step::done(false),
             Some(blocked) => return blocked,
             None => {}
         }

@@ -1,7 +1,7 @@
 //! Writes of one key. Each waits while someone else has locked the key.
 
 use super::{MapTurn, Place};
-use crate::error::GridResult;
+use crate::error::{GridError, GridResult};
 use crate::map::expiry::Lifetime;
 use crate::map::partition::MapPartition;
 use crate::map::store::{copied, identity};
@@ -79,7 +79,7 @@ impl Operation for TryPut {
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         match self.place.blocked_with(map, turn, [&mut self.value]) {
-            Some(_) if self.place.patience.is_none() => return Step::done(false),
+            Some(Step::Done(Err(GridError::TimedOut { .. }))) => return Step::done(false),
             Some(blocked) => return blocked,
             None => {}
         }

@@ -15,7 +15,7 @@ const SAMPLE: usize = 15;
 /// Slots that are looked at to find them; free ones among them.
 const LOOKS: usize = 60;
 
-/// Entries that go for one that comes, at most; the next write or the sweep goes on.
+/// Entries that go for one that comes or grows, at most; the next write goes on.
 const ROUNDS: usize = 64;
 
 /// The time as an entry's note: units of 16 ms, which lasts two years.

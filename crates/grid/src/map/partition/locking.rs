@@ -62,27 +62,24 @@ impl MapPartition {
         Ok(())
     }
 
-    /// Sees to it that a timer is set for the next end of a lease: one, however many leases there are.
+    /// Sees to it that a timer is set for the next end of a lease.
     fn arm_leases(&mut self, turn: &MapTurn<'_>) {
         let Some(next) = self.locks.next_end() else { return };
-        if self.leases_armed.is_some_and(|armed| armed <= next) {
+        if !self.lease_alarms.must_set(next) {
             return;
         }
-        self.leases_armed = Some(next);
         let (home, partition, clock) = (self.home.clone(), self.partition, turn.clock().clone());
         let pause = next.saturating_sub(turn.now()).min(FARTHEST);
         let over = EndLeases { due: next };
         turn.clock().after(pause, move || mail_until_taken(&home, partition, &clock, over, LEASE_AGAIN));
     }
 
-    /// Gives back the locks whose lease is over, and sets the next timer, unless this one was superseded by an earlier one.
+    /// Gives back the locks whose lease is over, and sees to the next timer; this one was set for `due`.
     pub(crate) fn end_leases(&mut self, turn: &mut MapTurn<'_>, due: Duration) {
         while let Some(key) = self.locks.next_over(turn.now()) {
             self.end_lease(turn, &key);
         }
-        if self.leases_armed == Some(due) {
-            self.leases_armed = None;
-        }
+        self.lease_alarms.came(due);
         self.arm_leases(turn);
     }
 

@@ -19,11 +19,10 @@ use crate::map::settings::EvictionPolicy;
 use crate::map::store::{Side, Slot, Store, copied};
 use crate::operation::{Target, Turn};
 use crate::query::operations::SharedIndexes;
-use crate::strands::Strands;
+use crate::strands::{Alarms, Strands};
 use filbert_wire::{Data, PartitionId};
 use statistics::EntryStats;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
 /// What operations on a map can wait for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -59,8 +58,8 @@ pub struct MapPartition {
     sweep_from: u32,
     sweep_armed: bool,
     absences: u64,
-    /// The timer that will look after leases next.
-    leases_armed: Option<Duration>,
+    /// The timers that will look after leases.
+    lease_alarms: Alarms,
 }
 
 impl Target for MapPartition {
@@ -84,8 +83,8 @@ impl MapPartition {
             stats: LocalMapStats::default(),
             sweep_from: 0,
             sweep_armed: false,
-            leases_armed: None,
             absences: 0,
+            lease_alarms: Alarms::default(),
         }
     }
 
@@ -167,9 +166,8 @@ impl MapPartition {
             None => (self.add(turn, key, value), None),
         };
         self.live_for(turn, slot, lifetime);
-        if found.is_none() {
-            self.evict_excess(turn, Some(slot));
-        }
+        // After an update too: it may have grown.
+        self.evict_excess(turn, Some(slot));
         old.filter(|_| want_old)
     }
 
@@ -177,6 +175,7 @@ impl MapPartition {
     pub(crate) fn put_at(&mut self, turn: &mut MapTurn<'_>, slot: Slot, value: &[u8]) {
         self.update(turn, slot, value, false);
         self.live_for(turn, slot, Lifetime::DEFAULT);
+        self.evict_excess(turn, Some(slot));
     }
 
     fn add(&mut self, turn: &mut MapTurn<'_>, key: &Data, value: &[u8]) -> Slot {

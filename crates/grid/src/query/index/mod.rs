@@ -13,6 +13,7 @@ pub use settings::{IndexKind, IndexSettings};
 
 use super::extract::Entry;
 use super::predicate::Predicate;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use store::Store;
 use tuple::IndexTuple;
@@ -27,29 +28,68 @@ impl<T: Clone + Ord + std::hash::Hash + std::fmt::Debug> EntryId for T {}
 pub(crate) struct Index<E> {
     settings: Arc<IndexSettings>,
     store: Store<E>,
-    /// All entries are in it: queries may use it.
+    /// Entries whose Compact schema was not known when they were told of: they are not in the store.
+    unread: BTreeSet<E>,
+    /// All entries that were there before it have been told of.
     ready: bool,
 }
 
 impl<E: EntryId> Index<E> {
+    /// Queries may use it: all entries are in it.
+    fn is_usable(&self) -> bool {
+        self.ready && self.unread.is_empty()
+    }
+
     /// The keys under which the entry stands: several when a path has `[any]`, none when that leads nowhere. An attribute that cannot
-    /// be read counts as null: then the entry is not found by other values, where a scan would fail.
-    fn keys(&self, entry: &Entry<'_>) -> Vec<IndexTuple> {
+    /// be read counts as null: then the entry is not found by other values, where a scan would fail. `None` when it may be read later.
+    fn keys(&self, entry: &Entry<'_>) -> Option<Vec<IndexTuple>> {
         let null = || super::Extracted::One(filbert_wire::Value::Null);
-        let extract = |attribute| entry.extract(attribute).unwrap_or_else(|_| null());
-        match self.settings.attributes() {
+        let extract = |attribute| match entry.extract(attribute) {
+            Err(error) if error.is_unknown_schema() => None,
+            extracted => Some(extracted.unwrap_or_else(|_| null())),
+        };
+        Some(match self.settings.attributes() {
             [attribute] => {
                 let mut keys: Vec<_> =
-                    extract(attribute).values().iter().cloned().map(IndexTuple::one).collect();
+                    extract(attribute)?.values().iter().cloned().map(IndexTuple::one).collect();
                 keys.sort();
                 keys.dedup();
                 keys
             }
             attributes => {
-                let values = attributes.iter().map(|attribute| extract(attribute).values()[0].clone());
-                vec![IndexTuple::many(values)]
+                let values = attributes.iter().map(|attribute| Some(extract(attribute)?.values()[0].clone()));
+                vec![IndexTuple::many(values.collect::<Option<Vec<_>>>()?)]
+            }
+        })
+    }
+
+    fn insert(&mut self, id: &E, entry: &Entry<'_>) {
+        match self.keys(entry) {
+            Some(keys) => {
+                self.unread.remove(id);
+                keys.into_iter().for_each(|key| self.store.insert(key, id.clone()));
+            }
+            None => {
+                self.unread.insert(id.clone());
             }
         }
+    }
+
+    fn remove(&mut self, id: &E, entry: &Entry<'_>) {
+        if !self.unread.remove(id) {
+            self.keys(entry).into_iter().flatten().for_each(|key| self.store.remove(&key, id));
+        }
+    }
+
+    fn update(&mut self, id: &E, old: &Entry<'_>, new: &Entry<'_>) {
+        if !self.unread.contains(id) {
+            let (before, after) = (self.keys(old), self.keys(new));
+            if before == after && after.is_some() {
+                return;
+            }
+            before.into_iter().flatten().for_each(|key| self.store.remove(&key, id));
+        }
+        self.insert(id, new);
     }
 }
 
@@ -106,7 +146,7 @@ impl<E: EntryId> Indexes<E> {
             return false;
         }
         let store = Store::new(settings.kind());
-        self.all.push(Index { settings, store, ready: false });
+        self.all.push(Index { settings, store, unread: BTreeSet::new(), ready: false });
         true
     }
 
@@ -131,43 +171,33 @@ impl<E: EntryId> Indexes<E> {
 
     /// An entry is there.
     pub fn insert(&mut self, id: &E, entry: &Entry<'_>) {
-        for index in &mut self.all {
-            for key in index.keys(entry) {
-                index.store.insert(key, id.clone());
-            }
-        }
+        self.all.iter_mut().for_each(|index| index.insert(id, entry));
     }
 
     /// An entry that was there before the index of that name is.
     pub fn insert_into(&mut self, name: &str, id: &E, entry: &Entry<'_>) {
         for index in self.all.iter_mut().filter(|index| index.settings.name() == name) {
-            for key in index.keys(entry) {
-                index.store.insert(key, id.clone());
-            }
+            index.insert(id, entry);
         }
     }
 
     /// An entry is not there any more; `entry` is as it was.
     pub fn remove(&mut self, id: &E, entry: &Entry<'_>) {
-        for index in &mut self.all {
-            for key in index.keys(entry) {
-                index.store.remove(&key, id);
-            }
-        }
+        self.all.iter_mut().for_each(|index| index.remove(id, entry));
     }
 
     /// An entry has changed.
     pub fn update(&mut self, id: &E, old: &Entry<'_>, new: &Entry<'_>) {
+        self.all.iter_mut().for_each(|index| index.update(id, old, new));
+    }
+
+    /// Looks again at the entries whose Compact schema was not known when they were told of; until it is, no query uses the index.
+    pub fn read_again<'e>(&mut self, entry: impl Fn(&E) -> Option<Entry<'e>>) {
         for index in &mut self.all {
-            let (before, after) = (index.keys(old), index.keys(new));
-            if before == after {
-                continue;
-            }
-            for key in before {
-                index.store.remove(&key, id);
-            }
-            for key in after {
-                index.store.insert(key, id.clone());
+            for id in std::mem::take(&mut index.unread) {
+                if let Some(entry) = entry(&id) {
+                    index.insert(&id, &entry);
+                }
             }
         }
     }
@@ -176,6 +206,7 @@ impl<E: EntryId> Indexes<E> {
     pub fn clear(&mut self) {
         for index in &mut self.all {
             index.store = Store::new(index.settings.kind());
+            index.unread.clear();
         }
     }
 

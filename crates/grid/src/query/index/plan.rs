@@ -44,7 +44,7 @@ pub enum Residual {
     Nothing,
     /// All of it.
     Whole,
-    /// All but these of the predicates of an AND.
+    /// All but these of the predicates of an AND, in order.
     AllBut(Vec<usize>),
 }
 
@@ -57,7 +57,7 @@ impl Residual {
             (residual, Predicate::Sql { meaning, .. }) => residual.matches(meaning, entry),
             (Residual::AllBut(covered), Predicate::And(all)) => {
                 for (number, predicate) in all.iter().enumerate() {
-                    if !covered.contains(&number) && !predicate.matches(entry)? {
+                    if covered.binary_search(&number).is_err() && !predicate.matches(entry)? {
                         return Ok(false);
                     }
                 }
@@ -154,7 +154,7 @@ fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan>
             Some(Condition { number, attribute, spans })
         })
         .collect();
-    for (number, index) in indexes.all.iter().enumerate().filter(|(_, index)| index.ready) {
+    for (number, index) in indexes.all.iter().enumerate().filter(|(_, index)| index.is_usable()) {
         let Some((spans, covered)) = fit(index.settings.attributes(), index.settings.kind(), &conditions)
         else {
             continue;
@@ -357,6 +357,7 @@ fn fit(
     if covered.is_empty() {
         return None;
     }
+    covered.sort_unstable();
     let whole = |prefix: &Vec<Part>| prefix.len() == attributes.len();
     let mut spans = Vec::new();
     match last {

@@ -98,7 +98,11 @@ impl Scanner {
 /// Chooses the way: candidates of an index cost more each than entries in their order, so they must be clearly fewer.
 fn begin(map: &MapPartition, predicate: &Predicate) -> State {
     if let Some(indexes) = map.indexes() {
-        let indexes = indexes.lock();
+        let mut indexes = indexes.lock();
+        indexes.read_again(|slot| {
+            let (store, catalog) = (map.store(), &map.context().catalog);
+            store.at(*slot).map(|slot| Entry::of_bytes(store.key(slot), store.value(slot), catalog))
+        });
         if let Some(plan) = indexes.plan(predicate)
             && plan.estimate() <= map.store().len() / 2
         {

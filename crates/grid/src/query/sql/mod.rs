@@ -22,6 +22,7 @@ mod parser;
 mod print;
 
 use super::error::{MAX_TEXT, QueryError};
+use super::pattern::RegexCompiler;
 use super::predicate::Predicate;
 
 /// The predicate that the text stands for. A predicate's `Display` is the way back.
@@ -36,6 +37,11 @@ use super::predicate::Predicate;
 /// # Ok::<(), filbert_grid::query::QueryError>(())
 /// ```
 pub fn parse(text: &str) -> Result<Predicate, QueryError> {
+    parse_with(text, &mut RegexCompiler::default())
+}
+
+/// The same for a text that is a part of a predicate.
+pub(super) fn parse_with(text: &str, regexes: &mut RegexCompiler) -> Result<Predicate, QueryError> {
     if text.len() > MAX_TEXT {
         return Err(QueryError::TooLarge {
             what: "the text of a predicate",
@@ -43,7 +49,7 @@ pub fn parse(text: &str) -> Result<Predicate, QueryError> {
             limit: MAX_TEXT,
         });
     }
-    parser::Parser::new(text)?.predicate()
+    parser::Parser::new(text, regexes)?.predicate()
 }
 
 #[cfg(test)]

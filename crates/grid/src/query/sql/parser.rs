@@ -5,12 +5,13 @@ use crate::query::attribute::Attribute;
 use crate::query::error::{MAX_DEPTH, QueryError};
 use crate::query::like::LikePattern;
 use crate::query::operand::Operand;
-use crate::query::pattern::RegexPattern;
+use crate::query::pattern::RegexCompiler;
 use crate::query::predicate::Predicate;
 use filbert_wire::Value;
 
-pub(super) struct Parser<'a> {
+pub(super) struct Parser<'a, 'r> {
     lexer: Lexer<'a>,
+    regexes: &'r mut RegexCompiler,
     /// The next token, and where it begins.
     next: Token<'a>,
     position: usize,
@@ -20,11 +21,11 @@ pub(super) struct Parser<'a> {
 /// Words that are neither attributes nor values.
 pub(super) const KEYWORDS: &[&str] = &["and", "or", "not", "between", "in", "like", "ilike", "regex", "is"];
 
-impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str) -> Result<Self, QueryError> {
+impl<'a, 'r> Parser<'a, 'r> {
+    pub(super) fn new(text: &'a str, regexes: &'r mut RegexCompiler) -> Result<Self, QueryError> {
         let mut lexer = Lexer::new(text);
         let (position, next) = lexer.next()?;
-        Ok(Self { lexer, next, position, depth: 0 })
+        Ok(Self { lexer, regexes, next, position, depth: 0 })
     }
 
     /// The whole text.
@@ -141,11 +142,11 @@ impl<'a> Parser<'a> {
         } else if self.keyword("in")? {
             Predicate::In(attribute, self.values()?.into_iter().collect())
         } else if self.keyword("like")? {
-            Predicate::Like(attribute, self.text()?.map(LikePattern::new))
+            Predicate::Like(attribute, self.text()?.map(LikePattern::new).transpose()?)
         } else if self.keyword("ilike")? {
-            Predicate::Like(attribute, self.text()?.map(LikePattern::ignoring_case))
+            Predicate::Like(attribute, self.text()?.map(LikePattern::ignoring_case).transpose()?)
         } else if self.keyword("regex")? {
-            let pattern = self.text()?.map(|text| RegexPattern::new(&text)).transpose()?;
+            let pattern = self.text()?.map(|text| self.regexes.compile(&text)).transpose()?;
             Predicate::Regex(attribute, pattern)
         } else if negated {
             return Err(self.expected("BETWEEN, IN, LIKE, ILIKE or REGEX"));
