@@ -1,0 +1,152 @@
+//! What a user says of an edge: between which ports, in which order, by which pattern, how large.
+
+use super::router::{ByKey, ByPart, WholeItem};
+use super::wiring::{
+    MakeBroadcast, MakeHashed, MakeLink, MakeNumbered, MakeToOne, MakeUnicast, Wire, Wiring,
+};
+use crate::outbox::HIGH_WATER_MARK;
+use filbert_sync::conveyor::DEFAULT_CAPACITY;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// A port of a vertex that is being built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PortId {
+    /// The builder that made the vertex: ports of one DAG do not fit another.
+    pub(crate) dag: u64,
+    pub(crate) vertex: usize,
+    pub(crate) ordinal: usize,
+}
+
+/// How an edge decides which processor gets an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Forwarding {
+    /// Any one, all equally.
+    Unicast,
+    /// Every one.
+    Broadcast,
+    /// The one that the item's key or partition belongs to.
+    Partitioned,
+    /// The same one for all items.
+    AllToOne,
+}
+
+/// An edge between two ports; give it to [`DagBuilder::edge`](crate::DagBuilder::edge).
+///
+/// ```
+/// use filbert_flow::{DagBuilder, processors};
+///
+/// let mut dag = DagBuilder::new("squares");
+/// let numbers = dag.vertex("numbers", processors::iterate(|_| 0..100_u64));
+/// let squares = dag.vertex("squares", processors::map(|n: u64| n * n));
+/// let sink = dag.vertex("sink", processors::for_each(|n: u64| drop(n)));
+/// dag.edge(numbers.output().to(squares.input()));
+/// dag.edge(squares.output().to(sink.input()).partitioned_by(|n| n % 10).priority(1).queue_size(256));
+/// assert!(dag.build().is_ok());
+/// ```
+#[must_use = "give it to `DagBuilder::edge`"]
+pub struct Edge<T> {
+    parts: EdgeParts,
+    make: Box<dyn MakeLink<T>>,
+    copy: Option<fn(&T) -> T>,
+}
+
+/// What does not depend on the type of the items.
+#[derive(Clone)]
+pub(crate) struct EdgeParts {
+    pub(crate) from: PortId,
+    pub(crate) to: PortId,
+    pub(crate) priority: i32,
+    pub(crate) forwarding: Forwarding,
+    pub(crate) queue_size: usize,
+    pub(crate) high_water_mark: usize,
+}
+
+impl<T: Send + 'static> Edge<T> {
+    pub(crate) fn new(from: PortId, to: PortId, copy: Option<fn(&T) -> T>) -> Self {
+        let parts = EdgeParts {
+            from,
+            to,
+            priority: 0,
+            forwarding: Forwarding::Unicast,
+            queue_size: DEFAULT_CAPACITY,
+            high_water_mark: HIGH_WATER_MARK,
+        };
+        Self { parts, make: Box::new(MakeUnicast), copy }
+    }
+
+    /// Edges of a vertex with a lower number are consumed in full before this one; those with the same number together. 0 by default.
+    pub fn priority(mut self, priority: i32) -> Self {
+        self.parts.priority = priority;
+        self
+    }
+
+    /// How many items each queue holds: one queue from every producer to every consumer, 1024 items by default.
+    pub fn queue_size(mut self, items: usize) -> Self {
+        self.parts.queue_size = items;
+        self
+    }
+
+    /// At how many items a producer's bucket is full, 2048 by default.
+    pub fn high_water_mark(mut self, items: usize) -> Self {
+        self.parts.high_water_mark = items;
+        self
+    }
+
+    /// Every item to any one processor, all equally. This is the default.
+    pub fn unicast(self) -> Self {
+        self.forwarded(Forwarding::Unicast, MakeUnicast)
+    }
+
+    /// Every item to every processor.
+    pub fn broadcast(self) -> Self
+    where
+        T: Clone,
+    {
+        self.forwarded(Forwarding::Broadcast, MakeBroadcast)
+    }
+
+    /// Equal items to the same processor.
+    pub fn partitioned(self) -> Self
+    where
+        T: Hash,
+    {
+        self.forwarded(Forwarding::Partitioned, MakeHashed(Arc::new(WholeItem)))
+    }
+
+    /// Items with equal keys to the same processor. Edges with equal keys into the same vertex agree.
+    pub fn partitioned_by<K: Hash>(self, key: impl Fn(&T) -> K + Send + Sync + 'static) -> Self {
+        self.forwarded(Forwarding::Partitioned, MakeHashed(Arc::new(ByKey(key))))
+    }
+
+    /// As [`Edge::partitioned_by`], for a key that is a part of the item. A part that hashes as the key of another edge does
+    /// agrees with it: `&str` with `String`.
+    pub fn partitioned_by_ref<K>(self, key: impl Fn(&T) -> &K + Send + Sync + 'static) -> Self
+    where
+        K: Hash + ?Sized + 'static,
+    {
+        self.forwarded(Forwarding::Partitioned, MakeHashed(Arc::new(ByPart(key))))
+    }
+
+    /// Items of the same partition to the same processor: partition `p` to processor `p % processors`, which finds it by
+    /// [`Share::owns`](crate::Share::owns). The function must give the same answer for the same item everywhere.
+    pub fn partitioned_with(self, partition: impl Fn(&T) -> u32 + Send + Sync + 'static) -> Self {
+        self.forwarded(Forwarding::Partitioned, MakeNumbered(Arc::new(partition)))
+    }
+
+    /// All items to one processor, which is chosen when a job starts.
+    pub fn all_to_one(self) -> Self {
+        self.forwarded(Forwarding::AllToOne, MakeToOne)
+    }
+
+    fn forwarded(mut self, forwarding: Forwarding, make: impl MakeLink<T> + 'static) -> Self {
+        self.parts.forwarding = forwarding;
+        self.make = Box::new(make);
+        self
+    }
+
+    pub(crate) fn into_parts(self) -> (EdgeParts, Arc<dyn Wire>) {
+        (self.parts, Arc::new(Wiring { make: self.make, copy: self.copy }))
+    }
+}
