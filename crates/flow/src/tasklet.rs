@@ -146,7 +146,7 @@ impl<P: Processor> ProcessorTasklet<P> {
     fn take_turn(&mut self, view: &dyn TurnView, began: Duration) -> Result<(Turn, Rest), Failure> {
         let mut called = began;
         loop {
-            let outputs = self.flush();
+            let outputs = self.flush()?;
             if outputs.closed && self.phase != Phase::Starting && !self.processor.outlives_consumers() {
                 // Nobody wants more of it. Its inputs close with it, so that its producers learn the same.
                 return Ok((Turn::Done, Rest::Idle));
@@ -177,7 +177,7 @@ impl<P: Processor> ProcessorTasklet<P> {
             }
             called = self.count_call(called);
             if view.should_yield() {
-                self.flush();
+                self.flush()?;
                 return Ok((Turn::Again, Rest::Again));
             }
         }
@@ -289,18 +289,18 @@ impl<P: Processor> ProcessorTasklet<P> {
         (0..P::Out::count(store)).map(|ordinal| P::Out::output(store, ordinal).backlog()).sum()
     }
 
-    fn flush(&mut self) -> Outlook {
+    fn flush(&mut self) -> Result<Outlook, Failure> {
         let store = &mut self.outbox.store;
         let count = P::Out::count(store);
         let mut outlook = Outlook { blocked: false, closed: count > 0 };
         for ordinal in 0..count {
             let output = P::Out::output(store, ordinal);
-            let held = output.flush();
+            let held = output.flush()?;
             // More than half: a processor that is called for every free slot would spend its time on calls.
             outlook.blocked |= held * 2 > output.mark();
             outlook.closed &= output.is_closed();
         }
-        outlook
+        Ok(outlook)
     }
 
     /// True when an output could move on. Else all of them that are held up know the waker.

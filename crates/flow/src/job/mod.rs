@@ -5,14 +5,17 @@
 //! | `core` | what the tasklets of a job share: who is left, the first cause of its end, who waits |
 //! | `start` | from a graph to tasklets |
 //! | `run` | a tasklet as a polled task, and on a thread of its own |
+//! | `settings` | [`JobSettings`] |
 //! | `error` | [`JobError`], [`JobFailure`] |
 
 mod core;
 mod error;
 mod run;
+mod settings;
 mod start;
 
 pub use error::{JobError, JobFailure};
+pub use settings::JobSettings;
 
 use self::core::{JobCore, Outcome};
 use crate::dag::Dag;
@@ -73,9 +76,9 @@ pub struct Job {
 }
 
 impl Job {
-    pub(crate) fn submit(dag: &Dag, stages: &Stages) -> Result<Job, JobError> {
+    pub(crate) fn submit(dag: &Dag, stages: &Stages, settings: JobSettings) -> Result<Job, JobError> {
         let core = JobCore::new(dag, stages);
-        start::begin(&core, dag, stages)?;
+        start::begin(&core, dag, stages, settings)?;
         Ok(Job { core, stages: stages.clone() })
     }
 
