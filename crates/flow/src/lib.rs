@@ -40,7 +40,9 @@ mod tasklet;
 pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex};
 pub use edge::{BUFFER_ITEMS, DataCodec, Edge, Forwarding, ItemCodec};
 pub use inbox::{Inbox, Items};
-pub use job::{Job, JobError, JobFailure, JobFuture, JobSettings, JobStatus};
+pub use job::{
+    EdgeMetrics, Job, JobError, JobFailure, JobFuture, JobMetrics, JobSettings, JobStatus, VertexMetrics,
+};
 pub use outbox::{Bucket, HIGH_WATER_MARK, Outbox};
 pub use plan::Rejoin;
 pub use processor::{

@@ -14,7 +14,7 @@
 //! [`TurnView`]. Before it sleeps it leaves its waker at *every* queue that could let it go on, looks at each of them once more
 //! after that, and sleeps only if none is ready: the argument is on the page `docs/design/008-flow.md`.
 
-use crate::counters::Counters;
+use crate::counters::{Counters, Rest};
 use crate::dag::maker::EndsOfProcessor;
 use crate::inbox::Inbox;
 use crate::outbox::Outbox;
@@ -66,8 +66,6 @@ pub(crate) struct ProcessorTasklet<P: Processor> {
     share: Share,
     clock: Clock,
     counters: Arc<Counters>,
-    /// When the last turn ended, and why.
-    rested: Option<(Duration, Rest)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,13 +87,6 @@ enum InputStage {
     /// It gave all its items; `complete_edge` is under way.
     Ending,
     Ended,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    Idle,
-    Blocked,
-    Again,
 }
 
 /// What came of one attempt to go on.
@@ -128,18 +119,19 @@ impl<P: Processor> ProcessorTasklet<P> {
             share,
             clock,
             counters,
-            rested: None,
         }
     }
 
     fn run(&mut self, view: &dyn TurnView) -> Result<Turn, Failure> {
         let began = self.clock.now();
-        self.count_rest(began);
+        self.counters.end_rest(began);
         let (turn, rest) = self.take_turn(view, began)?;
         let now = self.clock.now();
-        self.counters.busy.add_time(now.saturating_sub(began));
-        self.count_items();
-        self.rested = Some((now, rest));
+        self.counters.busy.add(now.saturating_sub(began).as_nanos() as u64);
+        self.count_items(rest);
+        if turn != Turn::Done {
+            self.counters.begin_rest(now, rest);
+        }
         Ok(turn)
     }
 
@@ -337,22 +329,15 @@ impl<P: Processor> ProcessorTasklet<P> {
         now
     }
 
-    fn count_rest(&mut self, now: Duration) {
-        if let Some((since, rest)) = self.rested.take() {
-            let rested = now.saturating_sub(since);
-            match rest {
-                Rest::Idle => self.counters.idle.add_time(rested),
-                Rest::Blocked => self.counters.blocked.add_time(rested),
-                Rest::Again => {}
-            }
-        }
-    }
-
-    fn count_items(&mut self) {
+    fn count_items(&mut self, rest: Rest) {
+        let class = self.class();
         for (ordinal, counters) in self.counters.inbound.iter().enumerate() {
             let input = P::In::input(&mut self.inbox.store, ordinal);
             counters.items.set(input.taken());
-            counters.waiting.set((input.ready() + input.queued()) as u64);
+            // It just found them empty; looking again would fetch what its producers write.
+            let is_empty = rest == Rest::Idle && Some(self.inputs[ordinal].priority) == class;
+            let queued = if is_empty { 0 } else { input.queued() };
+            counters.waiting.set((input.ready() + queued) as u64);
         }
         for (ordinal, counters) in self.counters.outbound.iter().enumerate() {
             let output = P::Out::output(&mut self.outbox.store, ordinal);

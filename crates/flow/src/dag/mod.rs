@@ -5,10 +5,12 @@
 //! | `builder` | [`DagBuilder`] and what it checks |
 //! | `port` | [`Vertex`], [`In`], [`Out`]: what edges are made of |
 //! | `maker` | a vertex without its types: makes the tasklets of its processors |
+//! | `export` | drawings |
 //! | `error` | [`DagError`] |
 
 mod builder;
 mod error;
+mod export;
 pub(crate) mod maker;
 mod port;
 

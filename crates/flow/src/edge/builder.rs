@@ -39,6 +39,17 @@ pub enum Forwarding {
     AllToOne,
 }
 
+impl std::fmt::Display for Forwarding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Forwarding::Unicast => "unicast",
+            Forwarding::Broadcast => "broadcast",
+            Forwarding::Partitioned => "partitioned",
+            Forwarding::AllToOne => "all to one",
+        })
+    }
+}
+
 /// An edge between two ports; give it to [`DagBuilder::edge`](crate::DagBuilder::edge).
 ///
 /// ```

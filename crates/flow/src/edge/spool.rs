@@ -13,14 +13,14 @@
 
 use super::codec::{ItemCodec, decode_all, encode_all};
 use super::link::Link;
+use super::wiring::Buffer;
 use crate::processor::Failure;
 use crate::tasklet::{Conduct, TurnView};
-use filbert_pool::{TaskFuture, Turn, WeakStages};
+use filbert_pool::{TaskFuture, Turn};
 use filbert_sync::conveyor::{Closed, Conveyor};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -31,13 +31,9 @@ const SLICE: usize = 1024;
 
 /// How a buffer is made.
 pub(crate) struct SpoolSettings<T> {
-    /// Items in memory on each side of the disk; the limit of a buffer without a codec.
-    pub(crate) memory: usize,
     pub(crate) codec: Option<Arc<dyn ItemCodec<T>>>,
-    pub(crate) folder: PathBuf,
-    pub(crate) stages: WeakStages,
-    /// Names the edge in errors.
-    pub(crate) edge: Arc<str>,
+    /// `memory` is for each side of the disk; it is the limit of a buffer without a codec.
+    pub(crate) buffer: Buffer,
 }
 
 /// The buffer before one consumer.
@@ -53,12 +49,15 @@ pub(crate) struct Spool<T> {
     end: u64,
     file: Option<SpillFile>,
     work: Work,
+    /// How many items wait here, as its counters know it.
+    counted: u64,
 }
 
 #[derive(Clone, Copy)]
 struct Chunk {
     at: u64,
     bytes: usize,
+    items: u64,
 }
 
 /// What the stage `mixed` does for it now.
@@ -82,7 +81,17 @@ impl<T: Send + 'static> Spool<T> {
             end: 0,
             file: None,
             work: Work::None,
+            counted: 0,
         }
+    }
+
+    /// Tells its counters how many items wait here.
+    fn count(&mut self) {
+        let writes = if let Work::Writes(_, chunk) = &self.work { chunk.items } else { 0 };
+        let on_disk = self.chunks.iter().map(|chunk| chunk.items).sum::<u64>();
+        let now = (self.newest.len() + self.oldest.len()) as u64 + on_disk + writes;
+        self.settings.buffer.counters.set_waiting(self.counted, now);
+        self.counted = now;
     }
 
     /// True when nothing lies between the newest and the oldest.
@@ -94,8 +103,8 @@ impl<T: Send + 'static> Spool<T> {
     fn room(&self) -> usize {
         match self.settings.codec {
             // One more than its limit: to see that there is too much.
-            None => (self.settings.memory + 1).saturating_sub(self.newest.len() + self.oldest.len()),
-            Some(_) => self.settings.memory.saturating_sub(self.newest.len()),
+            None => (self.settings.buffer.memory + 1).saturating_sub(self.newest.len() + self.oldest.len()),
+            Some(_) => self.settings.buffer.memory.saturating_sub(self.newest.len()),
         }
     }
 
@@ -123,7 +132,7 @@ impl<T: Send + 'static> Spool<T> {
         format!(
             "the buffer of the edge {} has reached its limit of {} items in memory; give the edge a codec \
              (`buffered`), so that it can spill to disk, or a higher limit (`buffered_in_memory`)",
-            self.settings.edge, self.settings.memory
+            self.settings.buffer.edge, self.settings.buffer.memory
         )
         .into()
     }
@@ -189,21 +198,23 @@ impl<T: Send + 'static> Spool<T> {
         }
         match &self.settings.codec {
             // There are older ones, or the shortcut would have been taken.
-            Some(codec) if self.newest.len() >= self.settings.memory => {
+            Some(codec) if self.newest.len() >= self.settings.buffer.memory => {
+                let items = self.newest.len() as u64;
                 let bytes = encode_all(&**codec, self.newest.drain(..))?;
-                self.work = self.write(bytes)?;
+                self.work = self.write(bytes, items)?;
                 Ok(true)
             }
             _ => Ok(false),
         }
     }
 
-    fn write(&mut self, bytes: Vec<u8>) -> Result<Work, Failure> {
-        let chunk = Chunk { at: self.end, bytes: bytes.len() };
+    fn write(&mut self, bytes: Vec<u8>, items: u64) -> Result<Work, Failure> {
+        let chunk = Chunk { at: self.end, bytes: bytes.len(), items };
+        self.settings.buffer.counters.spilled(bytes.len() as u64);
         self.end += bytes.len() as u64;
         let file = self.file.clone();
-        let folder = self.settings.folder.clone();
-        let stages = self.settings.stages.upgrade().ok_or("the stages have ended")?;
+        let folder = self.settings.buffer.folder.clone();
+        let stages = self.settings.buffer.stages.upgrade().ok_or("the stages have ended")?;
         let future = stages.mixed().submit("spill", move || {
             let file = match file {
                 Some(file) => file,
@@ -222,7 +233,7 @@ impl<T: Send + 'static> Spool<T> {
         let (Some(&chunk), Some(file)) = (self.chunks.front(), self.file.clone()) else {
             return Ok(Work::None);
         };
-        let stages = self.settings.stages.upgrade().ok_or("the stages have ended")?;
+        let stages = self.settings.buffer.stages.upgrade().ok_or("the stages have ended")?;
         let future = stages.mixed().submit("unspill", move || {
             let mut bytes = vec![0; chunk.bytes];
             let mut open = file.lock().unwrap_or_else(|broken| broken.into_inner());
@@ -259,6 +270,14 @@ fn create_file(folder: &std::path::Path) -> std::io::Result<File> {
 
 impl<T: Send + 'static> Conduct for Spool<T> {
     fn turn(&mut self, view: &dyn TurnView) -> Result<Turn, Failure> {
+        let turn = self.take_turn(view);
+        self.count();
+        turn
+    }
+}
+
+impl<T: Send + 'static> Spool<T> {
+    fn take_turn(&mut self, view: &dyn TurnView) -> Result<Turn, Failure> {
         loop {
             let waker = view.waker();
             let outlet = self.to.flush();

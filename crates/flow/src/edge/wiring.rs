@@ -9,6 +9,7 @@ use super::link::{Link, RoutedLink};
 use super::router::{Broadcast, HashItem, Hashed, Numbered, ToOne};
 use super::spool::{Spool, SpoolSettings};
 use super::unicast::UnicastLink;
+use crate::counters::SpoolCounters;
 use crate::inbox::Items;
 use crate::outbox::Bucket;
 use crate::signature::AnyEnd;
@@ -107,6 +108,7 @@ pub(crate) struct Buffer {
     pub(crate) stages: WeakStages,
     /// Names the edge in errors.
     pub(crate) edge: Arc<str>,
+    pub(crate) counters: Arc<SpoolCounters>,
 }
 
 /// An edge that can make its ends.
@@ -139,13 +141,7 @@ impl<T: Send + 'static> Wiring<T> {
     ) -> (Conveyor<T>, Box<dyn Conduct>) {
         let mut behind = Conveyor::new();
         let to = UnicastLink::new(vec![behind.add_lane(queue)], 0);
-        let settings = SpoolSettings {
-            memory: buffer.memory,
-            codec: self.codec.clone(),
-            folder: buffer.folder.clone(),
-            stages: buffer.stages.clone(),
-            edge: Arc::clone(&buffer.edge),
-        };
+        let settings = SpoolSettings { codec: self.codec.clone(), buffer: buffer.clone() };
         (behind, Box::new(Spool::new(settings, queues, Box::new(to))))
     }
 }

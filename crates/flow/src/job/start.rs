@@ -5,9 +5,10 @@
 
 use super::core::{JobCore, Live};
 use super::error::{JobError, JobFailure};
+use super::metrics::JobCounters;
 use super::run::Running;
 use super::settings::JobSettings;
-use crate::counters::Counters;
+use crate::counters::{Counters, SpoolCounters};
 use crate::dag::maker::EndsOfProcessor;
 use crate::dag::{Dag, Graph};
 use crate::edge::wiring::{Buffer, Size};
@@ -43,7 +44,8 @@ pub(super) fn begin(
 
 fn start(graph: &Graph, stages: &Stages, settings: &JobSettings, live: &Live) -> Result<(), JobFailure> {
     let shares = shares(graph, stages);
-    let Wired { mut ends, spools } = wire(graph, stages, settings, &shares);
+    let Wired { mut ends, spools, spool_counters } = wire(graph, stages, settings, &shares);
+    let mut counters = JobCounters { processors: Vec::new(), spools: spool_counters };
     let mut running = Vec::new();
     for (index, spool, edge) in spools {
         running.push((Running::new(spool, edge, index, live.core().live()), true));
@@ -63,7 +65,8 @@ fn start(graph: &Graph, stages: &Stages, settings: &JobSettings, live: &Live) ->
             ends,
             clock: stages.clock(),
         });
-        let seats = seats.collect();
+        let seats: Vec<Seat> = seats.collect();
+        counters.processors.push(seats.iter().map(|seat| Arc::clone(&seat.counters)).collect());
         let tasklets = match caught(|| parts.maker.tasklets(*share, seats)) {
             Ok(Ok(tasklets)) => tasklets,
             Ok(Err(failure)) => return Err(failed(0, failure.to_string(), false)),
@@ -74,6 +77,7 @@ fn start(graph: &Graph, stages: &Stages, settings: &JobSettings, live: &Live) ->
             running.push((tasklet, parts.maker.is_cooperative()));
         }
     }
+    live.core().set_counters(counters);
     for (tasklet, is_cooperative) in running {
         let (vertex, index) = tasklet.place();
         if let Err(refused) = tasklet.spawn(stages, is_cooperative) {
@@ -96,15 +100,19 @@ struct Wired {
     ends: Vec<Vec<EndsOfProcessor>>,
     /// The buffers of buffered edges, with the consumer's index and the name of the edge.
     spools: Vec<(usize, Box<dyn Conduct>, Arc<str>)>,
+    /// What they count, by edge.
+    spool_counters: Vec<Arc<SpoolCounters>>,
 }
 
 fn wire(graph: &Graph, stages: &Stages, settings: &JobSettings, shares: &[Share]) -> Wired {
     let none = |share: &Share| (0..share.count).map(|_| EndsOfProcessor::default()).collect();
-    let mut wired = Wired { ends: shares.iter().map(none).collect(), spools: Vec::new() };
+    let spool_counters = graph.edges.iter().map(|_| Arc::default()).collect();
+    let mut wired = Wired { ends: shares.iter().map(none).collect(), spools: Vec::new(), spool_counters };
     // By ordinal on both sides: the stores are made in that order.
-    let mut edges: Vec<_> = graph.edges.iter().map(|edge| (edge, None)).collect();
-    edges.sort_by_key(|(edge, _)| edge.parts.from.ordinal);
-    for (edge, items) in &mut edges {
+    let mut edges: Vec<_> =
+        graph.edges.iter().enumerate().map(|(number, edge)| (number, edge, None)).collect();
+    edges.sort_by_key(|(_, edge, _)| edge.parts.from.ordinal);
+    for (number, edge, items) in &mut edges {
         let (from, to) = (edge.parts.from.vertex, edge.parts.to.vertex);
         let name: Arc<str> = format!("{} -> {}", graph.vertices[from].name, graph.vertices[to].name).into();
         let buffer = edge.parts.buffer.map(|memory| Buffer {
@@ -112,6 +120,7 @@ fn wire(graph: &Graph, stages: &Stages, settings: &JobSettings, shares: &[Share]
             folder: settings.spill_folder.clone(),
             stages: stages.downgrade(),
             edge: Arc::clone(&name),
+            counters: Arc::clone(&wired.spool_counters[*number]),
         });
         let made = edge.wire.ends(Size {
             producers: shares[from].count,
@@ -130,8 +139,8 @@ fn wire(graph: &Graph, stages: &Stages, settings: &JobSettings, shares: &[Share]
         }
         *items = Some(made.items);
     }
-    edges.sort_by_key(|(edge, _)| edge.parts.to.ordinal);
-    for (edge, items) in edges {
+    edges.sort_by_key(|(_, edge, _)| edge.parts.to.ordinal);
+    for (_, edge, items) in edges {
         for (processor, items) in wired.ends[edge.parts.to.vertex].iter_mut().zip(items.unwrap_or_default()) {
             processor.inputs.push(items);
             processor.priorities.push(edge.parts.priority);
