@@ -36,6 +36,7 @@ mod processor;
 pub mod processors;
 mod signature;
 mod tasklet;
+mod test_support;
 
 pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex};
 pub use edge::{BUFFER_ITEMS, DataCodec, Edge, Forwarding, ItemCodec};
@@ -50,3 +51,4 @@ pub use processor::{
     Share, Step, Supplier, Traverser, TraverserExt, Tried,
 };
 pub use signature::{Arity, InputPort, Inputs, Many, OutputPort, Outputs, Port};
+pub use test_support::{Emitted, MANNERS, Manner, TestSupport};

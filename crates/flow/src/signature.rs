@@ -13,6 +13,7 @@
 
 use crate::inbox::{Input, Items};
 use crate::outbox::{Bucket, Output};
+use crate::test_support::{Results, outlet};
 use std::any::Any;
 use std::marker::PhantomData;
 
@@ -49,6 +50,9 @@ impl std::fmt::Display for Arity {
 
 /// The end of an edge before its type is known again.
 pub(crate) type AnyEnd = Box<dyn Any + Send>;
+
+/// The two ends of an edge to nowhere.
+pub(crate) type Outlet = (AnyEnd, Box<dyn Results>);
 
 /// A signature's port at ordinal `N`, with the type of its items.
 pub trait Port<const N: usize> {
@@ -96,6 +100,10 @@ pub trait Outputs: 'static {
 
     /// One edge as the engine sees it.
     fn output(store: &mut Self::Store, ordinal: usize) -> &mut dyn Output;
+
+    /// Edges to nowhere with so much room, for tests of processors: the ends for the store, and what comes out.
+    #[doc(hidden)]
+    fn outlets(count: usize, room: usize) -> Vec<Outlet>;
 }
 
 /// The bucket of one port of a tuple signature.
@@ -140,6 +148,10 @@ impl Outputs for () {
     fn output(_: &mut (), ordinal: usize) -> &mut dyn Output {
         unreachable!("a sink has no output {ordinal}")
     }
+
+    fn outlets(_: usize, _: usize) -> Vec<Outlet> {
+        Vec::new()
+    }
 }
 
 impl<T: Send + 'static, const N: usize> Port<N> for Many<T> {
@@ -177,6 +189,10 @@ impl<T: Send + 'static> Outputs for Many<T> {
 
     fn output(store: &mut Vec<Bucket<T>>, ordinal: usize) -> &mut dyn Output {
         &mut store[ordinal]
+    }
+
+    fn outlets(count: usize, room: usize) -> Vec<Outlet> {
+        (0..count).map(|_| outlet::<T>(room)).collect()
     }
 }
 
@@ -221,6 +237,10 @@ macro_rules! tuple_signature {
                     $($index => &mut store.$index,)+
                     _ => unreachable!("there is no output {ordinal}"),
                 }
+            }
+
+            fn outlets(_: usize, room: usize) -> Vec<Outlet> {
+                vec![$(outlet::<$item>(room)),+]
             }
         }
 
