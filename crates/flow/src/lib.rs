@@ -25,6 +25,7 @@
 //! how tasklets sleep and wake, and why a job always ends.
 #![forbid(unsafe_code)]
 
+mod code;
 mod counters;
 mod dag;
 mod edge;
@@ -38,6 +39,7 @@ mod signature;
 mod tasklet;
 mod test_support;
 
+pub use code::{CodeError, FlowRegistry, KeyCode, VertexCode};
 pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex};
 pub use edge::{BUFFER_ITEMS, DataCodec, Edge, Forwarding, ItemCodec};
 pub use inbox::{Inbox, Items};
