@@ -40,7 +40,7 @@ mod tasklet;
 mod test_support;
 
 pub use code::{CodeError, FlowRegistry, KeyCode, VertexCode};
-pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex};
+pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex, VertexOf};
 pub use edge::{BUFFER_ITEMS, DataCodec, Edge, Forwarding, ItemCodec};
 pub use inbox::{Inbox, Items};
 pub use job::{

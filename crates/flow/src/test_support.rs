@@ -75,8 +75,21 @@ pub const MANNERS: [Manner; 6] = [
 #[must_use = "call `expect` or `run`"]
 pub struct TestSupport<P: Processor> {
     make: Box<dyn Fn(Share) -> P>,
-    feeds: Vec<(usize, Box<dyn Fn() -> AnyEnd>, usize)>,
+    feeds: Vec<Feed>,
     in_order: bool,
+}
+
+/// The items of one inbound edge.
+struct Feed {
+    ordinal: usize,
+    count: usize,
+    end: Box<dyn Fn() -> AnyEnd>,
+}
+
+impl Feed {
+    fn new<T: Clone + Send + 'static>(ordinal: usize, items: Vec<T>) -> Self {
+        Self { ordinal, count: items.len(), end: Box::new(move || Box::new(fed(items.clone()))) }
+    }
 }
 
 /// What one run of a processor emitted.
@@ -119,8 +132,7 @@ impl<P: Processor> TestSupport<P> {
         P::In: Port<N>,
         <P::In as Port<N>>::Item: Clone,
     {
-        let count = items.len();
-        self.feeds.push((N, Box::new(move || Box::new(fed(items.clone()))), count));
+        self.feeds.push(Feed::new(N, items));
         self
     }
 
@@ -130,8 +142,7 @@ impl<P: Processor> TestSupport<P> {
         P: Processor<In = Many<T>>,
         T: Clone + Send + 'static,
     {
-        let count = items.len();
-        self.feeds.push((ordinal, Box::new(move || Box::new(fed(items.clone()))), count));
+        self.feeds.push(Feed::new(ordinal, items));
         self
     }
 
@@ -253,15 +264,15 @@ struct Run<P: Processor> {
 impl<P: Processor> Run<P> {
     fn new(support: &TestSupport<P>, manner: Manner) -> Self {
         let mut feeds: Vec<_> = support.feeds.iter().collect();
-        feeds.sort_by_key(|(ordinal, ..)| *ordinal);
-        let ordinals: Vec<usize> = feeds.iter().map(|(ordinal, ..)| *ordinal).collect();
+        feeds.sort_by_key(|feed| feed.ordinal);
+        let ordinals: Vec<usize> = feeds.iter().map(|feed| feed.ordinal).collect();
         let gapless: Vec<usize> = (0..feeds.len()).collect();
         assert!(
             P::In::ARITY.allows(feeds.len()) && ordinals == gapless,
             "the processor takes {} edge(s), each given once; the test gives the ordinals {ordinals:?}",
             P::In::ARITY
         );
-        let items: usize = feeds.iter().map(|(.., count)| count).sum();
+        let items: usize = feeds.iter().map(|feed| feed.count).sum();
         let outputs = match P::Out::ARITY {
             Arity::Exactly(count) => count,
             Arity::AtLeastOne => 1,
@@ -269,10 +280,7 @@ impl<P: Processor> Run<P> {
         let (ends, results) = P::Out::outlets(outputs, manner.room).into_iter().unzip();
         Self {
             processor: (support.make)(Share::WHOLE),
-            inbox: Inbox {
-                store: P::In::store(feeds.iter().map(|(_, feed, _)| feed()).collect()),
-                ordinal: 0,
-            },
+            inbox: Inbox { store: P::In::store(feeds.iter().map(|feed| (feed.end)()).collect()), ordinal: 0 },
             outbox: Outbox { store: P::Out::store(ends) },
             results,
             manner,

@@ -4,12 +4,12 @@
 
 use filbert_flow::processors::{for_each, iterate, map};
 use filbert_flow::{DagBuilder, Share};
-use filbert_pool::Stages;
+use filbert_pool::{StageKind, Stages};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-const ITEM: usize = 4_096;
+const ITEM: usize = 1_024;
 const ITEMS: u64 = (1 << 30) / ITEM as u64;
 const BOUND: usize = 100 << 20;
 
@@ -20,7 +20,7 @@ fn resident() -> usize {
 
 #[test]
 fn a_fast_source_and_a_slow_sink_stay_within_their_queues() {
-    let stages = Stages::start().unwrap();
+    let stages = Stages::builder().threads(StageKind::Flow, 2).start().unwrap();
     let bytes = Arc::new(AtomicU64::new(0));
     let seen = Arc::clone(&bytes);
     let mut dag = DagBuilder::new("gigabyte");
@@ -54,7 +54,7 @@ fn a_fast_source_and_a_slow_sink_stay_within_their_queues() {
         std::thread::sleep(Duration::from_millis(1));
     }
     job.wait().unwrap();
-    assert_eq!(bytes.load(Ordering::Relaxed), ITEMS * 8);
+    assert_eq!(bytes.load(Ordering::Relaxed), ITEMS * (ITEM / 512) as u64);
     println!("{ITEMS} items of {ITEM} bytes took {} MB at most", most >> 20);
     assert!(most < BOUND, "the job took {} MB", most >> 20);
 }

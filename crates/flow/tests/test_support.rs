@@ -7,7 +7,9 @@ use filbert_pool::caught;
 use std::task::Waker;
 
 /// Emits what is in its inbox, in one of several ways.
-struct Emits(fn(&mut Inbox<Many<u8>>, &mut Outbox<Many<u8>>) -> Step);
+struct Emits(Way);
+
+type Way = fn(&mut Inbox<Many<u8>>, &mut Outbox<Many<u8>>) -> Step;
 
 impl Processor for Emits {
     type In = Many<u8>;
@@ -22,7 +24,7 @@ impl Processor for Emits {
     }
 }
 
-fn complaint(emits: fn(&mut Inbox<Many<u8>>, &mut Outbox<Many<u8>>) -> Step) -> String {
+fn complaint(emits: Way) -> String {
     let test = || TestSupport::new(move |_| Emits(emits)).input(vec![1, 2, 3]).expect(vec![1, 2, 3]);
     caught(test).err().unwrap_or_default()
 }

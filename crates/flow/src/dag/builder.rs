@@ -14,6 +14,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// The vertex that a meta-supplier makes: with the ports of its processors.
+pub type VertexOf<M> = Vertex<
+    <<M as MetaSupplier>::Processor as Processor>::In,
+    <<M as MetaSupplier>::Processor as Processor>::Out,
+>;
+
 /// Vertices first, then edges between their ports, then [`DagBuilder::build`].
 ///
 /// ```
@@ -39,11 +45,7 @@ impl DagBuilder {
     }
 
     /// Adds a vertex. `processors` makes its processors: a meta-supplier, or a closure `Fn(Share) -> Processor`.
-    pub fn vertex<M: MetaSupplier>(
-        &mut self,
-        name: impl Into<String>,
-        processors: M,
-    ) -> Vertex<<M::Processor as Processor>::In, <M::Processor as Processor>::Out> {
+    pub fn vertex<M: MetaSupplier>(&mut self, name: impl Into<String>, processors: M) -> VertexOf<M> {
         let parallelism = processors.preferred_parallelism();
         let index = self.add_vertex(name.into(), Box::new(MakerOf(processors)), parallelism, None);
         Vertex::new(self.id, index)
@@ -58,7 +60,7 @@ impl DagBuilder {
         name: impl Into<String>,
         code: &VertexCode<P, M>,
         parameters: P,
-    ) -> Result<Vertex<<M::Processor as Processor>::In, <M::Processor as Processor>::Out>, CodeError> {
+    ) -> Result<VertexOf<M>, CodeError> {
         let name = name.into();
         let (processors, origin) = code.apply(&name, parameters)?;
         let parallelism = processors.preferred_parallelism();

@@ -14,7 +14,7 @@ mod export;
 pub(crate) mod maker;
 mod port;
 
-pub use builder::DagBuilder;
+pub use builder::{DagBuilder, VertexOf};
 pub use error::DagError;
 pub use port::{In, Out, Vertex};
 
