@@ -1,6 +1,6 @@
 //! Filbert is an in-memory data platform in one Rust library and one Rust binary. **What works today**: a data grid (maps, lists,
-//! queues, topics, executors) that Rust programs embed and the official Hazelcast clients connect to; and the ground of it, the
-//! *stages*, in which every kind of work runs on the threads made for it. **Planned**: dataflow, SQL, OLAP cubes, clusters.
+//! queues, topics, executors) that Rust programs embed and the official Hazelcast clients connect to; dataflow jobs; and the ground of
+//! both, the *stages*, in which every kind of work runs on the threads made for it. **Planned**: SQL, OLAP cubes, clusters.
 //!
 //! A program begins with a [`Member`]: its [maps](Member::map) hold data, its [stages](Member::stages) are where work goes. The page of
 //! [`grid`] says what can be done with structures, the page of [`pool`] which stage is for what.
@@ -33,6 +33,8 @@ pub use config::MemberConfig;
 pub use end_signal::EndSignal;
 pub use member::{Member, MemberBuilder, StartError};
 
+/// The dataflow engine, as a crate of its own.
+pub use filbert_flow as flow;
 /// Front doors, as a crate of their own.
 pub use filbert_gate as gate;
 /// The data grid, as a crate of its own.
@@ -40,6 +42,8 @@ pub use filbert_grid as grid;
 /// Values as bytes: Hazelcast's `Data`, Compact, and the client protocol.
 pub use filbert_wire as wire;
 
+// Dataflow.
+pub use filbert_flow::{Dag, DagBuilder, DagError, Job, JobError, JobFailure, JobStatus};
 // The grid.
 pub use filbert_gate::hazelcast::HazelcastSettings;
 pub use filbert_grid::{

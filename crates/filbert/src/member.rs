@@ -1,6 +1,7 @@
 //! One Filbert process: its stages, its grid, and the doors through which others reach it.
 
 use crate::config::MemberConfig;
+use filbert_flow::{Dag, Job, JobError};
 use filbert_gate::hazelcast::{Door, DoorError, HazelcastSettings, OpenDoor};
 use filbert_grid::{EntryProcessor, Grid, GridSettings, GridSettingsError, MapSettings, Registry, TypedMap};
 use filbert_pool::{
@@ -120,6 +121,29 @@ impl Member {
     /// The map of that name, with the types of its keys and values.
     pub fn map<K, V>(&self, name: &str) -> TypedMap<K, V> {
         self.inner.grid.typed_map(name)
+    }
+
+    /// Runs a dataflow job on the stage `flow`; returns at once. The same DAG can be submitted many times.
+    ///
+    /// ```
+    /// use filbert::Member;
+    /// use filbert::flow::{DagBuilder, processors};
+    ///
+    /// let mut dag = DagBuilder::new("squares");
+    /// let numbers = dag.vertex("numbers", processors::iterate(|share| share.part_of(0..1_000)));
+    /// let squares = dag.vertex("squares", processors::map(|n: u64| n * n));
+    /// let list = processors::Collected::new();
+    /// let sink = dag.vertex("sink", processors::collect(&list));
+    /// dag.edge(numbers.output().to(squares.input()));
+    /// dag.edge(squares.output().to(sink.input()));
+    ///
+    /// let member = Member::start()?;
+    /// member.submit(&dag.build()?)?.wait()?;
+    /// assert_eq!(list.take().len(), 1_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn submit(&self, dag: &Dag) -> Result<Job, JobError> {
+        dag.submit(&self.inner.stages)
     }
 
     /// Where Hazelcast clients connect to, if that door is open.

@@ -1,0 +1,193 @@
+//! What the tasklets of a job share.
+//!
+//! Every tasklet, and whoever starts them, holds a [`Live`]; the job is over when the last one is dropped. Tasklets are dropped by the
+//! workers that ran them, and their `Live` last, so "over" means that no queue, processor or thread of the job is left.
+//!
+//! The first cause of an early end wins: a failure, a panic, a cancellation, or the end of the stages. It is noted once, and
+//! all tasklets are cancelled; what else goes wrong meanwhile is a consequence.
+
+use super::JobStatus;
+use super::error::JobFailure;
+use super::metrics::JobCounters;
+use crate::dag::Dag;
+use filbert_pool::{Group, Promise, Stages};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::task::Waker;
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Completed,
+    Failed(JobFailure),
+    Cancelled,
+}
+
+pub(crate) struct JobCore {
+    name: String,
+    group: Group,
+    counters: OnceLock<JobCounters>,
+    state: Mutex<State>,
+}
+
+struct State {
+    status: JobStatus,
+    /// Why it ends early.
+    cause: Option<Outcome>,
+    live: usize,
+    /// To be told when it is over.
+    waiters: Vec<Promise<()>>,
+    /// Threads of its own, to be woken when it is cancelled.
+    threads: Vec<Waker>,
+}
+
+impl JobCore {
+    pub(crate) fn new(dag: &Dag, stages: &Stages) -> Arc<Self> {
+        let state = State {
+            status: JobStatus::Starting,
+            cause: None,
+            live: 0,
+            waiters: Vec::new(),
+            threads: Vec::new(),
+        };
+        let group = stages.flow().group(dag.name());
+        let counters = OnceLock::new();
+        Arc::new(Self { name: dag.name().to_owned(), group, counters, state: Mutex::new(state) })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// Set once, before the first tasklet runs.
+    pub(super) fn set_counters(&self, counters: JobCounters) {
+        let _ = self.counters.set(counters);
+    }
+
+    pub(super) fn counters(&self) -> Option<&JobCounters> {
+        self.counters.get()
+    }
+
+    pub(crate) fn status(&self) -> JobStatus {
+        self.lock().status
+    }
+
+    /// One more part of the job that must be gone before it is over.
+    pub(crate) fn live(self: &Arc<Self>) -> Live {
+        self.lock().live += 1;
+        Live { core: Arc::clone(self), is_done: false }
+    }
+
+    /// All tasklets are made.
+    pub(crate) fn running(&self) {
+        let mut state = self.lock();
+        if state.status == JobStatus::Starting {
+            state.status = JobStatus::Running;
+        }
+    }
+
+    /// True when the job ends early.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.lock().cause.is_some()
+    }
+
+    /// A thread of the job sleeps with this waker; it is woken when the job ends early.
+    pub(crate) fn add_thread(&self, thread: Waker) {
+        let mut state = self.lock();
+        if state.cause.is_some() {
+            drop(state);
+            thread.wake();
+        } else {
+            state.threads.push(thread);
+        }
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.end_early(Outcome::Cancelled);
+    }
+
+    pub(crate) fn fail(&self, failure: JobFailure) {
+        self.end_early(Outcome::Failed(failure));
+    }
+
+    fn end_early(&self, cause: Outcome) {
+        let mut state = self.lock();
+        if state.status.is_over() || state.cause.is_some() {
+            return;
+        }
+        state.cause = Some(cause);
+        state.status = JobStatus::Ending;
+        let threads = std::mem::take(&mut state.threads);
+        drop(state);
+        self.group.cancel();
+        threads.into_iter().for_each(Waker::wake);
+    }
+
+    /// How it ended, when it is over.
+    pub(crate) fn outcome(&self) -> Option<Outcome> {
+        let state = self.lock();
+        match state.status.is_over() {
+            true => Some(state.cause.clone().unwrap_or(Outcome::Completed)),
+            false => None,
+        }
+    }
+
+    /// Keeps the promise when the job is over; if it is already, says how it ended.
+    pub(crate) fn tell(&self, promise: Promise<()>) -> Result<(), Outcome> {
+        let mut state = self.lock();
+        if state.status.is_over() {
+            return Err(state.cause.clone().unwrap_or(Outcome::Completed));
+        }
+        state.waiters.push(promise);
+        Ok(())
+    }
+}
+
+/// A part of a job; the job is over when all are dropped.
+pub(crate) struct Live {
+    core: Arc<JobCore>,
+    is_done: bool,
+}
+
+impl Live {
+    pub(crate) fn core(&self) -> &Arc<JobCore> {
+        &self.core
+    }
+
+    /// This part did all it had to do.
+    pub(crate) fn done(&mut self) {
+        self.is_done = true;
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if !self.is_done {
+            // Dropped by a pool that gives no more turns, if not for a cause that is known already.
+            self.core.cancel();
+        }
+        let mut state = self.core.lock();
+        state.live -= 1;
+        if state.live > 0 {
+            return;
+        }
+        state.status = match &state.cause {
+            None => JobStatus::Completed,
+            Some(Outcome::Failed(_)) => JobStatus::Failed,
+            Some(_) => JobStatus::Cancelled,
+        };
+        let waiters = std::mem::take(&mut state.waiters);
+        state.threads.clear();
+        drop(state);
+        for promise in waiters {
+            promise.keep(());
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! A source from iterators: one for each processor.
+
+use crate::outbox::Outbox;
+use crate::processor::{Failure, MetaSupplier, Processor, Share, Step};
+use crate::signature::Many;
+
+/// Emits what `items` yields; each processor asks for an iterator of its own, for its share.
+///
+/// ```
+/// use filbert_flow::processors::iterate;
+/// // Every processor emits its part of the range.
+/// let numbers = iterate(|share| share.part_of(0..1_000_000));
+/// ```
+pub fn iterate<I>(
+    items: impl Fn(Share) -> I + Clone + Send + Sync + 'static,
+) -> impl MetaSupplier<Processor = Iterate<I::IntoIter>>
+where
+    I: IntoIterator,
+    I::IntoIter: Send + 'static,
+    I::Item: Send + 'static,
+{
+    move |share| Iterate { items: items(share).into_iter() }
+}
+
+/// The processor of [`iterate`].
+pub struct Iterate<I> {
+    items: I,
+}
+
+impl<I> Processor for Iterate<I>
+where
+    I: Iterator + Send + 'static,
+    I::Item: Send + 'static,
+{
+    type In = ();
+    type Out = Many<I::Item>;
+
+    fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
+        Ok(if outbox.emit_from(&mut self.items) { Step::Done } else { Step::Again })
+    }
+}
