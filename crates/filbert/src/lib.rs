@@ -43,7 +43,7 @@ pub use filbert_wire as wire;
 // The grid.
 pub use filbert_gate::hazelcast::HazelcastSettings;
 pub use filbert_grid::{
-    Entry, EntryProcessor, Grid, GridError, GridResult, GridSettings, Invocation, Map, MapEvent,
+    Entry, EntryProcessor, Grid, GridError, GridResult, GridSettings, Interceptor, Invocation, Map, MapEvent,
     MapEventKind, MapSettings, Reading, Registry, TypedMap, TypedMapEvent,
 };
 pub use filbert_wire::{Data, FromData, Json, ToData};

@@ -33,7 +33,7 @@ mod topic;
 
 pub use allowance::{Allowance, ResultSpace, TooMuch, Weighs};
 pub use code::{
-    Code, Entry, EntryChange, EntryProcessor, ExecutorTask, NAMED_CLASS, NAMED_FACTORY, NotCode, Registry,
+    Code, Entry, EntryChange, EntryProcessor, ExecutorTask, Interceptor, NAMED_CLASS, NAMED_FACTORY, NotCode, Registry,
     TaskContext,
 };
 pub use error::{GridError, GridResult};
@@ -44,7 +44,7 @@ pub use items::{ItemChange, ItemEvent};
 pub use list::List;
 pub use listeners::Listeners;
 pub use map::{
-    EntryView, EvictionPolicy, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings,
+    EntryView, EvictionPolicy, InterceptorId, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings,
     MaxSize, Owner, ReadingPairs, TypedMap, TypedMapEvent,
 };
 pub use operation::{Action, Operation, Step, Target, Turn};
