@@ -55,7 +55,6 @@ pub(super) fn guarded<T>(
     result.map_err(|message| GridError::UserCode { what, name: name.to_owned(), message })
 }
 
-
 /// The code that a member knows; a handle that is cheap to clone.
 ///
 /// ```

@@ -105,7 +105,11 @@ impl Interceptors {
     }
 
     /// Removes those that `leaves` names; how many. `changes` is told, after the chain has changed, whether there are any left.
-    pub(crate) fn remove(&self, leaves: impl Fn(&InterceptorId) -> bool, changes: impl FnOnce(bool)) -> usize {
+    pub(crate) fn remove(
+        &self,
+        leaves: impl Fn(&InterceptorId) -> bool,
+        changes: impl FnOnce(bool),
+    ) -> usize {
         let mut chain = self.chain.write().unwrap_or_else(|broken| broken.into_inner());
         let before = chain.clone();
         chain.0 = chain.0.iter().filter(|link| !leaves(&link.id)).cloned().collect();

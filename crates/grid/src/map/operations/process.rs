@@ -329,9 +329,7 @@ impl<F: EntryFilter> Operation for ExecuteOnEntries<F> {
                 let changed = match change {
                     None => Ok(()),
                     Some(EntryChange::Set(value)) => map.write_at(turn, slot, &value),
-                    Some(EntryChange::Remove) => {
-                        map.take(turn, slot, MapEventKind::Removed, false).map(drop)
-                    }
+                    Some(EntryChange::Remove) => map.take(turn, slot, MapEventKind::Removed, false).map(drop),
                 };
                 if let Err(error) = changed {
                     return Step::failed(error);
