@@ -47,7 +47,7 @@ pub use filbert_flow::{Dag, DagBuilder, DagError, Job, JobError, JobFailure, Job
 // The grid.
 pub use filbert_gate::hazelcast::HazelcastSettings;
 pub use filbert_grid::{
-    Entry, EntryProcessor, Grid, GridError, GridResult, GridSettings, Invocation, Map, MapEvent,
+    Entry, EntryProcessor, Grid, GridError, GridResult, GridSettings, Interceptor, Invocation, Map, MapEvent,
     MapEventKind, MapSettings, Reading, Registry, TypedMap, TypedMapEvent,
 };
 pub use filbert_wire::{Data, FromData, Json, ToData};

@@ -5,6 +5,7 @@
 //! Counted are the bytes of keys and values; while an answer is encoded it takes up to three times as much. Runs on whichever thread has
 //! the result. Rejected: to ask for the size first, which costs a second operation on every partition and is wrong when it is known.
 
+use crate::map::InterceptorId;
 use crate::query::PageResult;
 use filbert_wire::Data;
 use std::sync::Arc;
@@ -203,7 +204,7 @@ macro_rules! weigh_nothing {
     };
 }
 
-weigh_nothing!((), bool, usize, u64);
+weigh_nothing!((), bool, usize, u64, InterceptorId);
 
 #[cfg(test)]
 mod tests {

@@ -33,8 +33,8 @@ mod topic;
 
 pub use allowance::{Allowance, ResultSpace, TooMuch, Weighs};
 pub use code::{
-    Code, Entry, EntryChange, EntryProcessor, ExecutorTask, NAMED_CLASS, NAMED_FACTORY, NotCode, Registry,
-    TaskContext,
+    Code, Entry, EntryChange, EntryProcessor, ExecutorTask, Interceptor, NAMED_CLASS, NAMED_FACTORY, NotCode,
+    Registry, TaskContext,
 };
 pub use error::{GridError, GridResult};
 pub use executor::ExecutorService;
@@ -44,8 +44,8 @@ pub use items::{ItemChange, ItemEvent};
 pub use list::List;
 pub use listeners::Listeners;
 pub use map::{
-    EntryView, EvictionPolicy, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings,
-    MaxSize, Owner, ReadingPairs, TypedMap, TypedMapEvent,
+    EntryView, EvictionPolicy, InterceptorId, Interest, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind,
+    MapSettings, MaxSize, Owner, ReadingPairs, TypedMap, TypedMapEvent,
 };
 pub use operation::{Action, Operation, Step, Target, Turn};
 pub use queue::Queue;

@@ -86,13 +86,53 @@ def test_that_is_not_registered_is_an_error(a_map):
     assert a_map.key_set(greater("this", 0)) == ["k"], "the connection lives"
 
 
-@pytest.mark.oracle_only
 def test_interceptor(a_map):
     """Gets come back with the prefix, absent ones as the prefix alone; puts and removals are left as they are."""
     a_map.put("k", "v")
     registration = a_map.add_interceptor(PrefixOnGet("p-"))
     assert a_map.get("k") == "p-v"
     assert a_map.get("absent") == "p-"
+    assert a_map.get_all(["k", "absent"]) == {"k": "p-v"}
+    assert a_map.put("k", "w") == "v"
+    assert a_map.put_if_absent("k", "x") == "w"
+    assert a_map.values() == ["w"] and a_map.contains_value("w")
+    assert a_map.entry_set(sql("this == w")) == [("k", "w")]
+    assert a_map.remove("k") == "w"
+    assert not a_map.contains_key("k")
+    a_map.put("k", "v")
     assert a_map.remove_interceptor(registration)
     assert a_map.get("k") == "v"
     assert not a_map.remove_interceptor(registration)
+
+
+def test_interceptors_are_a_chain(a_map):
+    """Each is given what the one before made, in the order in which they were added; the same one is added once."""
+    a_map.put("k", "v")
+    first = a_map.add_interceptor(PrefixOnGet("1"))
+    second = a_map.add_interceptor(PrefixOnGet("2"))
+    assert a_map.add_interceptor(PrefixOnGet("1")) == first != second
+    assert a_map.get("k") == "21v"
+    assert a_map.remove_interceptor(first)
+    assert a_map.get("k") == "2v"
+    assert a_map.remove_interceptor(second)
+
+
+def test_an_interceptor_that_fails_is_an_error(a_map):
+    a_map.put("k", 1)
+    registration = a_map.add_interceptor(PrefixOnGet("p-"))
+    with pytest.raises(HazelcastError):
+        a_map.get("k")
+    assert a_map.size() == 1
+    assert a_map.remove_interceptor(registration)
+    assert a_map.get("k") == 1
+
+
+def test_interceptors_go_with_the_map(client):
+    name = "intercepted-then-destroyed"
+    a_map = client.get_map(name).blocking()
+    a_map.add_interceptor(PrefixOnGet("p-"))
+    a_map.destroy()
+    again = client.get_map(name).blocking()
+    again.put("k", "v")
+    assert again.get("k") == "v"
+    again.destroy()

@@ -141,6 +141,8 @@ served! {
         Lock m::TryLock => map::try_lock;
         Lock m::IsLocked => map::is_locked;
         Lock m::Unlock => map::unlock;
+        Intercept m::AddInterceptor => map::add_interceptor;
+        Intercept m::RemoveInterceptor => map::remove_interceptor;
         Listen m::AddEntryListenerToKeyWithPredicate => map::add_entry_listener_to_key_with_predicate;
         Listen m::AddEntryListenerWithPredicate => map::add_entry_listener_with_predicate;
         Listen m::AddEntryListenerToKey => map::add_entry_listener_to_key;

@@ -13,7 +13,7 @@ const SERVICES: [Service; 5] =
     [Service::Map, Service::List, Service::Queue, Service::Topic, Service::Executor];
 
 /// The actions that rights can name, with their words.
-const ACTIONS: [(Action, &str); 9] = [
+const ACTIONS: [(Action, &str); 10] = [
     (Action::Create, "create"),
     (Action::Destroy, "destroy"),
     (Action::Read, "read"),
@@ -23,6 +23,7 @@ const ACTIONS: [(Action, &str); 9] = [
     (Action::Listen, "listen"),
     (Action::Index, "index"),
     (Action::Execute, "execute"),
+    (Action::Intercept, "intercept"),
 ];
 
 /// A set of actions.
@@ -56,6 +57,7 @@ const fn bit(action: Action) -> u16 {
         Action::Listen => 1 << 6,
         Action::Index => 1 << 7,
         Action::Execute => 1 << 8,
+        Action::Intercept => 1 << 9,
         _ => 0,
     }
 }

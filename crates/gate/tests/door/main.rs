@@ -9,6 +9,7 @@ mod compatibility;
 #[allow(dead_code, reason = "shared with the tests of maps, which use more of it")]
 mod history;
 mod hostile;
+mod interceptors;
 mod large;
 mod lengths;
 mod line;

@@ -40,6 +40,18 @@ fn a_right_holds_for_its_action_and_structure() {
     assert_eq!(member.door.counts().denied, 2);
 }
 
+/// An interceptor changes what everyone reads: running code on entries is less than that.
+#[test]
+fn whoever_may_run_code_may_not_intercept() {
+    let add = |name: &str| map::AddInterceptor { name: name.into(), interceptor: int(1) };
+    let remove = |name: &str| map::RemoveInterceptor { name: name.into(), id: "x".into() };
+    let (_member, mut client) = member(&["map/a: create, read, put, execute", "map/b: create, intercept"]);
+    assert_eq!(client.refused(&add("a")), ErrorCode::AccessControl);
+    assert_eq!(client.refused(&remove("a")), ErrorCode::AccessControl);
+    assert_eq!(client.refused(&add("b")), ErrorCode::Serialization, "it is no code");
+    assert!(!client.call(&remove("b")).unwrap().value);
+}
+
 #[test]
 fn reading_does_not_make_what_the_user_may_not_make() {
     let (member, mut client) = member(&["map/*: read"]);

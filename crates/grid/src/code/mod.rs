@@ -7,11 +7,14 @@
 //! [`NAMED_CLASS`] with two fields: the name (`write_string`) and the argument (`write_object`).
 
 mod entry;
+mod interceptor;
 mod processor;
 mod registry;
 mod task;
 
 pub use entry::{Entry, EntryChange, EntryProcessor};
+pub(crate) use interceptor::Guarded;
+pub use interceptor::Interceptor;
 pub(crate) use processor::Processor;
 pub use registry::Registry;
 pub(crate) use task::TASK;
@@ -93,6 +96,17 @@ impl Code {
         let argument = [&[0; 4], &rest[length..]].concat();
         let argument = Data::from_bytes(argument).map_err(|_| short())?;
         Ok(Code::Named { name: name.to_owned(), argument })
+    }
+}
+
+impl Code {
+    /// A hash of what the code is given; the same on every member.
+    pub(crate) fn argument_hash(&self) -> i32 {
+        let argument = match self {
+            Code::Named { argument, .. } => argument.payload(),
+            Code::Class { fields, .. } => fields,
+        };
+        Data::new(0, argument).partition_hash()
     }
 }
 

@@ -1,8 +1,8 @@
 //! Entry processors in the registry, and how one is run.
 
-use super::registry::make;
+use super::registry::{guarded, make};
 use super::{Code, Entry, EntryChange, EntryProcessor, Registry};
-use crate::error::{GridError, GridResult};
+use crate::error::GridResult;
 use filbert_pool::caught;
 use filbert_wire::Data;
 use std::sync::Arc;
@@ -64,11 +64,6 @@ impl Registry {
 
 const PROCESSOR: &str = "entry processor";
 
-/// A panic is a failure like another one, and says so.
-fn flat<T>(result: Result<Result<T, String>, String>) -> Result<T, String> {
-    result.unwrap_or_else(|message| Err(format!("it panicked: {message}")))
-}
-
 /// An entry processor with its name; its panics are its own.
 #[derive(Clone)]
 pub(crate) struct Processor {
@@ -88,12 +83,8 @@ impl Processor {
         value: Option<&[u8]>,
     ) -> GridResult<(Option<Data>, Option<EntryChange>)> {
         let mut entry = Entry::new(key, value);
-        match flat(caught(|| self.made.process(&mut entry))) {
-            Ok(given) => Ok((given, entry.into_change())),
-            Err(message) => {
-                Err(GridError::UserCode { what: PROCESSOR, name: self.name.to_string(), message })
-            }
-        }
+        let given = guarded(PROCESSOR, &self.name, || self.made.process(&mut entry))?;
+        Ok((given, entry.into_change()))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What code a member knows. Filled before the member serves, or while it runs; read by operations.
 
-use super::{Code, EntryProcessor, ExecutorTask};
+use super::{Code, EntryProcessor, ExecutorTask, Interceptor};
 use crate::error::{GridError, GridResult};
 use filbert_pool::caught;
 use filbert_wire::Data;
@@ -29,27 +29,30 @@ pub(super) fn make<C: ?Sized>(
 ) -> GridResult<Box<C>> {
     let known = shelf.read().unwrap_or_else(|broken| broken.into_inner());
     // The maker runs outside the lock: it is user code, and may register more.
+    let name = code.to_string();
     let made = match code {
-        Code::Named { name, argument } => {
-            let make = known.named.get(name).cloned();
+        Code::Named { name: known_as, argument } => {
+            let make = known.named.get(known_as).cloned();
             drop(known);
-            make.map(|make| caught(|| make(argument)))
+            make.map(|make| guarded(what, &name, || make(argument)))
         }
         Code::Class { factory, class, fields } => {
             let make = known.classes.get(&(*factory, *class)).cloned();
             drop(known);
-            make.map(|make| caught(|| make(fields)))
+            make.map(|make| guarded(what, &name, || make(fields)))
         }
     };
-    let name = code.to_string();
-    match made {
-        None => Err(GridError::NotRegistered { what, name }),
-        Some(Ok(Ok(made))) => Ok(made),
-        Some(Ok(Err(message))) => Err(GridError::UserCode { what, name, message }),
-        Some(Err(message)) => {
-            Err(GridError::UserCode { what, name, message: format!("it panicked: {message}") })
-        }
-    }
+    made.unwrap_or(Err(GridError::NotRegistered { what, name }))
+}
+
+/// Runs user code of that kind and name. A panic is a failure like another one, and says so.
+pub(super) fn guarded<T>(
+    what: &'static str,
+    name: &str,
+    code: impl FnOnce() -> Result<T, String>,
+) -> GridResult<T> {
+    let result = caught(code).unwrap_or_else(|message| Err(format!("it panicked: {message}")));
+    result.map_err(|message| GridError::UserCode { what, name: name.to_owned(), message })
 }
 
 /// The code that a member knows; a handle that is cheap to clone.
@@ -73,6 +76,7 @@ pub(super) fn make<C: ?Sized>(
 #[derive(Clone, Default)]
 pub struct Registry {
     pub(super) processors: Arc<RwLock<Shelf<dyn EntryProcessor>>>,
+    pub(super) interceptors: Arc<RwLock<Shelf<dyn Interceptor>>>,
     pub(super) tasks: Arc<RwLock<Shelf<dyn ExecutorTask>>>,
 }
 
@@ -87,10 +91,14 @@ impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut debug = f.debug_struct("Registry");
         let processors = self.processors.read().unwrap_or_else(|broken| broken.into_inner());
+        let interceptors = self.interceptors.read().unwrap_or_else(|broken| broken.into_inner());
         let tasks = self.tasks.read().unwrap_or_else(|broken| broken.into_inner());
         debug
             .field("processors", &sorted(&processors.named))
             .field("processor_classes", &processors.classes.len());
+        debug
+            .field("interceptors", &sorted(&interceptors.named))
+            .field("interceptor_classes", &interceptors.classes.len());
         debug.field("tasks", &sorted(&tasks.named)).field("task_classes", &tasks.classes.len()).finish()
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::code::Registry;
 use crate::map::events::MapListeners;
+use crate::map::interceptors::Interceptors;
 use crate::map::settings::{EvictionPolicy, MapSettings, MaxSize};
 use crate::query::Catalog;
 use crate::settings::GridSettings;
@@ -16,6 +17,7 @@ pub(crate) struct MapContext {
     pub(crate) name: Arc<str>,
     pub(crate) settings: MapSettings,
     pub(crate) listeners: MapListeners,
+    pub(crate) interceptors: Interceptors,
     pub(crate) registry: Registry,
     pub(crate) catalog: Catalog,
     pub(crate) stages: Stages,
@@ -41,6 +43,7 @@ impl MapContext {
             name: Arc::clone(name),
             settings: settings.maps.of(name),
             listeners: MapListeners::new(stages.event(), name),
+            interceptors: Interceptors::new(),
             registry: registry.clone(),
             catalog: catalog.clone(),
             stages: stages.clone(),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Map (handle) -- operation --> Strands -- the key's partition --> MapPartition -- entries --> Store
-//!                                                                     |-- locks, lifetimes, bound
+//!                                                                     |-- interceptors, locks, lifetimes, bound
 //!                                                                     |-- listeners -> stage event
 //! ```
 //!
@@ -12,12 +12,13 @@
 //! | `operations/` | what can be done with a partition, one small value each |
 //! | `partition/` | the verbs that operations are made of |
 //! | `store/` | entries in little memory |
-//! | `locks.rs`, `expiry.rs`, `events.rs`, `settings.rs` | what they say |
+//! | `interceptors.rs`, `locks.rs`, `expiry.rs`, `events.rs`, `settings.rs` | what they say |
 
 mod context;
 mod events;
 mod expiry;
 mod handle;
+mod interceptors;
 mod locks;
 pub mod operations;
 mod partition;
@@ -29,6 +30,7 @@ pub use events::{EventCondition, Interest, MapEvent, MapEventKind};
 pub use expiry::Lifetime;
 pub use handle::Map;
 pub(crate) use handle::MapStructure;
+pub use interceptors::InterceptorId;
 pub use locks::Owner;
 pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSignal};
 pub use settings::{EvictionPolicy, MapSettings, MaxSize};

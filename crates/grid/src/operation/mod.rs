@@ -49,6 +49,8 @@ pub enum Action {
     Index,
     /// Runs registered code.
     Execute,
+    /// Puts registered code between the structure and all who use it.
+    Intercept,
 }
 
 /// Something to do with a target, as a value that can travel.

@@ -24,6 +24,7 @@ use cell::Cell;
 pub(crate) use cell::FARTHEST;
 use filbert_pool::{StageKind, Stages, Strand, SubmitError};
 use filbert_wire::{PARTITION_COUNT, PartitionId};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 /// The strands of one structure, each with its target.
@@ -34,6 +35,8 @@ pub struct Strands<T: Target> {
     strands: Box<[Strand<Cell<T>>]>,
     /// The first partition that has a strand here: zero, or the only one.
     first: u32,
+    /// Operations that are short by themselves run user code on these targets.
+    user_code: AtomicBool,
     /// Itself, for parts of an operation that follow one another.
     home: Weak<Self>,
 }
@@ -89,7 +92,8 @@ impl<T: Target> Strands<T> {
                 stages.partition().strand(u64::from(partition.number()), cell)
             };
             let strands = partitions.map(strand).collect();
-            Self { name: Arc::clone(name), stages: stages.clone(), strands, first, home: home.clone() }
+            let (name, stages) = (Arc::clone(name), stages.clone());
+            Self { name, stages, strands, first, user_code: AtomicBool::new(false), home: home.clone() }
         })
     }
 
@@ -132,10 +136,16 @@ impl<T: Target> Strands<T> {
         self.invoke_where(partition, operation, answer, self.may_run_here::<O>())
     }
 
+    /// From now on operations that are short by themselves run user code here, or do so no more. One that an io loop has begun meanwhile
+    /// may still meet it there.
+    pub(crate) fn set_user_code(&self, runs: bool) {
+        self.user_code.store(runs, Ordering::Relaxed);
+    }
+
     /// False on an io loop for what is not short.
     #[inline]
     fn may_run_here<O: Operation<Target = T>>(&self) -> bool {
-        O::SHORT || filbert_pool::current().kind != StageKind::Io
+        (O::SHORT && !self.user_code.load(Ordering::Relaxed)) || filbert_pool::current().kind != StageKind::Io
     }
 
     #[inline]

@@ -6,6 +6,7 @@ mod dice;
 mod eviction;
 mod expiry;
 mod history;
+mod interceptors;
 mod linearizability;
 mod listeners;
 mod locks;

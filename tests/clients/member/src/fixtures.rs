@@ -1,10 +1,10 @@
-//! Code that the tests of clients call: entry processors and tasks under the ids that Hazelcast keeps for them. The table of their fields
+//! Code that the tests of clients call: entry processors, interceptors and tasks under the ids that Hazelcast keeps for them. The table of their fields
 //! and behaviour is `../../remote_controller/fixtures.md`.
 
 use crate::order_entries::OrderEntries;
 use filbert::grid::query::Catalog;
 use filbert::grid::{ExecutorTask, TaskContext};
-use filbert::{Data, Entry, EntryProcessor, FromData, Registry, ToData};
+use filbert::{Data, Entry, EntryProcessor, FromData, Interceptor, Registry, ToData};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const OLDER: i32 = 666;
 /// What stands before the fields of an identified object: a flag byte and two ids.
 const BEFORE_FIELDS: usize = 9;
 
-/// A registry with the entry processors and tasks.
+/// A registry with the entry processors, interceptors and tasks.
 pub(crate) fn registry() -> Registry {
     let multiply = |absent| {
         move |fields: &[u8]| Ok(MultiplyKey { by: Fields(fields).int()?, absent, pause: Duration::ZERO })
@@ -29,6 +29,7 @@ pub(crate) fn registry() -> Registry {
             let pause = millis(fields.int()?.into());
             Ok(MultiplyKey { by: fields.int()?, absent: Some(-1), pause })
         })
+        .with_interceptor_class(OLDER, 6, |fields| Ok(PrefixOnGet(Fields(fields).text()?)))
         .with_task_class(CLIENT_TESTS, 5, |fields| Ok(Task::Append(Fields(fields).text()?)))
         .with_task_class(CLIENT_TESTS, 6, |fields| Ok(Task::Sleep(millis(Fields(fields).long()?))))
         .with_task_class(CLIENT_TESTS, 7, |_| Ok(Task::Fail))
@@ -113,6 +114,19 @@ impl EntryProcessor for MultiplyKey {
 
     fn is_offloadable(&self) -> bool {
         !self.pause.is_zero()
+    }
+}
+
+/// Puts a text before every text that is read; a key that is not there has the empty one.
+struct PrefixOnGet(String);
+
+impl Interceptor for PrefixOnGet {
+    fn intercept_get(&self, value: Option<&Data>) -> Result<Option<Data>, String> {
+        let text = match value {
+            None => String::new(),
+            Some(value) => String::from_data(value).map_err(|error| error.to_string())?,
+        };
+        data(&(self.0.clone() + &text)).map(Some)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Maps: each handler makes one operation of a request, and one answer of its result.
 
 mod entries;
+mod interceptors;
 mod listeners;
 mod locks;
 mod many;
@@ -9,6 +10,7 @@ mod processors;
 mod queries;
 
 pub(super) use entries::*;
+pub(super) use interceptors::*;
 pub(super) use listeners::*;
 pub(super) use locks::*;
 pub(super) use many::*;

@@ -3,6 +3,7 @@
 //! The methods here take and give [`Data`]; they do nothing but choose partitions and make operations, so that a typed layer above
 //! only has to encode and decode.
 
+mod intercepting;
 mod listening;
 mod locking;
 mod many;
@@ -92,6 +93,7 @@ impl Structure for MapStructure {
 
     fn destroy(&self) {
         self.context.set_destroyed();
+        self.remove_interceptors(|_| true);
         let (home, clock) = (Arc::downgrade(&self.strands), self.context.stages.clock());
         for partition in self.strands.partitions() {
             // Whoever waits there must learn of it, also when the mailbox is full.

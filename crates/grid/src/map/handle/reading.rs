@@ -15,10 +15,13 @@ impl Map {
         self.call(key.partition(), Get { key })
     }
 
-    /// Gives the bytes of the value of `key` to `read` without a copy, if the partition is idle; `None` when it is not: then
-    /// [`Map::get`]. For whoever writes them into a message at once.
+    /// Gives the bytes of the value of `key` to `read` without a copy, if the partition is idle and the map has no interceptors;
+    /// `None` otherwise: then [`Map::get`]. For whoever writes them into a message at once.
     #[inline]
     pub fn try_read<R>(&self, key: &Data, read: impl FnOnce(Option<&[u8]>) -> R) -> Option<R> {
+        if self.structure.context.interceptors.any() {
+            return None;
+        }
         self.strands().try_look(key.partition(), "map.read", |map, turn| read(map.get(turn, key)))
     }
 

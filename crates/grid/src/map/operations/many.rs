@@ -45,10 +45,18 @@ impl Operation for GetAll {
     const SHORT: bool = false;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        let chain = map.interceptors();
         let mut slice = Slice::begin(map, turn);
         while let Some(key) = self.keys.get(self.done) {
-            if let Some(value) = map.get(turn, key) {
-                let entry = (key.clone(), copied(value));
+            if let Some(value) = map.get(turn, key).map(copied) {
+                let given = match &chain {
+                    None => Ok(value),
+                    Some(chain) => chain.get_found(value),
+                };
+                let entry = match given {
+                    Ok(value) => (key.clone(), value),
+                    Err(error) => return Step::failed(error),
+                };
                 if let Err(too_much) = self.tally.add(entry.weight()) {
                     return Step::failed(too_much.into());
                 }
@@ -101,7 +109,9 @@ impl Operation for PutAll {
                 return self.patience.wait(map, turn, event);
             }
             map.count_put();
-            map.put(turn, key, value.as_bytes(), Lifetime::DEFAULT, false);
+            if let Err(error) = map.write(turn, key, value, Lifetime::DEFAULT, false) {
+                return Step::failed(error);
+            }
             self.done += 1;
             if slice.is_over(turn) {
                 return Step::Again;

@@ -144,6 +144,8 @@ pub(crate) struct Slice {
     left: u32,
     seen: u32,
     ends: Duration,
+    /// Interceptors run with each entry: any one may take long.
+    user_code: bool,
 }
 
 /// The time is looked at every so many entries.
@@ -151,14 +153,16 @@ const LOOK_EVERY: u32 = 32;
 
 impl Slice {
     pub(crate) fn begin(map: &MapPartition, turn: &MapTurn<'_>) -> Self {
-        Self { left: map.context().slice_entries, seen: 0, ends: turn.now() + Duration::from_micros(200) }
+        let (context, ends) = (map.context(), turn.now() + Duration::from_micros(200));
+        Self { left: context.slice_entries, seen: 0, ends, user_code: context.interceptors.any() }
     }
 
     /// One more entry was looked at; true when it is the turn of others.
     pub(crate) fn is_over(&mut self, turn: &MapTurn<'_>) -> bool {
         self.seen += 1;
         self.left = self.left.saturating_sub(1);
-        self.left == 0 || (self.seen.is_multiple_of(LOOK_EVERY) && turn.now() >= self.ends)
+        let look = self.user_code || self.seen.is_multiple_of(LOOK_EVERY);
+        self.left == 0 || (look && turn.now() >= self.ends)
     }
 
     /// The same for entries that run user code: any one may have taken long.

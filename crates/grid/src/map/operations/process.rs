@@ -3,6 +3,8 @@
 //! On one key it waits for whoever has locked it. On several it does not look at locks, as Hazelcast says, but waits for an entry that is
 //! away. An entry is *away* while an offloadable processor works on a copy of it on the executor [`OFFLOAD`]: the member itself holds the
 //! key then, readers go on, and what the processor decided is written back on the strand.
+//!
+//! What a processor sees of an entry, and what it does to it, goes through the map's interceptors, as for anyone.
 
 use super::{EntryFilter, EntryRef, MapTurn, Patience, Place, Slice};
 use crate::code::Processor;
@@ -11,7 +13,7 @@ use crate::error::{GridError, GridResult};
 use crate::map::events::MapEventKind;
 use crate::map::expiry::Lifetime;
 use crate::map::partition::{MapPartition, MapSignal};
-use crate::map::store::copied;
+use crate::map::store::{Slot, copied};
 use crate::operation::{Action, Operation, Step};
 use filbert_pool::{Executor, ExecutorSettings, SettingsError, Stages};
 use filbert_wire::Data;
@@ -61,6 +63,10 @@ impl ExecuteOnKey {
         };
         let key = self.place.key.detached();
         let value = map.find(turn, &key).map(|slot| copied(map.store().value(slot)));
+        let value = match map.interceptors().map_or(Ok(value.clone()), |chain| chain.get(value)) {
+            Ok(value) => value,
+            Err(error) => return Step::failed(error),
+        };
         let absence = Arc::new(Absence { number: map.new_absence(), result: Mutex::new(None) });
         let (home, partition, known) = (map.home().clone(), turn.partition(), Arc::clone(&absence));
         let (sent, clock) = (key.clone(), turn.clock().clone());
@@ -70,7 +76,7 @@ impl ExecuteOnKey {
                 Err(error) => (Err(error), None),
             };
             *known.result.lock().unwrap_or_else(|broken| broken.into_inner()) = Some(result);
-            let back = BringBack { key: sent, change, absence: known.number };
+            let back = BringBack { key: sent, change, absence: known.number, away: Some(known) };
             crate::map::mail_until_taken(&home, partition, &clock, back, Duration::from_millis(10));
         };
         match executor.submit(Self::NAME, work) {
@@ -134,22 +140,38 @@ fn process(
     if let Some(slot) = found {
         map.used(turn, slot);
     }
-    let (given, change) = processor.run(key.as_bytes(), found.map(|slot| map.store().value(slot)))?;
-    apply(map, turn, key, change);
+    let (given, change) = run(map, processor, key.as_bytes(), found)?;
+    apply(map, turn, key, change)?;
     Ok(given)
 }
 
-fn apply(map: &mut MapPartition, turn: &mut MapTurn<'_>, key: &Data, change: Option<EntryChange>) {
+/// Runs a processor on a key whose entry is in `found`: what it gives, and what it decided.
+fn run(
+    map: &MapPartition,
+    processor: &Processor,
+    key: &[u8],
+    found: Option<Slot>,
+) -> GridResult<(Option<Data>, Option<EntryChange>)> {
+    let stored = found.map(|slot| map.store().value(slot));
+    match map.interceptors() {
+        None => processor.run(key, stored),
+        Some(chain) => processor.run(key, chain.get(stored.map(copied))?.as_ref().map(Data::as_bytes)),
+    }
+}
+
+fn apply(
+    map: &mut MapPartition,
+    turn: &mut MapTurn<'_>,
+    key: &Data,
+    change: Option<EntryChange>,
+) -> GridResult<()> {
     match change {
-        None => {}
-        Some(EntryChange::Set(value)) => {
-            map.put(turn, key, value.as_bytes(), Lifetime::DEFAULT, false);
-        }
-        Some(EntryChange::Remove) => {
-            if let Some(slot) = map.find(turn, key) {
-                map.remove(turn, slot, MapEventKind::Removed);
-            }
-        }
+        None => Ok(()),
+        Some(EntryChange::Set(value)) => map.write(turn, key, &value, Lifetime::DEFAULT, false).map(drop),
+        Some(EntryChange::Remove) => match map.find(turn, key) {
+            Some(slot) => map.take(turn, slot, MapEventKind::Removed, false).map(drop),
+            None => Ok(()),
+        },
     }
 }
 
@@ -159,6 +181,9 @@ struct BringBack {
     key: Data,
     change: Option<EntryChange>,
     absence: u64,
+    /// Where it is said what became of it.
+    #[serde(skip)]
+    away: Option<Arc<Absence>>,
 }
 
 impl Operation for BringBack {
@@ -168,8 +193,11 @@ impl Operation for BringBack {
     const ACTION: Action = Action::Execute;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if !map.context().is_destroyed() {
-            apply(map, turn, &self.key, self.change.take());
+        if !map.context().is_destroyed()
+            && let Err(error) = apply(map, turn, &self.key, self.change.take())
+            && let Some(away) = &self.away
+        {
+            *away.result.lock().unwrap_or_else(|broken| broken.into_inner()) = Some(Err(error));
         }
         map.bring_back(turn, &self.key, self.absence);
         Step::done(())
@@ -291,18 +319,20 @@ impl<F: EntryFilter> Operation for ExecuteOnEntries<F> {
                     return self.patience.wait(map, turn, MapSignal::Free(key));
                 }
                 map.used(turn, slot);
-                let entry = EntryRef::at(map.store(), slot);
-                match processor.run(entry.key, Some(entry.value)) {
+                let key = map.store().key(slot);
+                let (given, change) = match run(map, processor, key, Some(slot)) {
+                    Ok(done) => done,
                     Err(error) => return Step::failed(error),
-                    Ok((given, change)) => {
-                        self.given.extend(given.map(|given| (copied(entry.key), given)));
-                        // Where the entry is was known before it was processed, and nobody else had a turn.
-                        match change {
-                            None => {}
-                            Some(EntryChange::Set(value)) => map.put_at(turn, slot, value.as_bytes()),
-                            Some(EntryChange::Remove) => map.remove(turn, slot, MapEventKind::Removed),
-                        }
-                    }
+                };
+                self.given.extend(given.map(|given| (copied(key), given)));
+                // Where the entry is was known before it was processed, and nobody else had a turn.
+                let changed = match change {
+                    None => Ok(()),
+                    Some(EntryChange::Set(value)) => map.write_at(turn, slot, &value),
+                    Some(EntryChange::Remove) => map.take(turn, slot, MapEventKind::Removed, false).map(drop),
+                };
+                if let Err(error) = changed {
+                    return Step::failed(error);
                 }
             }
             self.cursor = slot.number() + 1;

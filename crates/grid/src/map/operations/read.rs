@@ -2,7 +2,6 @@
 
 use super::MapTurn;
 use crate::map::partition::{EntryView, LocalMapStats, MapPartition};
-use crate::map::store::copied;
 use crate::operation::{Action, Operation, Step};
 use filbert_wire::Data;
 use serde::{Deserialize, Serialize};
@@ -21,7 +20,7 @@ impl Operation for Get {
     const ACTION: Action = Action::Read;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        Step::done(map.get(turn, &self.key).map(copied))
+        Step::Done(map.read(turn, &self.key))
     }
 }
 

@@ -4,7 +4,7 @@ use super::{EntryFilter, EntryRef, MapTurn, Place, Slice};
 use crate::error::{GridError, GridResult};
 use crate::map::events::MapEventKind;
 use crate::map::partition::MapPartition;
-use crate::map::store::{copied, identity};
+use crate::map::store::identity;
 use crate::operation::{Action, Operation, Step};
 use filbert_wire::Data;
 use serde::{Deserialize, Serialize};
@@ -28,11 +28,7 @@ impl Operation for Remove {
         }
         map.count_remove();
         let found = map.find(turn, &self.place.key);
-        Step::done(found.map(|slot| {
-            let old = copied(map.store().value(slot));
-            map.remove(turn, slot, MapEventKind::Removed);
-            old
-        }))
+        Step::Done(found.map_or(Ok(None), |slot| map.take(turn, slot, MapEventKind::Removed, true)))
     }
 }
 
@@ -54,16 +50,20 @@ impl Operation for Delete {
             return blocked;
         }
         map.count_remove();
-        Step::done(remove_found(map, turn, &self.place.key, MapEventKind::Removed))
+        Step::Done(take_found(map, turn, &self.place.key, MapEventKind::Removed))
     }
 }
 
-fn remove_found(map: &mut MapPartition, turn: &mut MapTurn<'_>, key: &Data, kind: MapEventKind) -> bool {
-    let found = map.find(turn, key);
-    if let Some(slot) = found {
-        map.remove(turn, slot, kind);
+fn take_found(
+    map: &mut MapPartition,
+    turn: &mut MapTurn<'_>,
+    key: &Data,
+    kind: MapEventKind,
+) -> GridResult<bool> {
+    match map.find(turn, key) {
+        Some(slot) => map.take(turn, slot, kind, false).map(|_| true),
+        None => Ok(false),
     }
-    found.is_some()
 }
 
 /// Removes a key if it has exactly this value; whether it had.
@@ -88,10 +88,8 @@ impl Operation for RemoveIfSame {
         map.count_remove();
         let found = map.find(turn, &self.place.key);
         let same = found.filter(|slot| identity(map.store().value(*slot)) == self.expected.identity());
-        if let Some(slot) = same {
-            map.remove(turn, slot, MapEventKind::Removed);
-        }
-        Step::done(same.is_some())
+        let taken = same.map(|slot| map.take(turn, slot, MapEventKind::Removed, false).map(|_| true));
+        Step::Done(taken.unwrap_or(Ok(false)))
     }
 }
 
@@ -115,7 +113,7 @@ impl Operation for TryRemove {
             None => {}
         }
         map.count_remove();
-        Step::done(remove_found(map, turn, &self.place.key, MapEventKind::Removed))
+        Step::Done(take_found(map, turn, &self.place.key, MapEventKind::Removed))
     }
 
     fn expired(self, _: &mut MapPartition) -> GridResult<bool> {
@@ -140,7 +138,7 @@ impl Operation for Evict {
         if let Some(blocked) = self.place.blocked(map, turn) {
             return blocked;
         }
-        Step::done(remove_found(map, turn, &self.place.key, MapEventKind::Evicted))
+        Step::Done(take_found(map, turn, &self.place.key, MapEventKind::Evicted))
     }
 }
 
@@ -190,7 +188,9 @@ impl<F: EntryFilter> Operation for RemoveAll<F> {
         while let Some(slot) = map.store().next(self.cursor) {
             self.cursor = slot.number() + 1;
             if !map.is_over(turn, slot) && self.filter.matches(&EntryRef::at(map.store(), slot)) {
-                map.remove(turn, slot, MapEventKind::Removed);
+                if let Err(error) = map.take(turn, slot, MapEventKind::Removed, false) {
+                    return Step::failed(error);
+                }
                 self.removed += 1;
             }
             if slice.is_over(turn) {

@@ -31,7 +31,7 @@ impl Operation for Put {
             return blocked;
         }
         map.count_put();
-        Step::done(map.put(turn, &self.place.key, self.value.as_bytes(), self.lifetime, true))
+        Step::Done(map.write(turn, &self.place.key, &self.value, self.lifetime, true))
     }
 }
 
@@ -57,8 +57,7 @@ impl Operation for Set {
             return blocked;
         }
         map.count_put();
-        map.put(turn, &self.place.key, self.value.as_bytes(), self.lifetime, false);
-        Step::done(())
+        Step::Done(map.write(turn, &self.place.key, &self.value, self.lifetime, false).map(drop))
     }
 }
 
@@ -84,8 +83,7 @@ impl Operation for TryPut {
             None => {}
         }
         map.count_put();
-        map.put(turn, &self.place.key, self.value.as_bytes(), Lifetime::DEFAULT, false);
-        Step::done(true)
+        Step::Done(map.write(turn, &self.place.key, &self.value, Lifetime::DEFAULT, false).map(|_| true))
     }
 
     fn expired(self, _: &mut MapPartition) -> GridResult<bool> {
@@ -118,8 +116,7 @@ impl Operation for PutIfAbsent {
             return Step::done(Some(copied(there)));
         }
         map.count_put();
-        map.put(turn, &self.place.key, self.value.as_bytes(), self.lifetime, false);
-        Step::done(None)
+        Step::Done(map.write(turn, &self.place.key, &self.value, self.lifetime, false))
     }
 }
 
@@ -146,7 +143,7 @@ impl Operation for Replace {
             return Step::done(None);
         }
         map.count_put();
-        Step::done(map.put(turn, &self.place.key, self.value.as_bytes(), Lifetime::DEFAULT, true))
+        Step::Done(map.write(turn, &self.place.key, &self.value, Lifetime::DEFAULT, true))
     }
 }
 
@@ -173,11 +170,11 @@ impl Operation for ReplaceIfSame {
         }
         let found = map.find(turn, &self.place.key);
         let same = found.is_some_and(|slot| identity(map.store().value(slot)) == self.expected.identity());
-        if same {
-            map.count_put();
-            map.put(turn, &self.place.key, self.value.as_bytes(), Lifetime::DEFAULT, false);
+        if !same {
+            return Step::done(false);
         }
-        Step::done(same)
+        map.count_put();
+        Step::Done(map.write(turn, &self.place.key, &self.value, Lifetime::DEFAULT, false).map(|_| true))
     }
 }
 

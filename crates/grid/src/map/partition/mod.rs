@@ -1,10 +1,12 @@
 //! One partition of a map: its entries, locks and lifetimes, and the few verbs that all operations are made of.
 //!
-//! All changes of an entry go through [`MapPartition::put`] and [`MapPartition::remove`]; so indexes, events, bounds and
+//! All changes of an entry go through [`MapPartition::put`] and [`MapPartition::remove`], those that someone asked for by way of
+//! `intercepting.rs`; so indexes, events, bounds and
 //! statistics have one place each where they hear of them. It runs on the partition's strand: one thread at a time, nothing locked.
 
 mod eviction;
 mod expiring;
+mod intercepting;
 mod locking;
 mod statistics;
 

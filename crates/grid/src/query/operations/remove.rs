@@ -42,7 +42,9 @@ impl Operation for RemoveWhere {
         });
         // In the same turn: nothing has changed since they matched.
         for slot in matching {
-            map.remove(turn, slot, MapEventKind::Removed);
+            if let Err(error) = map.take(turn, slot, MapEventKind::Removed, false) {
+                return Step::failed(error);
+            }
             self.removed += 1;
         }
         match scanned {
