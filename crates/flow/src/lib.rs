@@ -25,22 +25,26 @@
 //! how tasklets sleep and wake, and why a job always ends.
 #![forbid(unsafe_code)]
 
+pub mod aggregate;
 mod counters;
 mod dag;
 mod edge;
 mod inbox;
 mod job;
 mod outbox;
+pub mod pipeline;
 mod processor;
 pub mod processors;
 mod signature;
 mod tasklet;
+pub mod transform;
 
 pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex};
 pub use edge::{Edge, Forwarding};
 pub use inbox::{Inbox, Items};
 pub use job::{Job, JobError, JobFailure, JobStatus};
 pub use outbox::{Bucket, HIGH_WATER_MARK, Outbox};
+pub use pipeline::Pipeline;
 pub use processor::{
     Failure, FlatMapper, MetaSupplier, OneByOne, OneByOne2, OneItem, OneItem2, Processor, ProcessorContext,
     Share, Step, Supplier, Traverser, TraverserExt, Tried,
