@@ -33,10 +33,12 @@ mod grouped;
 mod head;
 mod plan;
 mod stream;
+mod timed;
 
 pub use grouped::Grouped;
 pub use head::{FromGroups, FromNodes, FromPair, FromSided, FromSource, Head};
 pub use stream::{ItemOf, Sorted, Stream};
+pub use timed::{Timed, TimedGroups, Windows};
 
 use crate::dag::{Dag, DagError};
 use crate::processor::{MetaSupplier, Processor};

@@ -72,7 +72,7 @@ impl<T> Supply<T> for IntoIter<T> {
 
 /// Pushes all items that there is room for; true when none are left.
 #[inline]
-fn transform_all<A, X: Transform<A>>(
+pub(super) fn transform_all<A, X: Transform<A>>(
     items: &mut impl Supply<A>,
     transform: &mut X,
     outbox: &mut Outbox<Many<X::Out>>,
@@ -81,7 +81,7 @@ fn transform_all<A, X: Transform<A>>(
 }
 
 /// Puts what the transform kept.
-fn finish<A, X: Transform<A>>(transform: &mut X, outbox: &mut Outbox<Many<X::Out>>) -> Step {
+pub(super) fn finish<A, X: Transform<A>>(transform: &mut X, outbox: &mut Outbox<Many<X::Out>>) -> Step {
     let is_done = outbox.stage(|slice, room| transform.finish(&mut Room::new(slice, room)));
     if is_done { Step::Done } else { Step::Again }
 }
