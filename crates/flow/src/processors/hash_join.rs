@@ -1,4 +1,4 @@
-//! The hash join for DAGs: the large side at ordinal 0, the small side at ordinal 1, complete before the first large item.
+//! The hash join for DAGs: the small side at ordinal 0, complete before the first item of the large side at ordinal 1.
 
 use super::fused::{finish, transform_all};
 use crate::inbox::Inbox;
@@ -7,11 +7,12 @@ use crate::processor::{Failure, MetaSupplier, Processor, Share, Step};
 use crate::signature::Many;
 use crate::transform::{Inner, JoinTable, Joined, LeftOuter, Probing, Recipe, Side, Transform};
 use std::hash::Hash;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Joins every item at ordinal 0 with all items at ordinal 1 that have the same key; those without are dropped.
+/// Joins every item at ordinal 1 with all items at ordinal 0 that have the same key; those without are dropped.
 ///
-/// The edge at ordinal 1 has a lower [priority](crate::Edge::priority) number and brings what each processor needs: by broadcast, or
+/// The edge at ordinal 0 has a lower [priority](crate::Edge::priority) number and brings what each processor needs: by broadcast, or
 /// both edges are partitioned by the key.
 pub fn hash_join<A, V, K, B, F, G, J>(
     key: F,
@@ -66,7 +67,7 @@ where
         key_of_small: key_of_small.clone(),
         table: Some(JoinTable::new()),
         probe: probing.transform(share),
-        _large: std::marker::PhantomData,
+        _large: PhantomData,
     }
 }
 
@@ -76,7 +77,7 @@ pub struct HashJoin<V, K, G, X, A> {
     /// While it is being built.
     table: Option<JoinTable<K, V>>,
     probe: X,
-    _large: std::marker::PhantomData<fn(A)>,
+    _large: PhantomData<fn(A)>,
 }
 
 impl<V, K, G, X, A> Processor for HashJoin<V, K, G, X, A>
@@ -87,26 +88,26 @@ where
     G: Fn(&V) -> K + Send + 'static,
     X: Transform<A>,
 {
-    type In = (A, V);
+    type In = (V, A);
     type Out = Many<X::Out>;
 
     fn process(
         &mut self,
-        inbox: &mut Inbox<(A, V)>,
+        inbox: &mut Inbox<(V, A)>,
         outbox: &mut Outbox<Self::Out>,
     ) -> Result<Step, Failure> {
         match (inbox.ordinal(), &mut self.table) {
-            (0, None) => {
-                transform_all(inbox.at::<0>(), &mut self.probe, outbox);
+            (1, None) => {
+                transform_all(inbox.at::<1>(), &mut self.probe, outbox);
             }
-            (0, Some(_)) => {
+            (1, Some(_)) => {
                 let advice = "an item of the large side came before the small side was complete; \
-                              give the edge at ordinal 1 a lower priority number than the edge at ordinal 0";
+                              give the edge at ordinal 0 a lower priority number than the edge at ordinal 1";
                 return Err(advice.into());
             }
             (_, table) => {
                 if let Some(table) = table {
-                    inbox.at::<1>().drain().for_each(|item| table.insert((self.key_of_small)(&item), item));
+                    inbox.at::<0>().drain().for_each(|item| table.insert((self.key_of_small)(&item), item));
                 }
             }
         }
@@ -114,7 +115,7 @@ where
     }
 
     fn complete_edge(&mut self, ordinal: usize, _: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
-        if let Some(table) = self.table.take_if(|_| ordinal == 1) {
+        if let Some(table) = self.table.take_if(|_| ordinal == 0) {
             let side: Side = Arc::new(table);
             self.probe.supply(&side);
         }

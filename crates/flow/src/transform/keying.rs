@@ -71,7 +71,7 @@ fn alone<V, F: Fold<V>>(fold: &F, value: V) -> F::Accumulator {
 
 /// A function makes the key.
 #[derive(Debug, Clone)]
-pub struct ByKey<F>(pub(crate) F);
+pub struct ByKey<F>(pub F);
 
 impl<T, K, F> Keying<T> for ByKey<F>
 where
@@ -130,7 +130,7 @@ where
 
 /// A function finds the key in the item.
 #[derive(Debug, Clone)]
-pub struct ByPart<F>(pub(crate) F);
+pub struct ByPart<F>(pub F);
 
 impl<T, Q, F> Keying<T> for ByPart<F>
 where

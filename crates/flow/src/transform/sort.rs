@@ -20,6 +20,7 @@ const FAN: usize = 64;
 const BLOCK: usize = 256;
 
 /// Sorted items of one producer, a part of a longer run.
+#[derive(Debug, Clone)]
 pub struct Block<T> {
     producer: usize,
     items: Vec<T>,
