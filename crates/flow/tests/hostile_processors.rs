@@ -53,7 +53,7 @@ fn processors_with_one_input() {
 fn chains_suspend_in_the_middle() {
     let chain = Then::new(
         Then::new(Identity, FlatMapping(|n: u64| (0..n % 5).map(move |k| n * 10 + k))),
-        Then::new(Filtering(|n: &u64| n % 2 == 0), FlatMapping(|n: u64| [n, n + 1, n + 2])),
+        Then::new(Filtering(|n: &u64| n.is_multiple_of(2)), FlatMapping(|n: u64| [n, n + 1, n + 2])),
     );
     let chain = Then::new(chain, Mapping(|n: u64| n + 1));
     let expected = numbers().into_iter().flat_map(|n| (0..n % 5).map(move |k| n * 10 + k));

@@ -56,13 +56,16 @@ pub struct FixedWindowing<K, F> {
     pub(crate) late: LateItems,
 }
 
+/// The start of a window, and its groups that were not put yet.
+type Leaving<K, A> = (i64, IntoIter<(K, A)>);
+
 /// The transform of [`FixedWindowing`].
 pub struct FixedWindowingTransform<T, K: Keying<T>, F: Fold<K::Value>> {
     recipe: FixedWindowing<K, F>,
     /// Open windows by their start.
     windows: BTreeMap<i64, Groups<K::Key, F::Accumulator>>,
     /// The window that is being put.
-    leaving: Option<(i64, IntoIter<(K::Key, F::Accumulator)>)>,
+    leaving: Option<Leaving<K::Key, F::Accumulator>>,
     producers: Coalescer,
     watermark: i64,
 }

@@ -112,6 +112,7 @@ where
 }
 
 /// The second stage of an aggregation of items of type `T`: takes what [`accumulate_first`] emits, and emits `(key, result)` in the end.
+#[expect(clippy::type_complexity, reason = "nobody writes it down: it is what a vertex takes")]
 pub fn combine<T, K, G>(
     aggregate: G,
 ) -> impl MetaSupplier<

@@ -30,14 +30,16 @@ pub struct Block<T> {
 #[derive(Debug, Clone)]
 pub struct Sorting<C>(pub(crate) C);
 
+/// Runs that become one, and what is there of it.
+type Merge<T, C> = (MergeRuns<IntoIter<T>, C>, Vec<T>);
+
 /// The transform of [`Sorting`].
 pub struct SortingTransform<T, C> {
     compare: C,
     producer: usize,
     latest: Vec<T>,
     runs: VecDeque<Vec<T>>,
-    /// Runs that become one, and how far that is.
-    merging: Option<(MergeRuns<IntoIter<T>, C>, Vec<T>)>,
+    merging: Option<Merge<T, C>>,
 }
 
 impl<T, C> SortingTransform<T, C>
