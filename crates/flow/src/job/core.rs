@@ -9,7 +9,8 @@
 use super::JobStatus;
 use super::error::JobFailure;
 use crate::dag::Dag;
-use filbert_pool::{Group, Promise, Stages};
+use crate::dag::maker::Close;
+use filbert_pool::{Group, Promise, Stages, WeakStages, caught};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::Waker;
 
@@ -24,6 +25,7 @@ pub(crate) enum Outcome {
 pub(crate) struct JobCore {
     name: String,
     group: Group,
+    stages: WeakStages,
     state: Mutex<State>,
 }
 
@@ -36,6 +38,10 @@ struct State {
     waiters: Vec<Promise<()>>,
     /// Threads of its own, to be woken when it is cancelled.
     threads: Vec<Waker>,
+    /// What is to be done when all others are gone, with the name of the vertex.
+    closers: Vec<(Arc<str>, Box<dyn Close>)>,
+    /// All others are gone, and how it ends is decided but for what the closers say: too late to cancel.
+    is_closing: bool,
 }
 
 impl JobCore {
@@ -46,9 +52,12 @@ impl JobCore {
             live: 0,
             waiters: Vec::new(),
             threads: Vec::new(),
+            closers: Vec::new(),
+            is_closing: false,
         };
         let group = stages.flow().group(dag.name());
-        Arc::new(Self { name: dag.name().to_owned(), group, state: Mutex::new(state) })
+        let stages = stages.downgrade();
+        Arc::new(Self { name: dag.name().to_owned(), group, stages, state: Mutex::new(state) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -97,7 +106,15 @@ impl JobCore {
         }
     }
 
+    /// A supplier that wants to know how the job ends.
+    pub(crate) fn add_closer(&self, vertex: &Arc<str>, closer: Box<dyn Close>) {
+        self.lock().closers.push((Arc::clone(vertex), closer));
+    }
+
     pub(crate) fn cancel(&self) {
+        if self.lock().is_closing {
+            return;
+        }
         self.end_early(Outcome::Cancelled);
     }
 
@@ -105,6 +122,7 @@ impl JobCore {
         self.end_early(Outcome::Failed(failure));
     }
 
+    /// Cancelling at the same moment as the last part goes is a draw; either is right.
     fn end_early(&self, cause: Outcome) {
         let mut state = self.lock();
         if state.status.is_over() || state.cause.is_some() {
@@ -166,6 +184,40 @@ impl Drop for Live {
         if state.live > 0 {
             return;
         }
+        state.is_closing = true;
+        let closers = std::mem::take(&mut state.closers);
+        drop(state);
+        let ending = Ending { core: Arc::clone(&self.core), closers };
+        match self.core.stages.upgrade() {
+            Some(stages) if !ending.closers.is_empty() => {
+                // Refused, it is dropped, which does the same here: the stages end, and nobody else is left to do it.
+                if let Ok(closing) = stages.mixed().submit("end job", move || drop(ending)) {
+                    closing.detach();
+                }
+            }
+            _ => drop(ending),
+        }
+    }
+}
+
+/// The last of a job: closes the suppliers, then the job is over. All in its drop, so that it happens wherever it ends up.
+struct Ending {
+    core: Arc<JobCore>,
+    closers: Vec<(Arc<str>, Box<dyn Close>)>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        for (vertex, mut closer) in self.closers.drain(..) {
+            let is_completed = self.core.lock().cause.is_none();
+            let (message, panicked) = match caught(|| closer.close(is_completed)) {
+                Ok(Ok(())) => continue,
+                Ok(Err(failure)) => (failure.to_string(), false),
+                Err(message) => (message, true),
+            };
+            self.core.fail(JobFailure { vertex: vertex.to_string(), index: 0, message, panicked });
+        }
+        let mut state = self.core.lock();
         state.status = match &state.cause {
             None => JobStatus::Completed,
             Some(Outcome::Failed(_)) => JobStatus::Failed,
