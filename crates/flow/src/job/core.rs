@@ -112,9 +112,6 @@ impl JobCore {
     }
 
     pub(crate) fn cancel(&self) {
-        if self.lock().is_closing {
-            return;
-        }
         self.end_early(Outcome::Cancelled);
     }
 
@@ -122,10 +119,10 @@ impl JobCore {
         self.end_early(Outcome::Failed(failure));
     }
 
-    /// Cancelling at the same moment as the last part goes is a draw; either is right.
     fn end_early(&self, cause: Outcome) {
         let mut state = self.lock();
-        if state.status.is_over() || state.cause.is_some() {
+        let is_late = state.is_closing && cause == Outcome::Cancelled;
+        if state.status.is_over() || state.cause.is_some() || is_late {
             return;
         }
         state.cause = Some(cause);
