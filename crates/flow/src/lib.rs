@@ -31,16 +31,20 @@ mod edge;
 mod inbox;
 mod job;
 mod outbox;
+mod plan;
 mod processor;
 pub mod processors;
 mod signature;
 mod tasklet;
 
 pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex};
-pub use edge::{Edge, Forwarding};
+pub use edge::{BUFFER_ITEMS, DataCodec, Edge, Forwarding, ItemCodec};
 pub use inbox::{Inbox, Items};
-pub use job::{Job, JobError, JobFailure, JobStatus};
+pub use job::{
+    EdgeMetrics, Job, JobError, JobFailure, JobFuture, JobMetrics, JobSettings, JobStatus, VertexMetrics,
+};
 pub use outbox::{Bucket, HIGH_WATER_MARK, Outbox};
+pub use plan::Rejoin;
 pub use processor::{
     Failure, FlatMapper, MetaSupplier, OneByOne, OneByOne2, OneItem, OneItem2, Processor, ProcessorContext,
     Share, Step, Supplier, Traverser, TraverserExt, Tried,

@@ -48,7 +48,7 @@ impl std::fmt::Display for Arity {
 }
 
 /// The end of an edge before its type is known again.
-pub type AnyEnd = Box<dyn Any + Send>;
+pub(crate) type AnyEnd = Box<dyn Any + Send>;
 
 /// A signature's port at ordinal `N`, with the type of its items.
 pub trait Port<const N: usize> {

@@ -5,6 +5,7 @@ use super::maker::{Maker, MakerOf};
 use super::port::Vertex;
 use super::{Dag, EdgeOfDag, Graph, VertexParts};
 use crate::edge::{Edge, PortId};
+use crate::plan::{self, Rejoin};
 use crate::processor::{MetaSupplier, Processor};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct DagBuilder {
     id: u64,
     graph: Graph,
+    rejoin: Rejoin,
 }
 
 impl DagBuilder {
@@ -30,7 +32,7 @@ impl DagBuilder {
     pub fn new(name: impl Into<String>) -> Self {
         static IDS: AtomicU64 = AtomicU64::new(0);
         let graph = Graph { name: name.into(), vertices: Vec::new(), edges: Vec::new() };
-        Self { id: IDS.fetch_add(1, Ordering::Relaxed), graph }
+        Self { id: IDS.fetch_add(1, Ordering::Relaxed), graph, rejoin: Rejoin::default() }
     }
 
     /// Adds a vertex. `processors` makes its processors: a meta-supplier, or a closure `Fn(Share) -> Processor`.
@@ -59,18 +61,40 @@ impl DagBuilder {
         self.graph.edges.push(EdgeOfDag { parts, wire });
     }
 
-    /// Checks the graph.
-    pub fn build(self) -> Result<Dag, DagError> {
+    /// What to do about edges that could make a job hang: a fork that rejoins with different priorities, and the like.
+    pub fn on_rejoin(&mut self, rejoin: Rejoin) {
+        self.rejoin = rejoin;
+    }
+
+    /// Checks the graph, and finds the edges that need a buffer.
+    pub fn build(mut self) -> Result<Dag, DagError> {
         self.check_vertices()?;
         self.check_edges()?;
         self.check_ports("inbound")?;
         self.check_ports("outbound")?;
         self.check_cycles()?;
+        self.plan_buffers()?;
         Ok(Dag { inner: Arc::new(self.graph) })
     }
 
     fn name(&self, vertex: usize) -> String {
         self.graph.vertices[vertex].name.to_string()
+    }
+
+    fn edge_name(&self, edge: usize) -> String {
+        let parts = &self.graph.edges[edge].parts;
+        format!("{} -> {}", self.name(parts.from.vertex), self.name(parts.to.vertex))
+    }
+
+    fn plan_buffers(&mut self) -> Result<(), DagError> {
+        for (edge, circle) in plan::edges_to_buffer(&self.graph) {
+            if self.rejoin == Rejoin::Refuse {
+                let waiting = circle.iter().map(|edge| self.edge_name(*edge)).collect();
+                return Err(DagError::Rejoin { edge: self.edge_name(edge), waiting });
+            }
+            self.graph.edges[edge].parts.set_buffered();
+        }
+        Ok(())
     }
 
     fn check_vertices(&self) -> Result<(), DagError> {

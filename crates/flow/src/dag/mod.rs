@@ -5,10 +5,12 @@
 //! | `builder` | [`DagBuilder`] and what it checks |
 //! | `port` | [`Vertex`], [`In`], [`Out`]: what edges are made of |
 //! | `maker` | a vertex without its types: makes the tasklets of its processors |
+//! | `export` | drawings |
 //! | `error` | [`DagError`] |
 
 mod builder;
 mod error;
+mod export;
 pub(crate) mod maker;
 mod port;
 
@@ -18,7 +20,7 @@ pub use port::{In, Out, Vertex};
 
 use crate::edge::EdgeParts;
 use crate::edge::wiring::Wire;
-use crate::job::{Job, JobError};
+use crate::job::{Job, JobError, JobSettings};
 use filbert_pool::Stages;
 use maker::Maker;
 use std::sync::Arc;
@@ -64,7 +66,15 @@ impl Dag {
     /// # Errors
     /// When the stages do not take work any more.
     pub fn submit(&self, stages: &Stages) -> Result<Job, JobError> {
-        Job::submit(self, stages)
+        self.submit_with(stages, JobSettings::default())
+    }
+
+    /// As [`Dag::submit`], with settings.
+    ///
+    /// # Errors
+    /// As [`Dag::submit`].
+    pub fn submit_with(&self, stages: &Stages, settings: JobSettings) -> Result<Job, JobError> {
+        Job::submit(self, stages, settings)
     }
 }
 

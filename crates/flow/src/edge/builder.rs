@@ -1,5 +1,6 @@
 //! What a user says of an edge: between which ports, in which order, by which pattern, how large.
 
+use super::codec::ItemCodec;
 use super::router::{ByKey, ByPart, WholeItem};
 use super::wiring::{
     MakeBroadcast, MakeHashed, MakeLink, MakeNumbered, MakeToOne, MakeUnicast, Wire, Wiring,
@@ -8,6 +9,12 @@ use crate::outbox::HIGH_WATER_MARK;
 use filbert_sync::conveyor::DEFAULT_CAPACITY;
 use std::hash::Hash;
 use std::sync::Arc;
+
+/// How many items wait in the memory of one consumer's buffer at most when planning makes one for an edge without a codec.
+pub const BUFFER_ITEMS: usize = 1_000_000;
+
+/// How many items a buffer with a codec keeps in memory, on each side of the disk.
+const SPILL_ITEMS: usize = 8_192;
 
 /// A port of a vertex that is being built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +39,17 @@ pub enum Forwarding {
     AllToOne,
 }
 
+impl std::fmt::Display for Forwarding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Forwarding::Unicast => "unicast",
+            Forwarding::Broadcast => "broadcast",
+            Forwarding::Partitioned => "partitioned",
+            Forwarding::AllToOne => "all to one",
+        })
+    }
+}
+
 /// An edge between two ports; give it to [`DagBuilder::edge`](crate::DagBuilder::edge).
 ///
 /// ```
@@ -50,6 +68,7 @@ pub struct Edge<T> {
     parts: EdgeParts,
     make: Box<dyn MakeLink<T>>,
     copy: Option<fn(&T) -> T>,
+    codec: Option<Arc<dyn ItemCodec<T>>>,
 }
 
 /// What does not depend on the type of the items.
@@ -61,6 +80,21 @@ pub(crate) struct EdgeParts {
     pub(crate) forwarding: Forwarding,
     pub(crate) queue_size: usize,
     pub(crate) high_water_mark: usize,
+    /// How many items a buffer keeps in memory, if there is a buffer.
+    pub(crate) buffer: Option<usize>,
+    pub(crate) is_distributed: bool,
+    pub(crate) has_codec: bool,
+}
+
+impl EdgeParts {
+    /// Planning found that the edge needs a buffer.
+    pub(crate) fn set_buffered(&mut self) {
+        self.buffer = Some(if self.has_codec { SPILL_ITEMS } else { BUFFER_ITEMS });
+    }
+
+    pub(crate) fn is_buffered(&self) -> bool {
+        self.buffer.is_some()
+    }
 }
 
 impl<T: Send + 'static> Edge<T> {
@@ -72,8 +106,11 @@ impl<T: Send + 'static> Edge<T> {
             forwarding: Forwarding::Unicast,
             queue_size: DEFAULT_CAPACITY,
             high_water_mark: HIGH_WATER_MARK,
+            buffer: None,
+            is_distributed: false,
+            has_codec: false,
         };
-        Self { parts, make: Box::new(MakeUnicast), copy }
+        Self { parts, make: Box::new(MakeUnicast), copy, codec: None }
     }
 
     /// Edges of a vertex with a lower number are consumed in full before this one; those with the same number together. 0 by default.
@@ -140,6 +177,38 @@ impl<T: Send + 'static> Edge<T> {
         self.forwarded(Forwarding::AllToOne, MakeToOne)
     }
 
+    /// Lets producers go on although the consumer has other edges to consume first: what waits is kept here, a bounded number of items in
+    /// memory, the rest on disk. Planning buffers edges by itself where a job could hang otherwise, see
+    /// [`Rejoin`](crate::Rejoin).
+    pub fn buffered(self, codec: impl ItemCodec<T>) -> Self {
+        let mut edge = self.with_codec(codec);
+        edge.parts.buffer = Some(SPILL_ITEMS);
+        edge
+    }
+
+    /// As [`Edge::buffered`], without a disk: a job that has more than `items` waiting in one consumer's buffer fails.
+    pub fn buffered_in_memory(mut self, items: usize) -> Self {
+        self.parts.buffer = Some(items);
+        self.parts.has_codec = false;
+        self.codec = None;
+        self
+    }
+
+    /// How items are written as bytes, should the edge need it.
+    pub fn with_codec(mut self, codec: impl ItemCodec<T>) -> Self {
+        self.codec = Some(Arc::new(codec));
+        self.parts.has_codec = true;
+        self
+    }
+
+    /// The edge may go to processors on other members. There is one member so far, so items stay here; with
+    /// [`JobSettings::encode_distributed`](crate::JobSettings::encode_distributed) they go through the codec all the same.
+    pub fn distributed(self, codec: impl ItemCodec<T>) -> Self {
+        let mut edge = self.with_codec(codec);
+        edge.parts.is_distributed = true;
+        edge
+    }
+
     fn forwarded(mut self, forwarding: Forwarding, make: impl MakeLink<T> + 'static) -> Self {
         self.parts.forwarding = forwarding;
         self.make = Box::new(make);
@@ -147,6 +216,6 @@ impl<T: Send + 'static> Edge<T> {
     }
 
     pub(crate) fn into_parts(self) -> (EdgeParts, Arc<dyn Wire>) {
-        (self.parts, Arc::new(Wiring { make: self.make, copy: self.copy }))
+        (self.parts, Arc::new(Wiring { make: self.make, copy: self.copy, codec: self.codec }))
     }
 }

@@ -10,6 +10,7 @@
 //! compiled into its loop. What a queue has no room for is held by its lane, in order. A consumer that is gone takes its
 //! lane with it: what is held for it is dropped at once, so that nobody waits for somebody who is not there.
 
+use crate::processor::Failure;
 use filbert_sync::conveyor::{Closed, Sender};
 use std::task::Waker;
 
@@ -25,7 +26,7 @@ pub(crate) struct Flushed {
 /// Moves the slices of one producer into queues.
 pub(crate) trait Link<T>: Send {
     /// Takes all items of the slice.
-    fn route(&mut self, items: &mut Vec<T>);
+    fn route(&mut self, items: &mut Vec<T>) -> Result<(), Failure>;
 
     /// Sends what there is room for.
     fn flush(&mut self) -> Flushed;
@@ -103,9 +104,10 @@ impl<T, R> RoutedLink<T, R> {
 }
 
 impl<T: Send, R: Router<T>> Link<T> for RoutedLink<T, R> {
-    fn route(&mut self, items: &mut Vec<T>) {
+    fn route(&mut self, items: &mut Vec<T>) -> Result<(), Failure> {
         self.router.route(items, &mut self.lanes);
         debug_assert!(items.is_empty(), "a router leaves no item behind");
+        Ok(())
     }
 
     fn flush(&mut self) -> Flushed {

@@ -8,10 +8,11 @@
 
 use super::JobStatus;
 use super::error::JobFailure;
+use super::metrics::JobCounters;
 use crate::dag::Dag;
 use crate::dag::maker::Close;
 use filbert_pool::{Group, Promise, Stages, WeakStages, caught};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::Waker;
 
 /// How a job ended.
@@ -26,6 +27,7 @@ pub(crate) struct JobCore {
     name: String,
     group: Group,
     stages: WeakStages,
+    counters: OnceLock<JobCounters>,
     state: Mutex<State>,
 }
 
@@ -56,8 +58,8 @@ impl JobCore {
             is_closing: false,
         };
         let group = stages.flow().group(dag.name());
-        let stages = stages.downgrade();
-        Arc::new(Self { name: dag.name().to_owned(), group, stages, state: Mutex::new(state) })
+        let (counters, stages) = (OnceLock::new(), stages.downgrade());
+        Arc::new(Self { name: dag.name().to_owned(), group, stages, counters, state: Mutex::new(state) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -70,6 +72,15 @@ impl JobCore {
 
     pub(crate) fn group(&self) -> &Group {
         &self.group
+    }
+
+    /// Set once, before the first tasklet runs.
+    pub(super) fn set_counters(&self, counters: JobCounters) {
+        let _ = self.counters.set(counters);
+    }
+
+    pub(super) fn counters(&self) -> Option<&JobCounters> {
+        self.counters.get()
     }
 
     pub(crate) fn status(&self) -> JobStatus {

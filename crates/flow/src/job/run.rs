@@ -24,6 +24,11 @@ impl Running {
         Self { conduct: Some(conduct), vertex, index, live }
     }
 
+    /// Its vertex and index.
+    pub(super) fn place(&self) -> (String, usize) {
+        (self.vertex.to_string(), self.index)
+    }
+
     /// One turn; a failure or panic fails the job.
     fn turn(&mut self, view: &dyn TurnView) -> Turn {
         let Some(conduct) = &mut self.conduct else { return Turn::Done };
@@ -39,8 +44,8 @@ impl Running {
             Ok(Err(failure)) => (failure.to_string(), false),
             Err(message) => (message, true),
         };
-        let vertex = self.vertex.to_string();
-        self.live.core().fail(JobFailure { vertex, index: self.index, message, panicked });
+        let (vertex, index) = self.place();
+        self.live.core().fail(JobFailure { vertex, index, message, panicked });
         Turn::Done
     }
 
