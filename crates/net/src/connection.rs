@@ -358,6 +358,12 @@ impl<P: Protocol> Connection<P> {
         }
         self.was_pending = !self.out.backlog.is_empty() || self.unflushed;
         self.entry.link.set_unwritten(self.out.backlog.len());
+        if writes > 0 && !self.was_pending {
+            self.call(|protocol, _, _| {
+                protocol.sent();
+                Ok(())
+            });
+        }
         Ok(writes == WRITES && self.was_pending)
     }
 

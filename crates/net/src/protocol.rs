@@ -34,6 +34,9 @@ pub trait Protocol: Send + 'static {
         true
     }
 
+    /// The system has taken everything that waited to be sent: room for more, for who sends in portions.
+    fn sent(&mut self) {}
+
     /// Nothing was received for the idle time-out. `Ok` keeps the connection for as long again, for instance after a ping.
     fn idle(&mut self, out: &mut Outbound) -> Result<(), Close> {
         let _ = out;
