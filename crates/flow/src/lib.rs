@@ -25,6 +25,7 @@
 //! how tasklets sleep and wake, and why a job always ends.
 #![forbid(unsafe_code)]
 
+mod code;
 mod counters;
 mod dag;
 mod edge;
@@ -36,8 +37,10 @@ mod processor;
 pub mod processors;
 mod signature;
 mod tasklet;
+mod test_support;
 
-pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex};
+pub use code::{CodeError, FlowRegistry, KeyCode, VertexCode};
+pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex, VertexOf};
 pub use edge::{BUFFER_ITEMS, DataCodec, Edge, Forwarding, ItemCodec};
 pub use inbox::{Inbox, Items};
 pub use job::{
@@ -50,3 +53,4 @@ pub use processor::{
     Share, Step, Supplier, Traverser, TraverserExt, Tried,
 };
 pub use signature::{Arity, InputPort, Inputs, Many, OutputPort, Outputs, Port};
+pub use test_support::{Emitted, MANNERS, Manner, TestSupport};

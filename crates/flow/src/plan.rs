@@ -12,6 +12,7 @@
 //! breaks them all. Edges that wait for themselves at once go first, since they must be buffered in any case.
 
 use crate::dag::Graph;
+use std::collections::{HashMap, VecDeque};
 
 /// What to do about a fork that rejoins with different priorities, and the like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -28,87 +29,123 @@ pub(crate) type Circle = Vec<usize>;
 
 /// The edges to be buffered, each with the circle that it breaks.
 pub(crate) fn edges_to_buffer(graph: &Graph) -> Vec<(usize, Circle)> {
-    let waits = Waits::of(graph);
-    let mut held: Vec<usize> = (0..graph.edges.len())
-        .filter(|&edge| waits.is_held(edge) && !graph.edges[edge].parts.is_buffered())
-        .collect();
-    let mut chosen = Vec::new();
-    while let Some(circle) = waits.shortest_circle(&held) {
+    let Some(waits) = Waits::of(graph) else { return Vec::new() };
+    let parts = |edge: &usize| &graph.edges[*edge].parts;
+    let held = (0..graph.edges.len()).filter(|edge| waits.is_held(*edge) && !parts(edge).is_buffered());
+    let (alone, mut others): (Vec<usize>, Vec<usize>) = held.partition(|&edge| waits.waits_for(edge, edge));
+    let mut chosen: Vec<(usize, Circle)> = alone.into_iter().map(|edge| (edge, vec![edge])).collect();
+    while let Some(circle) = waits.circle(&others) {
         // The one that its consumer takes last: the others are then needed sooner.
-        let priority = |edge: &usize| graph.edges[*edge].parts.priority;
-        let Some(edge) = circle.iter().copied().max_by_key(priority) else { break };
-        held.retain(|other| *other != edge);
+        let Some(edge) = circle.iter().copied().max_by_key(|edge| parts(edge).priority) else { break };
+        others.retain(|other| *other != edge);
         chosen.push((edge, circle));
     }
     chosen
 }
 
 struct Waits {
-    /// For every edge: the edges into the same vertex that are consumed before it.
-    first: Vec<Vec<usize>>,
-    /// For every edge: which vertices lie above it.
-    above: Vec<Vec<bool>>,
+    /// For every edge: the vertices above it.
+    above: Vec<Vertices>,
+    /// For every edge: all vertices above the edges that are consumed before it; none for an edge that is not held.
+    needs: Vec<Vertices>,
 }
 
 impl Waits {
-    fn of(graph: &Graph) -> Self {
-        let edges = &graph.edges;
-        let first = edges
-            .iter()
-            .map(|held| {
-                let before = |edge: &usize| {
-                    let parts = &edges[*edge].parts;
-                    parts.to.vertex == held.parts.to.vertex && parts.priority < held.parts.priority
-                };
-                (0..edges.len()).filter(before).collect()
-            })
-            .collect();
-        let above = edges
-            .iter()
-            .map(|edge| {
-                let mut above = vec![false; graph.vertices.len()];
-                let mut found = vec![edge.parts.from.vertex];
-                while let Some(vertex) = found.pop() {
-                    if !std::mem::replace(&mut above[vertex], true) {
-                        let into = edges.iter().filter(|edge| edge.parts.to.vertex == vertex);
-                        found.extend(into.map(|edge| edge.parts.from.vertex));
-                    }
+    /// None when no edge is held.
+    fn of(graph: &Graph) -> Option<Self> {
+        let (edges, count) = (&graph.edges, graph.vertices.len());
+        let mut into: Vec<Vec<usize>> = vec![Vec::new(); count];
+        for (edge, parts) in edges.iter().enumerate() {
+            into[parts.parts.to.vertex].push(edge);
+        }
+        let first = |held: usize| {
+            let held = &edges[held].parts;
+            into[held.to.vertex].iter().copied().filter(|edge| edges[*edge].parts.priority < held.priority)
+        };
+        if (0..edges.len()).all(|edge| first(edge).next().is_none()) {
+            return None;
+        }
+        let above = |edge: usize| {
+            let mut above = Vertices::none(count);
+            let mut found = vec![edges[edge].parts.from.vertex];
+            while let Some(vertex) = found.pop() {
+                if above.insert(vertex) {
+                    found.extend(into[vertex].iter().map(|edge| edges[*edge].parts.from.vertex));
                 }
-                above
-            })
-            .collect();
-        Self { first, above }
+            }
+            above
+        };
+        let above: Vec<Vertices> = (0..edges.len()).map(above).collect();
+        let needs = |edge: usize| {
+            let mut needs = Vertices::none(count);
+            first(edge).for_each(|first| needs.add_all(&above[first]));
+            needs
+        };
+        let needs = (0..edges.len()).map(needs).collect();
+        Some(Self { above, needs })
     }
 
     fn is_held(&self, edge: usize) -> bool {
-        !self.first[edge].is_empty()
+        !self.needs[edge].is_empty()
     }
 
     fn waits_for(&self, held: usize, other: usize) -> bool {
-        let common = |first: &usize| self.above[*first].iter().zip(&self.above[other]).any(|(a, b)| *a && *b);
-        self.first[held].iter().any(common)
+        self.needs[held].meets(&self.above[other])
     }
 
-    /// The shortest circle among the held edges.
-    fn shortest_circle(&self, held: &[usize]) -> Option<Circle> {
-        held.iter().filter_map(|&start| self.way_back(held, start)).min_by_key(Vec::len)
+    /// A circle among the held edges.
+    fn circle(&self, held: &[usize]) -> Option<Circle> {
+        held.iter().find_map(|&start| self.way_back(held, start))
     }
 
     /// The shortest way from an edge over edges that it waits for back to itself.
     fn way_back(&self, held: &[usize], start: usize) -> Option<Circle> {
-        let mut ways = std::collections::VecDeque::from([vec![start]]);
-        let mut seen = std::collections::HashSet::new();
-        while let Some(way) = ways.pop_front() {
-            let last = *way.last()?;
-            for &next in held.iter().filter(|&&next| self.waits_for(last, next)) {
-                if next == start {
-                    return Some(way);
+        // Where each edge was reached from.
+        let mut reached: HashMap<usize, usize> = HashMap::new();
+        let mut next = VecDeque::from([start]);
+        while let Some(edge) = next.pop_front() {
+            for &other in held.iter().filter(|&&other| self.waits_for(edge, other)) {
+                if other == start {
+                    let back = std::iter::successors(Some(edge), |edge| reached.get(edge).copied());
+                    let mut circle: Circle = back.collect();
+                    circle.reverse();
+                    return Some(circle);
                 }
-                if seen.insert(next) {
-                    ways.push_back(way.iter().copied().chain([next]).collect());
-                }
+                reached.entry(other).or_insert_with(|| {
+                    next.push_back(other);
+                    edge
+                });
             }
         }
         None
+    }
+}
+
+/// A set of vertices.
+struct Vertices(Vec<u64>);
+
+impl Vertices {
+    fn none(count: usize) -> Self {
+        Self(vec![0; count.div_ceil(64)])
+    }
+
+    /// False when it was there already.
+    fn insert(&mut self, vertex: usize) -> bool {
+        let (word, bit) = (&mut self.0[vertex / 64], 1 << (vertex % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+
+    fn add_all(&mut self, others: &Vertices) {
+        self.0.iter_mut().zip(&others.0).for_each(|(word, other)| *word |= other);
+    }
+
+    fn meets(&self, others: &Vertices) -> bool {
+        self.0.iter().zip(&others.0).any(|(word, other)| word & other != 0)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.iter().all(|word| *word == 0)
     }
 }

@@ -103,7 +103,7 @@ mod stages;
 mod steal;
 mod striped;
 
-pub use blocking::{Dedicated, Io, Maintenance, Mixed, Periodic, Refreshed, StopSignal};
+pub use blocking::{Dedicated, Io, Maintenance, Mixed, Periodic, Refreshed, StopSignal, WokenByStop};
 #[doc(inline)]
 pub use chunked_list::ChunkedList;
 pub use clock::Clock;

@@ -14,10 +14,11 @@ mod export;
 pub(crate) mod maker;
 mod port;
 
-pub use builder::DagBuilder;
+pub use builder::{DagBuilder, VertexOf};
 pub use error::DagError;
 pub use port::{In, Out, Vertex};
 
+use crate::code::VertexOrigin;
 use crate::edge::EdgeParts;
 use crate::edge::wiring::Wire;
 use crate::job::{Job, JobError, JobSettings};
@@ -42,6 +43,8 @@ pub(crate) struct VertexParts {
     pub(crate) name: Arc<str>,
     pub(crate) parallelism: Option<usize>,
     pub(crate) maker: Box<dyn Maker>,
+    /// How it could be made elsewhere; nothing for closures.
+    pub(crate) origin: Option<VertexOrigin>,
 }
 
 /// An edge without its type.

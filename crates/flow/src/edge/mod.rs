@@ -18,5 +18,5 @@ pub(crate) mod unicast;
 pub(crate) mod wiring;
 
 pub use builder::{BUFFER_ITEMS, Edge, Forwarding};
-pub(crate) use builder::{EdgeParts, PortId};
+pub(crate) use builder::{CodecCode, EdgeParts, ForwardingCode, PortId};
 pub use codec::{DataCodec, ItemCodec};

@@ -27,10 +27,13 @@ pub(super) fn begin(
     let mut live = core.live();
     let (dag, on) = (dag.clone(), stages.clone());
     let started = stages.mixed().submit("start job", move || {
-        match start(&dag.inner, &on, &settings, &live) {
+        // Dropped after the failure is noted: a tasklet that goes without it looks like a cancellation.
+        let mut made = Vec::new();
+        match start(&dag.inner, &on, &settings, &live, &mut made) {
             Ok(()) => live.core().running(),
             Err(failure) => live.core().fail(failure),
         }
+        drop(made);
         live.done();
     });
     match started {
@@ -42,11 +45,16 @@ pub(super) fn begin(
     }
 }
 
-fn start(graph: &Graph, stages: &Stages, settings: &JobSettings, live: &Live) -> Result<(), JobFailure> {
+fn start(
+    graph: &Graph,
+    stages: &Stages,
+    settings: &JobSettings,
+    live: &Live,
+    running: &mut Vec<(Running, bool)>,
+) -> Result<(), JobFailure> {
     let shares = shares(graph, stages);
     let Wired { mut ends, spools, spool_counters } = wire(graph, stages, settings, &shares);
     let mut counters = JobCounters { processors: Vec::new(), spools: spool_counters };
-    let mut running = Vec::new();
     for (index, spool, edge) in spools {
         running.push((Running::new(spool, edge, index, live.core().live()), true));
     }
@@ -82,7 +90,7 @@ fn start(graph: &Graph, stages: &Stages, settings: &JobSettings, live: &Live) ->
         }
     }
     live.core().set_counters(counters);
-    for (tasklet, is_cooperative) in running {
+    for (tasklet, is_cooperative) in running.drain(..) {
         let (vertex, index) = tasklet.place();
         if let Err(refused) = tasklet.spawn(stages, is_cooperative) {
             return Err(JobFailure { vertex, index, message: refused.to_string(), panicked: false });
