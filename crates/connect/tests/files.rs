@@ -248,7 +248,7 @@ fn bad_rows_are_named_with_line_and_column_or_counted() {
     let rows = read(&stages, file::csv::<(u64, String)>(&path).without_header(), 2).unwrap();
     assert_eq!(sorted(rows), [(1, "nut".to_owned()), (2, "nut".to_owned())]);
     std::fs::write(&path, "{\"id\":1,\"product\":\"nut\"}\n\n{\"id\":2,\"product\":7}\n").unwrap();
-    fails(read(&stages, file::ndjson(&path), 2), &["rows:3:20", "expected a string"]);
+    fails(read(&stages, file::ndjson(&path), 2), &["rows:3:19: ", "expected a string"]);
     assert_eq!(read(&stages, file::ndjson::<Order>(&path).skip_bad_rows(&bad), 2).unwrap().len(), 1);
     assert_eq!(bad.count(), 3);
 }

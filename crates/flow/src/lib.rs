@@ -25,6 +25,7 @@
 //! how tasklets sleep and wake, and why a job always ends.
 #![forbid(unsafe_code)]
 
+pub mod aggregate;
 mod code;
 mod counters;
 mod dag;
@@ -32,12 +33,14 @@ mod edge;
 mod inbox;
 mod job;
 mod outbox;
+pub mod pipeline;
 mod plan;
 mod processor;
 pub mod processors;
 mod signature;
 mod tasklet;
 mod test_support;
+pub mod transform;
 
 pub use code::{CodeError, FlowRegistry, KeyCode, VertexCode};
 pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex, VertexOf};
@@ -47,6 +50,7 @@ pub use job::{
     EdgeMetrics, Job, JobError, JobFailure, JobFuture, JobMetrics, JobSettings, JobStatus, VertexMetrics,
 };
 pub use outbox::{Bucket, HIGH_WATER_MARK, Outbox};
+pub use pipeline::Pipeline;
 pub use plan::Rejoin;
 pub use processor::{
     Failure, FlatMapper, MetaSupplier, OneByOne, OneByOne2, OneItem, OneItem2, Processor, ProcessorContext,

@@ -64,7 +64,11 @@ impl<T: DeserializeOwned + Send + 'static> Parse for ReadJson<T> {
             return match serde_json::from_slice(line) {
                 Ok(item) => Row::Good(item),
                 Err(error) => {
-                    Row::Bad { offset, column: error.column() as u64, problem: format!("not the JSON that is wanted: {error}") }
+                    // Its own line is always the first.
+                    let said = error.to_string();
+                    let said = said.split(" at line ").next().unwrap_or_default();
+                    let problem = format!("not the JSON that is wanted: {said}");
+                    Row::Bad { offset, column: error.column() as u64, problem }
                 }
             };
         }

@@ -92,6 +92,10 @@ impl Protocol for LineReader {
         RECEIVE_BYTES
     }
 
+    fn reads_to_the_end(&self) -> bool {
+        true
+    }
+
     fn idle(&mut self, _: &mut Outbound) -> Result<(), Close> {
         // Silence is fine.
         Ok(())
