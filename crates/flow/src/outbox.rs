@@ -138,7 +138,9 @@ fn emit_to_all<T>(buckets: &mut [Bucket<T>], item: T) {
 struct NoLink;
 
 impl<T> Link<T> for NoLink {
-    fn route(&mut self, _: &mut Vec<T>) {}
+    fn route(&mut self, _: &mut Vec<T>) -> Result<(), Failure> {
+        Ok(())
+    }
 
     fn flush(&mut self) -> Flushed {
         Flushed { held: 0, closed: false }

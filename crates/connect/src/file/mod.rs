@@ -20,6 +20,7 @@
 //! | `block` | [`Block`] |
 //! | `source` | [`FileSource`] and its processor |
 //! | `lines`, `csv`, `ndjson` | the formats |
+//! | `each_line` | lines of blocks, looked at in place by a pipeline |
 //! | `bad_rows` | rows that cannot be read |
 //! | `sink`, `write_behind`, `draft` | [`FileSink`]: formats, writing on the stage `mixed`, files that appear when the job has completed |
 //! | `error` | [`FileError`] |
@@ -29,6 +30,7 @@ mod block;
 mod csv;
 mod cut;
 mod draft;
+mod each_line;
 mod error;
 mod lines;
 mod ndjson;
@@ -41,6 +43,7 @@ mod write_behind;
 pub use bad_rows::BadRows;
 pub use block::{Block, BlockLines};
 pub use csv::{CsvRows, ReadCsv, csv};
+pub use each_line::{EachLine, EachLineOfBlock, each_line};
 pub use error::FileError;
 pub use lines::{Blocks, Lines, ReadBlocks, ReadLines, blocks, lines};
 pub use ndjson::{JsonRows, ReadJson, ndjson};
