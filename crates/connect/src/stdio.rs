@@ -1,8 +1,12 @@
 //! The standard streams of the process.
 
-use crate::file::{Block, BlockSource, Drain, Encode, FileError, LineCutter, LinesOut, Origin, ReadAhead, WriteBehind};
+use crate::file::{
+    Block, BlockSource, Drain, Encode, FileError, LineCutter, LinesOut, Origin, ReadAhead, WriteBehind,
+};
 use crate::offload::Offload;
-use filbert_flow::{Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
+use filbert_flow::{
+    Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier,
+};
 use std::io::{self, Read, Write};
 use std::marker::PhantomData;
 use std::path::PathBuf;

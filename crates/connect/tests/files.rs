@@ -11,7 +11,11 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Runs a source with so many processors; what it emitted.
-fn read<F: Format>(stages: &Stages, source: FileSource<F>, processors: usize) -> Result<Vec<F::Item>, String> {
+fn read<F: Format>(
+    stages: &Stages,
+    source: FileSource<F>,
+    processors: usize,
+) -> Result<Vec<F::Item>, String> {
     let mut dag = DagBuilder::new("read");
     let source = dag.vertex("source", source);
     dag.local_parallelism(&source, processors);
@@ -31,7 +35,12 @@ fn sorted<T: Ord>(mut items: Vec<T>) -> Vec<T> {
 }
 
 fn names(folder: &Path) -> Vec<String> {
-    sorted(std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect())
+    sorted(
+        std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect(),
+    )
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -52,8 +61,9 @@ fn lines_of_many_files_are_read_once_by_any_number_of_processors() {
     let (stages, folder) = (Stages::start().unwrap(), tempfile::tempdir().unwrap());
     let mut expected = Vec::new();
     for number in 0..5_u64 {
-        let lines: Vec<String> =
-            (0..number * 700).map(|line| format!("{number}/{line} {}", "x".repeat((line % 50) as usize))).collect();
+        let lines: Vec<String> = (0..number * 700)
+            .map(|line| format!("{number}/{line} {}", "x".repeat((line % 50) as usize)))
+            .collect();
         std::fs::write(folder.path().join(format!("{number}.txt")), lines.join("\r\n")).unwrap();
         expected.extend(lines);
     }
@@ -63,9 +73,15 @@ fn lines_of_many_files_are_read_once_by_any_number_of_processors() {
         let pattern = folder.path().join("[0-9].txt");
         let by_pattern = read(&stages, file::lines(&pattern).block_bytes(300), processors).unwrap();
         assert_eq!(sorted(by_pattern), sorted(expected.clone()));
-        assert_eq!(sorted(read(&stages, file::lines(folder.path()), processors).unwrap()), sorted(expected.clone()));
+        assert_eq!(
+            sorted(read(&stages, file::lines(folder.path()), processors).unwrap()),
+            sorted(expected.clone())
+        );
         let blocks = read(&stages, file::blocks(folder.path()).block_bytes(1000), processors).unwrap();
-        let lines = blocks.iter().flat_map(|block| block.lines()).map(|line| String::from_utf8(line.to_vec()).unwrap());
+        let lines = blocks
+            .iter()
+            .flat_map(|block| block.lines())
+            .map(|line| String::from_utf8(line.to_vec()).unwrap());
         assert_eq!(sorted(lines.collect()), sorted(expected.clone()));
     }
 }
@@ -84,7 +100,10 @@ fn files_are_read_and_written_in_simulation() {
         dag.edge(lines.output().to(sink.input()).queue_size(2).high_water_mark(1));
         dag.build().unwrap().submit(&stages).unwrap().wait().unwrap();
         let copied = std::fs::read_to_string(&out).unwrap();
-        assert_eq!(sorted(copied.lines().map(|n| n.parse::<u32>().unwrap()).collect()), (0..500).collect::<Vec<_>>());
+        assert_eq!(
+            sorted(copied.lines().map(|n| n.parse::<u32>().unwrap()).collect()),
+            (0..500).collect::<Vec<_>>()
+        );
     });
 }
 
@@ -153,12 +172,21 @@ fn what_a_job_writes_another_reads() {
     };
     let expected: Vec<Order> = (0..3_000).map(order).collect();
     write("one.csv").unwrap();
-    assert_eq!(sorted(read(&stages, file::csv::<Order>(folder.path().join("one.csv")), 3).unwrap()), expected);
+    assert_eq!(
+        sorted(read(&stages, file::csv::<Order>(folder.path().join("one.csv")), 3).unwrap()),
+        expected
+    );
     write("parts-csv").unwrap();
     assert_eq!(names(&folder.path().join("parts-csv")).len(), stages.flow().threads());
-    assert_eq!(sorted(read(&stages, file::csv::<Order>(folder.path().join("parts-csv")), 3).unwrap()), expected);
+    assert_eq!(
+        sorted(read(&stages, file::csv::<Order>(folder.path().join("parts-csv")), 3).unwrap()),
+        expected
+    );
     write("parts-json").unwrap();
-    assert_eq!(sorted(read(&stages, file::ndjson::<Order>(folder.path().join("parts-json")), 3).unwrap()), expected);
+    assert_eq!(
+        sorted(read(&stages, file::ndjson::<Order>(folder.path().join("parts-json")), 3).unwrap()),
+        expected
+    );
     // A second result is not mixed with the first; one file is replaced.
     let refused = write("parts-csv").unwrap_err().to_string();
     assert!(refused.contains("part-") && refused.contains("another folder"), "{refused}");
@@ -173,10 +201,13 @@ fn a_job_that_fails_or_is_cancelled_leaves_no_file() {
     let job = |numbers: std::ops::Range<u64>, fails: bool| {
         let mut dag = DagBuilder::new("fails");
         let numbers = dag.vertex("numbers", memory::range(numbers));
-        let lines = dag.vertex("lines", map(move |n: u64| {
-            assert!(!(fails && n == 90_000), "as asked");
-            n.to_string()
-        }));
+        let lines = dag.vertex(
+            "lines",
+            map(move |n: u64| {
+                assert!(!(fails && n == 90_000), "as asked");
+                n.to_string()
+            }),
+        );
         let sink = dag.vertex("sink", file::write_lines(&old));
         let parts = dag.vertex("parts", file::write_lines(folder.path()).in_folder("txt"));
         dag.edge(numbers.output().to(lines.input()));
@@ -207,14 +238,18 @@ fn hostile_files_are_named_with_the_line() {
             assert!(said.contains(word), "{said:?} lacks {word:?}");
         }
     };
-    std::fs::write(&path, b"good\n".repeat(1000).into_iter().chain(*b"b\xFFd\ngood\n").collect::<Vec<u8>>()).unwrap();
+    std::fs::write(&path, b"good\n".repeat(1000).into_iter().chain(*b"b\xFFd\ngood\n").collect::<Vec<u8>>())
+        .unwrap();
     fails(file::lines(&path).block_bytes(64), &["hostile.txt:1001:2", "not UTF-8"]);
     let bad = BadRows::new();
     assert_eq!(read(&stages, file::lines(&path).skip_bad_rows(&bad), 3).unwrap().len(), 1001);
     assert_eq!(bad.count(), 1);
     assert!(bad.example().unwrap().contains("hostile.txt"));
     std::fs::write(&path, "short\n".to_owned() + &"x".repeat(100_000)).unwrap();
-    fails(file::lines(&path).max_line_bytes(1_000), &["hostile.txt:2", "longer than 1000 bytes", "max_line_bytes"]);
+    fails(
+        file::lines(&path).max_line_bytes(1_000),
+        &["hostile.txt:2", "longer than 1000 bytes", "max_line_bytes"],
+    );
     fails(file::lines(folder.path().join("none.txt")), &["there is no file", "none.txt"]);
     fails(file::lines(path.join("below")), &["hostile.txt/below"]);
     fails(file::lines(folder.path().join("a[")), &["not a pattern"]);

@@ -115,7 +115,8 @@ fn peers_send_lines_and_hostile_ones_are_sent_away() {
     let mut heard: Vec<String> = receiver.iter().take(4_000).collect();
     peers.into_iter().for_each(|peer| peer.join().unwrap());
     heard.sort();
-    let mut expected: Vec<String> = (0..4).flat_map(|peer| (0..1_000).map(move |n| format!("{peer} {n}"))).collect();
+    let mut expected: Vec<String> =
+        (0..4).flat_map(|peer| (0..1_000).map(move |n| format!("{peer} {n}"))).collect();
     expected.sort();
     assert_eq!(heard, expected);
     job.cancel();

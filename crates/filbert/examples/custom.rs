@@ -15,7 +15,11 @@ impl Processor for RunLengths {
     type In = Many<u64>;
     type Out = Many<(u64, u64)>;
 
-    fn process(&mut self, inbox: &mut Inbox<Many<u64>>, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
+    fn process(
+        &mut self,
+        inbox: &mut Inbox<Many<u64>>,
+        outbox: &mut Outbox<Self::Out>,
+    ) -> Result<Step, Failure> {
         // An item makes one result at most, so there is room for it while the outbox is not full.
         while !outbox.is_full() {
             let Some(number) = inbox.pop() else { break };

@@ -34,7 +34,12 @@ pub(crate) fn enrich(grid: &Grid, orders: u64, pieces: &Collected<(String, u64)>
     Pipeline::read(memory::range(0..orders))
         .map(order)
         .named("orders")
-        .hash_join(products, |order| order.product, |product| product.0, |order, product| (product.1.clone(), order.pieces))
+        .hash_join(
+            products,
+            |order| order.product,
+            |product| product.0,
+            |order, product| (product.1.clone(), order.pieces),
+        )
         .group_by(|(name, _)| name.clone())
         .aggregate(sum(|(_, pieces): &(String, u64)| *pieces))
         .named("pieces")

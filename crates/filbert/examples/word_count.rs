@@ -10,7 +10,10 @@ use filbert::{Member, Pipeline};
 use std::error::Error;
 
 /// Counts the words of all files that match the patterns into `counts`.
-pub(crate) fn word_count(patterns: &[String], counts: &Collected<(String, u64)>) -> Result<Pipeline, Box<dyn Error>> {
+pub(crate) fn word_count(
+    patterns: &[String],
+    counts: &Collected<(String, u64)>,
+) -> Result<Pipeline, Box<dyn Error>> {
     let (first, others) = patterns.split_first().ok_or("give a file, a folder or a pattern")?;
     let blocks = others.iter().fold(file::blocks(first), |blocks, pattern| blocks.and(pattern));
     Ok(Pipeline::read(blocks)

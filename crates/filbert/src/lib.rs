@@ -45,7 +45,9 @@ pub use filbert_grid as grid;
 pub use filbert_wire as wire;
 
 // Dataflow.
-pub use filbert_flow::{Dag, DagBuilder, DagError, Job, JobError, JobFailure, JobMetrics, JobStatus, Pipeline};
+pub use filbert_flow::{
+    Dag, DagBuilder, DagError, Job, JobError, JobFailure, JobMetrics, JobStatus, Pipeline,
+};
 // The grid.
 pub use filbert_gate::hazelcast::HazelcastSettings;
 pub use filbert_grid::{

@@ -65,8 +65,7 @@ pub(super) enum Found {
 
 impl<T> Queue<T> {
     pub(super) fn new(capacity: usize) -> Arc<Self> {
-        let state =
-            State { items: VecDeque::new(), writers: Side::default(), readers: Side::default() };
+        let state = State { items: VecDeque::new(), writers: Side::default(), readers: Side::default() };
         Arc::new(Self { capacity: capacity.max(1), state: Mutex::new(state) })
     }
 
@@ -154,7 +153,8 @@ impl<T> End<T> {
     pub(super) fn close(&self) {
         let mut state = self.queue.lock();
         state.side(self.role).gone = true;
-        let dropped = if self.role == Role::Reader { std::mem::take(&mut state.items) } else { VecDeque::new() };
+        let dropped =
+            if self.role == Role::Reader { std::mem::take(&mut state.items) } else { VecDeque::new() };
         let mut wakers = std::mem::take(&mut state.writers.wakers);
         wakers.append(&mut state.readers.wakers);
         drop(state);

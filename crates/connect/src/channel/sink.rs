@@ -2,7 +2,9 @@
 
 use super::queue::{End, Found, Queue, Role};
 use super::source::{block, may_not_wait};
-use filbert_flow::{Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
+use filbert_flow::{
+    Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier,
+};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 

@@ -43,7 +43,13 @@ use std::sync::Arc;
 pub fn csv<T: DeserializeOwned + Send + 'static>(pattern: impl AsRef<Path>) -> FileSource<CsvRows<T>> {
     FileSource::new(
         pattern,
-        CsvRows { delimiter: b',', has_header: true, is_multiline: false, is_flexible: false, item: PhantomData },
+        CsvRows {
+            delimiter: b',',
+            has_header: true,
+            is_multiline: false,
+            is_flexible: false,
+            item: PhantomData,
+        },
     )
 }
 
@@ -95,7 +101,10 @@ impl<T: DeserializeOwned + Send + 'static> Format for CsvRows<T> {
 
     fn parser(&self, files: &[PathBuf], max_line_bytes: usize) -> Result<ReadCsv<T>, FileError> {
         let headers = match self.has_header {
-            true => files.iter().map(|path| self.header(path, max_line_bytes).map(Arc::new)).collect::<Result<_, _>>()?,
+            true => files
+                .iter()
+                .map(|path| self.header(path, max_line_bytes).map(Arc::new))
+                .collect::<Result<_, _>>()?,
             false => Vec::new(),
         };
         Ok(ReadCsv {
@@ -216,7 +225,10 @@ impl<T> ReadCsv<T> {
             match result {
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::OutputFull if self.fields.len() > self.max_row_bytes => {
-                    let problem = format!("the row is longer than {} bytes; `max_line_bytes` sets the limit", self.max_row_bytes);
+                    let problem = format!(
+                        "the row is longer than {} bytes; `max_line_bytes` sets the limit",
+                        self.max_row_bytes
+                    );
                     return Stepped::Fatal(self.row_begin.unwrap_or(block.offset), problem);
                 }
                 ReadRecordResult::OutputFull => self.fields.resize(self.fields.len() * 2, 0),
@@ -245,7 +257,8 @@ impl<T> ReadCsv<T> {
             ErrorKind::Deserialize { err, .. } => match err.field() {
                 Some(field) => {
                     let name = self.header.as_ref().and_then(|header| header.get(field as usize));
-                    let name = name.map(|name| format!(" {:?}", String::from_utf8_lossy(name))).unwrap_or_default();
+                    let name =
+                        name.map(|name| format!(" {:?}", String::from_utf8_lossy(name))).unwrap_or_default();
                     (field + 1, format!("field {}{name}: {}", field + 1, err.kind()))
                 }
                 None => (1, err.kind().to_string()),

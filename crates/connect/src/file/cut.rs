@@ -93,7 +93,8 @@ impl<R: Read> LineCutter<R> {
     /// Reads more; true at the end of the file.
     fn fill(&mut self) -> Result<bool, FileError> {
         // A line end may be the byte after the longest line.
-        let room = if self.kept.len() < self.block_bytes { self.block_bytes } else { self.max_line_bytes + 1 };
+        let room =
+            if self.kept.len() < self.block_bytes { self.block_bytes } else { self.max_line_bytes + 1 };
         let wanted = room.saturating_sub(self.kept.len()).clamp(1, self.block_bytes.max(self.kept.len()));
         let before = self.kept.len();
         self.kept.resize(before + wanted, 0);

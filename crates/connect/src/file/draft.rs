@@ -20,7 +20,8 @@ impl Draft {
     /// A new draft for `target`, and the file to write to.
     pub(crate) fn create(target: &Path) -> Result<(Self, File), FileError> {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
-        let bad = |problem: &str| FileError::BadTarget { path: target.to_owned(), problem: problem.to_owned() };
+        let bad =
+            |problem: &str| FileError::BadTarget { path: target.to_owned(), problem: problem.to_owned() };
         let name = target.file_name().ok_or_else(|| bad("it has no file name"))?.to_string_lossy();
         if target.is_dir() {
             return Err(bad("it is a folder; give a file, or write one file per processor with `in_folder`"));
@@ -34,7 +35,8 @@ impl Draft {
 
     /// Gives it the target's name.
     pub(crate) fn keep(mut self) -> Result<(), FileError> {
-        std::fs::rename(&self.draft, &self.target).map_err(|error| FileError::io("rename to", &self.target, error))?;
+        std::fs::rename(&self.draft, &self.target)
+            .map_err(|error| FileError::io("rename to", &self.target, error))?;
         self.is_kept = true;
         Ok(())
     }

@@ -47,7 +47,9 @@ pub use each_line::{EachLine, EachLineOfBlock, each_line};
 pub use error::FileError;
 pub use lines::{Blocks, Lines, ReadBlocks, ReadLines, blocks, lines};
 pub use ndjson::{JsonRows, ReadJson, ndjson};
-pub use sink::{CsvOut, Encode, FileSink, JsonOut, LinesOut, WriteFile, write_csv, write_lines, write_ndjson};
+pub use sink::{
+    CsvOut, Encode, FileSink, JsonOut, LinesOut, WriteFile, write_csv, write_lines, write_ndjson,
+};
 pub use source::{FileSource, Format, Parse, ReadFiles, Row};
 
 pub(crate) use cut::LineCutter;

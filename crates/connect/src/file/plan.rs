@@ -75,7 +75,10 @@ pub(crate) fn files(patterns: &[String]) -> Result<Vec<Whole>, FileError> {
 }
 
 fn globbed(pattern: &str, paths: &mut Vec<PathBuf>) -> Result<(), FileError> {
-    let bad = |error: glob::PatternError| FileError::BadPattern { pattern: pattern.to_owned(), problem: error.to_string() };
+    let bad = |error: glob::PatternError| FileError::BadPattern {
+        pattern: pattern.to_owned(),
+        problem: error.to_string(),
+    };
     for found in glob::glob(pattern).map_err(bad)? {
         let path = found.map_err(|error| {
             let path = error.path().to_owned();

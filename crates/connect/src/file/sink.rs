@@ -4,7 +4,9 @@ use super::draft::Draft;
 use super::error::FileError;
 use super::write_behind::WriteBehind;
 use crate::offload::Offload;
-use filbert_flow::{Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
+use filbert_flow::{
+    Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier,
+};
 use serde::Serialize;
 use std::fs::File;
 use std::marker::PhantomData;
@@ -50,7 +52,11 @@ pub trait Encode: Clone + Send + Sync + 'static {
     type Item: Send + 'static;
 
     /// Appends the bytes of some items.
-    fn encode(&mut self, items: &mut dyn Iterator<Item = Self::Item>, out: &mut Vec<u8>) -> Result<(), Failure>;
+    fn encode(
+        &mut self,
+        items: &mut dyn Iterator<Item = Self::Item>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Failure>;
 }
 
 /// The format of [`write_lines`].
@@ -165,8 +171,10 @@ impl<E> FileSink<E> {
     }
 
     fn prepare_folder(&self) -> Result<(), FileError> {
-        std::fs::create_dir_all(&self.path).map_err(|error| FileError::io("make the folder", &self.path, error))?;
-        let entries = std::fs::read_dir(&self.path).map_err(|error| FileError::io("list", &self.path, error))?;
+        std::fs::create_dir_all(&self.path)
+            .map_err(|error| FileError::io("make the folder", &self.path, error))?;
+        let entries =
+            std::fs::read_dir(&self.path).map_err(|error| FileError::io("list", &self.path, error))?;
         for entry in entries {
             let entry = entry.map_err(|error| FileError::io("list", &self.path, error))?;
             if entry.file_name().to_string_lossy().starts_with("part-") {

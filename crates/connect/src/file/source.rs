@@ -224,7 +224,13 @@ impl<F: Format> Processor for ReadFiles<F> {
 
 impl<F: Format> ReadFiles<F> {
     /// Finds out on which line it is, which takes a look at all that comes before it.
-    fn fail(&mut self, offload: &Offload, offset: u64, column: u64, problem: String) -> Result<Step, Failure> {
+    fn fail(
+        &mut self,
+        offload: &Offload,
+        offset: u64,
+        column: u64,
+        problem: String,
+    ) -> Result<Step, Failure> {
         let path = self.path.to_path_buf();
         let locate = move || {
             if !path.is_file() {

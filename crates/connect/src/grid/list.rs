@@ -2,7 +2,9 @@
 
 use super::asking::Asking;
 use super::{read, write};
-use filbert_flow::{Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
+use filbert_flow::{
+    Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier,
+};
 use filbert_grid::{Grid, GridError, List, Structure};
 use filbert_wire::{Data, FromData, ToData};
 use std::marker::PhantomData;
@@ -39,7 +41,11 @@ impl<T: FromData + Send + 'static> MetaSupplier for ListSource<T> {
 
     fn supplier(&self, share: Share) -> Result<Self, Failure> {
         if share.global_count() > 1 {
-            return Err(format!("{} is read by one processor; leave the parallelism at 1", name_of(&self.list)).into());
+            return Err(format!(
+                "{} is read by one processor; leave the parallelism at 1",
+                name_of(&self.list)
+            )
+            .into());
         }
         Ok(Self { list: Arc::clone(&self.list), item: PhantomData })
     }

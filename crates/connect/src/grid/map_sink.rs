@@ -1,19 +1,21 @@
 //! A sink that writes entries into a map, many at a time and partition by partition.
 //!
-//! What came is gathered by partition. A partition with nothing under way gets all its entries in one operation; one that still owes
-//! an answer gathers on, so writes to one key keep their order and batches grow where the map is slow. Too much under way or
-//! gathered: the processor takes no more until answers come.
+//! What came is gathered by partition, and each gets its entries in one operation. An entry of a partition that still owes an answer stays in
+//! the inbox, with all behind it, until the answer wakes the processor: writes to one key keep their order, and nothing that was
+//! taken waits for more to come.
 
 use super::asking::Asking;
 use super::write;
-use filbert_flow::{Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
+use filbert_flow::{
+    Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier,
+};
 use filbert_grid::map::operations::PutAll;
 use filbert_grid::{Grid, Map};
 use filbert_wire::{Data, PARTITION_COUNT, PartitionId, ToData};
 use std::marker::PhantomData;
 use std::task::Poll;
 
-/// Entries that are gathered or under way before the processor takes no more.
+/// Entries that are under way before the processor takes no more.
 const MOST: usize = 4096;
 
 /// Puts every entry into a map; the last one of a key that comes to a processor wins. Partition the edge by the key
@@ -101,37 +103,36 @@ struct Lane {
 }
 
 impl<K: ToData + Send + 'static, V: ToData + Send + 'static> WriteMap<K, V> {
-    fn gather(&mut self, key: &K, value: &V) -> Result<(), Failure> {
+    /// Adds an entry to what its partition gets next; false when the partition still owes an answer.
+    fn gather(&mut self, key: &K, value: &V) -> Result<bool, Failure> {
         let (key, value) = (write(&self.name, key)?, write(&self.name, value)?);
         let partition = key.partition();
         let lane = &mut self.lanes[partition.index()];
-        if lane.gathered.is_empty() && !lane.asking.is_busy() {
+        if lane.asking.is_busy() {
+            return Ok(false);
+        }
+        if lane.gathered.is_empty() {
             self.active.push(partition);
         }
         lane.gathered.push((key, value));
         self.unfinished += 1;
-        Ok(())
+        Ok(true)
     }
 
-    /// Takes the answers that are there, and sends what was gathered wherever nothing is under way.
+    /// Sends what was gathered, and takes the answers that are there.
     fn send(&mut self) -> Result<(), Failure> {
         let mut waiting = Vec::new();
         for partition in self.active.drain(..) {
             let lane = &mut self.lanes[partition.index()];
-            loop {
-                if let Poll::Ready(()) = lane.asking.poll(&self.name)? {
-                    self.unfinished -= std::mem::take(&mut lane.under_way);
-                }
-                if lane.asking.is_busy() || lane.gathered.is_empty() {
-                    break;
-                }
+            if !lane.gathered.is_empty() {
                 let entries = std::mem::take(&mut lane.gathered);
                 lane.under_way = entries.len();
                 let put = PutAll::new(entries, self.map.owner());
                 lane.asking.ask(self.map.strands().call(partition, put));
             }
-            if lane.asking.is_busy() {
-                waiting.push(partition);
+            match lane.asking.poll(&self.name)? {
+                Poll::Ready(()) => self.unfinished -= std::mem::take(&mut lane.under_way),
+                Poll::Pending => waiting.push(partition),
             }
         }
         self.active = waiting;
@@ -149,12 +150,18 @@ impl<K: ToData + Send + 'static, V: ToData + Send + 'static> Processor for Write
     }
 
     fn process(&mut self, inbox: &mut Inbox<Many<(K, V)>>, _: &mut Outbox<()>) -> Result<Step, Failure> {
+        // Answers first: they free partitions.
+        self.send()?;
         while self.unfinished < MOST {
-            let Some((key, value)) = inbox.pop() else { break };
-            self.gather(&key, &value)?;
+            let Some(entry) = inbox.pop() else { break };
+            if !self.gather(&entry.0, &entry.1)? {
+                inbox.items().put_back(entry);
+                break;
+            }
         }
         self.send()?;
-        Ok(if self.unfinished >= MOST { Step::Wait } else { Step::Again })
+        // With items left, something was under way. If it still is, its answer wakes us; if its answer came just now, nothing would.
+        Ok(if inbox.is_empty() || self.active.is_empty() { Step::Again } else { Step::Wait })
     }
 
     fn complete(&mut self, _: &mut Outbox<()>) -> Result<Step, Failure> {

@@ -101,7 +101,8 @@ impl<K: FromData + Send + 'static, V: FromData + Send + 'static> Processor for R
     fn complete(&mut self, outbox: &mut Outbox<Many<(K, V)>>) -> Result<Step, Failure> {
         if self.page.as_slice().is_empty() {
             if !self.asking.is_busy() {
-                let begun = self.next.take().or_else(|| self.partitions.pop().map(|partition| (partition, 0)));
+                let begun =
+                    self.next.take().or_else(|| self.partitions.pop().map(|partition| (partition, 0)));
                 let Some((partition, cursor)) = begun else { return Ok(Step::Done) };
                 self.next = Some((partition, cursor));
                 self.asking.ask(self.map.strands().call(partition, FetchEntries { cursor, batch: PAGE }));

@@ -30,5 +30,6 @@ fn write<T: ToData>(structure: &str, value: &T) -> Result<Data, Failure> {
 
 /// Reads a value of a structure, or says of which.
 fn read<T: FromData>(structure: &str, data: &Data) -> Result<T, Failure> {
-    T::from_data(data).map_err(|error| format!("a value of {structure} is not of the wanted type: {error}").into())
+    T::from_data(data)
+        .map_err(|error| format!("a value of {structure} is not of the wanted type: {error}").into())
 }

@@ -2,7 +2,9 @@
 
 use super::asking::Asking;
 use super::{read, write};
-use filbert_flow::{Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
+use filbert_flow::{
+    Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier,
+};
 use filbert_grid::{Grid, Queue, Structure};
 use filbert_wire::{Data, FromData, ToData};
 use std::marker::PhantomData;
@@ -16,7 +18,10 @@ pub fn queue<T: FromData + Send + 'static>(grid: &Grid, name: &str) -> QueueSour
 }
 
 /// Puts every item into a queue; when the queue is full the job waits. Items of one processor keep their order.
-pub fn write_queue<T: ToData + Send + 'static>(grid: &Grid, name: &str) -> impl MetaSupplier<Processor = WriteQueue<T>> {
+pub fn write_queue<T: ToData + Send + 'static>(
+    grid: &Grid,
+    name: &str,
+) -> impl MetaSupplier<Processor = WriteQueue<T>> {
     let queue = grid.queue(name);
     move |_| WriteQueue {
         name: name_of(&queue),

@@ -3,7 +3,9 @@
 use super::asking::Asking;
 use super::{read, write};
 use crate::channel::{self, ReadChannel};
-use filbert_flow::{Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
+use filbert_flow::{
+    Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier,
+};
 use filbert_grid::{Grid, Structure, Topic};
 use filbert_wire::{Data, FromData, ToData};
 use std::marker::PhantomData;
@@ -26,7 +28,10 @@ pub fn topic<T: FromData + Send + 'static>(grid: &Grid, name: &str) -> TopicSour
 }
 
 /// Publishes every item to a topic. Items of one processor keep their order.
-pub fn write_topic<T: ToData + Send + 'static>(grid: &Grid, name: &str) -> impl MetaSupplier<Processor = WriteTopic<T>> {
+pub fn write_topic<T: ToData + Send + 'static>(
+    grid: &Grid,
+    name: &str,
+) -> impl MetaSupplier<Processor = WriteTopic<T>> {
     let topic = grid.topic(name);
     move |_| WriteTopic {
         name: name_of(&topic),
@@ -66,7 +71,11 @@ impl<T: FromData + Send + 'static> MetaSupplier for TopicSource<T> {
 
     fn supplier(&self, share: Share) -> Result<Self, Failure> {
         if share.global_count() > 1 {
-            return Err(format!("{} is read by one processor; leave the parallelism at 1", name_of(&self.topic)).into());
+            return Err(format!(
+                "{} is read by one processor; leave the parallelism at 1",
+                name_of(&self.topic)
+            )
+            .into());
         }
         Ok(self.clone())
     }
@@ -89,7 +98,10 @@ impl<T: FromData + Send + 'static> Supplier for TopicSource<T> {
             move |message| {
                 let is_full = matches!(sender.try_send(message.data.clone()), Err(channel::NotSent::Full(_)));
                 if is_full && dropped.fetch_add(1, Ordering::Relaxed) == 0 {
-                    tracing::warn!(topic = name, "a job does not keep up with its topic; messages are dropped");
+                    tracing::warn!(
+                        topic = name,
+                        "a job does not keep up with its topic; messages are dropped"
+                    );
                 }
             }
         });

@@ -3,7 +3,9 @@
 use crate::file::{Encode, LinesOut};
 use crate::offload::Offload;
 use bytes::BytesMut;
-use filbert_flow::{Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
+use filbert_flow::{
+    Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier,
+};
 use filbert_net::{Close, CloseReason, ConnectError, Connector, NetSettings, Outbound, Outlet, Protocol};
 use filbert_pool::TaskFuture;
 use std::marker::PhantomData;

@@ -198,12 +198,14 @@ impl Processor for ReadTcp {
             Way::ToConnect(server) => {
                 let connector = Connector::new(NetSettings::default(), None)?;
                 let ended = Arc::clone(&self.ended);
-                let connecting = connector.connect(&stages, *server, move |_, _| LineReader::new(lines, ended))?;
+                let connecting =
+                    connector.connect(&stages, *server, move |_, _| LineReader::new(lines, ended))?;
                 self.way = Way::Connecting(*server, connecting);
             }
             Way::ToListen(address, opened) => {
                 let listener = Listener::new(*address);
-                let door = listener.listen(&stages, move |_, _| LineReader::new(lines.clone(), Arc::default()))?;
+                let door =
+                    listener.listen(&stages, move |_, _| LineReader::new(lines.clone(), Arc::default()))?;
                 opened.set(door.local_addr());
                 self.way = Way::Listening(door);
             }

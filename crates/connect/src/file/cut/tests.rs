@@ -24,7 +24,9 @@ fn read_by(text: &[u8], processors: usize, block: usize, step: usize) -> Vec<Vec
     let whole = Whole { origin: origin(), length: Some(text.len() as u64) };
     let mut lines = Vec::new();
     for index in 0..processors {
-        for split in splits(std::slice::from_ref(&whole), Share { index, count: processors, ..Share::WHOLE }, true) {
+        for split in
+            splits(std::slice::from_ref(&whole), Share { index, count: processors, ..Share::WHOLE }, true)
+        {
             let start = LineCutter::<Cursor<&[u8]>>::start(&split) as usize;
             let input = Hesitant(Cursor::new(&text[start..]), step);
             let mut cutter = LineCutter::new(input, split, block, 1 << 20);
@@ -103,7 +105,9 @@ fn a_mark_of_the_byte_order_is_no_text() {
         let whole = Whole { origin: origin(), length: Some(text.len() as u64) };
         let mut lines = Vec::new();
         for index in 0..processors {
-            for split in splits(std::slice::from_ref(&whole), Share { index, count: processors, ..Share::WHOLE }, true) {
+            for split in
+                splits(std::slice::from_ref(&whole), Share { index, count: processors, ..Share::WHOLE }, true)
+            {
                 let start = LineCutter::<Cursor<&[u8]>>::start(&split) as usize;
                 let mut cutter = LineCutter::new(Cursor::new(&text[start..]), split, 7, 100);
                 while let Some(block) = cutter.next_block().unwrap() {

@@ -93,8 +93,13 @@ fn run_to(arguments: &Arguments, is_watched: bool, out: &mut impl Write) -> Outc
         Ok(()) => result(&member)?,
         Err(_) => Vec::new(),
     };
-    let report = Report { name: job.name(), status: job.status(), elapsed, rows, metrics: job.metrics(), fullest };
-    if arguments.json { report.write_json(out)? } else { report.write(out)? }
+    let report =
+        Report { name: job.name(), status: job.status(), elapsed, rows, metrics: job.metrics(), fullest };
+    if arguments.json {
+        report.write_json(out)?
+    } else {
+        report.write(out)?
+    }
     member.shutdown(Shutdown::Drain)?;
     Ok(ended?)
 }
@@ -152,7 +157,8 @@ mod tests {
         assert_eq!(said["result"], serde_json::json!([["a", 3], ["rose", 3]]));
         assert_eq!(said["status"], "completed");
         let mut out = Vec::new();
-        run_to(&Arguments { example: Example::WordCount { files, top: 9 }, json: false }, true, &mut out).unwrap();
+        run_to(&Arguments { example: Example::WordCount { files, top: 9 }, json: false }, true, &mut out)
+            .unwrap();
         let text = String::from_utf8(out).unwrap();
         for word in ["rose", "word count", "partitioned", "busy", "blocked"] {
             assert!(text.contains(word), "{text}");
@@ -180,7 +186,10 @@ mod tests {
     fn runs_are_measured() {
         let said = run_json(Example::Custom { numbers: 8 });
         let expected = serde_json::json!([
-            [" 0 binary digits", 1], [" 1 binary digits", 1], [" 2 binary digits", 2], [" 3 binary digits", 4]
+            [" 0 binary digits", 1],
+            [" 1 binary digits", 1],
+            [" 2 binary digits", 2],
+            [" 3 binary digits", 4]
         ]);
         assert_eq!(said["result"], expected);
     }

@@ -53,10 +53,18 @@ fn show(line: &str) {
 fn progress(name: &str, status: JobStatus, metrics: &JobMetrics, elapsed: Duration) -> String {
     let emitted: u64 = metrics.vertices.iter().map(|vertex| vertex.items_out).sum();
     let speed = emitted as f64 / elapsed.as_secs_f64().max(1e-3) / 1e6;
-    let mut line = format!("{name}: {}, {:.1} s, {emitted} items emitted, {speed:.1} M/s", word(status), elapsed.as_secs_f64());
+    let mut line = format!(
+        "{name}: {}, {:.1} s, {emitted} items emitted, {speed:.1} M/s",
+        word(status),
+        elapsed.as_secs_f64()
+    );
     let slowest = metrics.edges.iter().max_by(|a, b| a.fill().total_cmp(&b.fill()));
     if let Some(edge) = slowest.filter(|edge| edge.fill() > 0.5) {
-        line += &format!("; {} is {:.0} % full", format_args!("{} -> {}", edge.from, edge.to), edge.fill() * 100.0);
+        line += &format!(
+            "; {} is {:.0} % full",
+            format_args!("{} -> {}", edge.from, edge.to),
+            edge.fill() * 100.0
+        );
     }
     line
 }

@@ -29,15 +29,32 @@ impl Report<'_> {
         }
         rows.write(out, "  ")?;
         writeln!(out, "\nJob {:?}: {} in {:.3} s", self.name, word(self.status), self.elapsed.as_secs_f64())?;
-        let mut vertices =
-            Table::new(&["vertex", "processors", "in", "out", "busy %", "blocked %", "idle %", "calls", "over 1 ms"]);
+        let mut vertices = Table::new(&[
+            "vertex",
+            "processors",
+            "in",
+            "out",
+            "busy %",
+            "blocked %",
+            "idle %",
+            "calls",
+            "over 1 ms",
+        ]);
         for vertex in &self.metrics.vertices {
             let shares = vertex.shares(self.elapsed).map(|share| format!("{:.0}", share * 100.0));
             let [busy, blocked, idle] = shares;
             let (items_in, items_out) = (vertex.items_in.to_string(), vertex.items_out.to_string());
             let (calls, long) = (vertex.calls.to_string(), vertex.long_calls.to_string());
             vertices.row([
-                vertex.name.clone(), vertex.processors.to_string(), items_in, items_out, busy, blocked, idle, calls, long,
+                vertex.name.clone(),
+                vertex.processors.to_string(),
+                items_in,
+                items_out,
+                busy,
+                blocked,
+                idle,
+                calls,
+                long,
             ]);
         }
         vertices.write(out, "  ")?;
@@ -45,7 +62,12 @@ impl Report<'_> {
         let mut edges = Table::new(&["edge", "forwarding", "items", "fullest %"]);
         for (edge, fullest) in self.metrics.edges.iter().zip(&self.fullest) {
             let name = format!("{} -> {}", edge.from, edge.to);
-            edges.row([name, edge.forwarding.to_string(), edge.items.to_string(), format!("{:.0}", fullest * 100.0)]);
+            edges.row([
+                name,
+                edge.forwarding.to_string(),
+                edge.items.to_string(),
+                format!("{:.0}", fullest * 100.0),
+            ]);
         }
         edges.write(out, "  ")?;
         Ok(())
