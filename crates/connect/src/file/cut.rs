@@ -142,10 +142,9 @@ impl<R: Read> LineCutter<R> {
         let until = kept.min(usize::try_from(last).unwrap_or(usize::MAX));
         // Who types, or sends from far away, should not wait for a block to be full.
         let is_full = kept >= self.block_bytes || self.split.is_stream();
-        if is_full && self.searched < until {
-            if let Some(end) = memchr::memrchr(b'\n', &self.kept[self.searched..until]) {
-                return Ok(Some(self.searched + end + 1));
-            }
+        let unsearched = self.kept.get(self.searched..until).filter(|_| is_full);
+        if let Some(end) = unsearched.and_then(|bytes| memchr::memrchr(b'\n', bytes)) {
+            return Ok(Some(self.searched + end + 1));
         }
         if is_full {
             self.searched = kept;

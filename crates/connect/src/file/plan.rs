@@ -93,7 +93,7 @@ fn globbed(pattern: &str, paths: &mut Vec<PathBuf>) -> Result<(), FileError> {
 
 fn whole(path: PathBuf, index: usize) -> Result<Whole, FileError> {
     let found = std::fs::metadata(&path).map_err(|error| FileError::io("look at", &path, error))?;
-    let length = found.is_file().then(|| found.len());
+    let length = found.is_file().then_some(found.len());
     Ok(Whole { origin: Arc::new(Origin { path, index }), length })
 }
 

@@ -120,8 +120,11 @@ fn ready(example: &Example, member: &Member) -> Result<Ready, Box<dyn std::error
         Example::MapToMap { entries } => {
             map_to_map::prepare(member, i64::from(*entries))?;
             let dag = map_to_map::map_to_map(member.grid())?;
-            let size = |member: &Member| Ok(member.map::<i64, String>("roots").size().wait()? as u64);
-            (dag, Box::new(move |member| Ok(vec![("entries written".to_owned(), size(member)?)])))
+            let result = |member: &Member| {
+                let size = member.map::<i64, String>("roots").size().wait()?;
+                Ok(vec![("entries written".to_owned(), size as u64)])
+            };
+            (dag, Box::new(result))
         }
         Example::Custom { numbers } => {
             let runs = Collected::new();
