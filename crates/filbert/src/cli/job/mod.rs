@@ -14,11 +14,16 @@ mod enrich;
 #[path = "../../../examples/map_to_map.rs"]
 #[expect(dead_code, reason = "an example is a program of its own as well")]
 mod map_to_map;
+#[path = "../../../examples/windowed.rs"]
+#[expect(dead_code, reason = "an example is a program of its own as well")]
+mod windowed;
 #[path = "../../../examples/word_count.rs"]
 #[expect(dead_code, reason = "an example is a program of its own as well")]
 mod word_count;
 
 use super::Outcome;
+use filbert::connect::channel;
+use filbert::flow::event_time::InWindow;
 use filbert::flow::processors::Collected;
 use filbert::{Dag, Member, Shutdown};
 use observe::Observed;
@@ -40,6 +45,7 @@ const EXAMPLES: &str = "Examples:
   filbert job word-count README.md 'docs/**/*.md'
   filbert job word-count big.txt --top 5 --json
   filbert job enrich --orders 5000000
+  filbert job windowed
   filbert job map-to-map
   filbert job custom";
 
@@ -59,6 +65,12 @@ enum Example {
         /// How many orders.
         #[arg(long, default_value_t = 1_000_000)]
         orders: u64,
+    },
+    /// Counts clicks in windows of a second, while they are sent.
+    Windowed {
+        /// How many clicks, a millisecond apart.
+        #[arg(long, default_value_t = 10_000)]
+        clicks: u32,
     },
     /// Reads a map and writes another.
     MapToMap {
@@ -116,6 +128,16 @@ fn ready(example: &Example, member: &Member) -> Result<Ready, Box<dyn std::error
             let pieces = Collected::new();
             let dag = enrich::enrich(member.grid(), *orders, &pieces).to_dag()?;
             (dag, Box::new(move |_| Ok(sorted(pieces.take()))))
+        }
+        Example::Windowed { clicks } => {
+            let (sender, source) = channel::source(1024);
+            let (counts, clicks) = (Collected::new(), i64::from(*clicks));
+            let dag = windowed::windowed(source, &counts).to_dag()?;
+            member.stages().mixed().submit("clicks", move || windowed::send_clicks(&sender, clicks))?.detach();
+            let shown = |window: InWindow<&str, u64>| {
+                (format!("{:>6} to {:>6} ms, {}", window.start, window.end, window.key), window.result)
+            };
+            (dag, Box::new(move |_| Ok(sorted(counts.take().into_iter().map(shown).collect()))))
         }
         Example::MapToMap { entries } => {
             map_to_map::prepare(member, i64::from(*entries))?;
@@ -176,6 +198,15 @@ mod tests {
         let rows = said["result"].as_array().unwrap();
         assert_eq!(rows.len(), 4);
         assert_eq!(rows.iter().map(|row| row[1].as_u64().unwrap()).sum::<u64>(), expected);
+    }
+
+    #[test]
+    fn clicks_are_counted_in_windows() {
+        let said = run_json(Example::Windowed { clicks: 3_000 });
+        let rows = said["result"].as_array().unwrap();
+        assert_eq!(rows.len(), 9, "{said}");
+        assert_eq!(rows.iter().map(|row| row[1].as_u64().unwrap()).sum::<u64>(), 3_000);
+        assert_eq!(rows[0], serde_json::json!(["     0 to   1000 ms, cart", 333]));
     }
 
     #[test]
