@@ -15,7 +15,10 @@ type Click = (i64, &'static str);
 const PAGES: [&str; 3] = ["home", "shop", "cart"];
 
 /// Counts clicks per page in windows of a second.
-pub(crate) fn windowed(clicks: ChannelSource<Click>, counts: &Collected<InWindow<&'static str, u64>>) -> Pipeline {
+pub(crate) fn windowed(
+    clicks: ChannelSource<Click>,
+    counts: &Collected<InWindow<&'static str, u64>>,
+) -> Pipeline {
     Pipeline::read(clicks)
         .named("clicks")
         .event_time(|click| click.0, 0)

@@ -30,6 +30,7 @@ mod code;
 mod counters;
 mod dag;
 mod edge;
+pub mod event_time;
 mod inbox;
 mod job;
 mod outbox;

@@ -133,7 +133,11 @@ fn ready(example: &Example, member: &Member) -> Result<Ready, Box<dyn std::error
             let (sender, source) = channel::source(1024);
             let (counts, clicks) = (Collected::new(), i64::from(*clicks));
             let dag = windowed::windowed(source, &counts).to_dag()?;
-            member.stages().mixed().submit("clicks", move || windowed::send_clicks(&sender, clicks))?.detach();
+            member
+                .stages()
+                .mixed()
+                .submit("clicks", move || windowed::send_clicks(&sender, clicks))?
+                .detach();
             let shown = |window: InWindow<&str, u64>| {
                 (format!("{:>6} to {:>6} ms, {}", window.start, window.end, window.key), window.result)
             };
