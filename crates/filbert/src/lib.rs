@@ -55,6 +55,8 @@ pub use config::MemberConfig;
 pub use end_signal::EndSignal;
 pub use member::{Member, MemberBuilder, StartError};
 
+/// Sources and sinks for dataflow, as a crate of their own.
+pub use filbert_connect as connect;
 /// The dataflow engine, as a crate of its own.
 pub use filbert_flow as flow;
 /// Front doors, as a crate of their own.
@@ -65,7 +67,9 @@ pub use filbert_grid as grid;
 pub use filbert_wire as wire;
 
 // Dataflow.
-pub use filbert_flow::{Dag, DagBuilder, DagError, Job, JobError, JobFailure, JobStatus, Pipeline};
+pub use filbert_flow::{
+    Dag, DagBuilder, DagError, Job, JobError, JobFailure, JobMetrics, JobStatus, Pipeline,
+};
 // The grid.
 pub use filbert_gate::hazelcast::HazelcastSettings;
 pub use filbert_grid::{

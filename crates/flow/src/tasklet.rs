@@ -20,7 +20,7 @@ use crate::inbox::Inbox;
 use crate::outbox::Outbox;
 use crate::processor::{Failure, Processor, ProcessorContext, Share, Step};
 use crate::signature::{Inputs, Outputs};
-use filbert_pool::{Clock, TURN_BUDGET, Turn};
+use filbert_pool::{Clock, TURN_BUDGET, Turn, WeakStages};
 use filbert_sync::conveyor::Closed;
 use std::sync::Arc;
 use std::task::Waker;
@@ -51,6 +51,7 @@ pub(crate) struct Seat {
     pub(crate) ends: EndsOfProcessor,
     pub(crate) clock: Clock,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) stages: WeakStages,
 }
 
 /// A processor with its inbox and outbox.
@@ -66,6 +67,7 @@ pub(crate) struct ProcessorTasklet<P: Processor> {
     share: Share,
     clock: Clock,
     counters: Arc<Counters>,
+    stages: WeakStages,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +108,7 @@ enum Went {
 
 impl<P: Processor> ProcessorTasklet<P> {
     pub(crate) fn new(processor: P, seat: Seat) -> Self {
-        let Seat { vertex, share, ends, clock, counters } = seat;
+        let Seat { vertex, share, ends, clock, counters, stages } = seat;
         let open = |priority| InputState { priority, stage: InputStage::Open };
         Self {
             processor,
@@ -119,6 +121,7 @@ impl<P: Processor> ProcessorTasklet<P> {
             share,
             clock,
             counters,
+            stages,
         }
     }
 
@@ -180,7 +183,12 @@ impl<P: Processor> ProcessorTasklet<P> {
         match self.phase {
             Phase::Starting => {
                 let waker = view.waker();
-                let context = ProcessorContext { vertex: &self.vertex, share: self.share, waker: &waker };
+                let context = ProcessorContext {
+                    vertex: &self.vertex,
+                    share: self.share,
+                    waker: &waker,
+                    stages: &self.stages,
+                };
                 self.processor.init(&context)?;
                 self.phase = Phase::Consuming;
                 Ok(Went::On)

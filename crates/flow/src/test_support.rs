@@ -293,7 +293,10 @@ impl<P: Processor> Run<P> {
 
     fn all(&mut self) {
         let waker = Waker::from(Arc::clone(&self.parker));
-        let context = ProcessorContext { vertex: "under test", share: Share::WHOLE, waker: &waker };
+        // Under test there are no stages: a processor that hands work over is told that they have ended.
+        let stages = filbert_pool::Stages::simulated(0).downgrade();
+        let context =
+            ProcessorContext { vertex: "under test", share: Share::WHOLE, waker: &waker, stages: &stages };
         if let Err(failure) = self.processor.init(&context) {
             panic!("`init` failed: {failure}; {:?}", self.manner);
         }

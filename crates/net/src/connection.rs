@@ -230,7 +230,8 @@ impl<P: Protocol> Connection<P> {
             if self.is_paused() {
                 // It is not read, and nothing is written that could fail: answers are owed, perhaps because of a lock that it holds
                 // itself. Nobody would ever learn that the peer is gone.
-                if self.out.backlog.is_empty() && self.stream.is_read_closed() {
+                let may_end = self.out.backlog.is_empty() && !self.protocol.reads_to_the_end();
+                if may_end && self.stream.is_read_closed() {
                     self.phase = Phase::Ending(CloseReason::PeerClosed);
                 }
                 return Ok(false);
@@ -358,6 +359,12 @@ impl<P: Protocol> Connection<P> {
         }
         self.was_pending = !self.out.backlog.is_empty() || self.unflushed;
         self.entry.link.set_unwritten(self.out.backlog.len());
+        if writes > 0 && !self.was_pending {
+            self.call(|protocol, _, _| {
+                protocol.sent();
+                Ok(())
+            });
+        }
         Ok(writes == WRITES && self.was_pending)
     }
 

@@ -34,6 +34,15 @@ pub trait Protocol: Send + 'static {
         true
     }
 
+    /// True when everything that the peer sent counts, also when it has closed its side before all was read. Otherwise a connection that
+    /// is congested ends when its peer is gone: nobody would take the answers.
+    fn reads_to_the_end(&self) -> bool {
+        false
+    }
+
+    /// The system has taken everything that waited to be sent: room for more, for who sends in portions.
+    fn sent(&mut self) {}
+
     /// Nothing was received for the idle time-out. `Ok` keeps the connection for as long again, for instance after a ping.
     fn idle(&mut self, out: &mut Outbound) -> Result<(), Close> {
         let _ = out;

@@ -3,6 +3,7 @@
 mod client;
 mod config;
 mod demo;
+mod job;
 mod map;
 mod settings_file;
 mod stages;
@@ -25,7 +26,8 @@ const ABOUT: &str = "Filbert, an in-memory data platform in the making.
 
 Works today:  maps, lists, queues, topics and executors for Rust programs and for the official Hazelcast clients;
               the stages below them, where every kind of work runs on the threads made for it
-Planned:      dataflow, SQL, cubes, clusters";
+              dataflow jobs: pipelines over files, maps, channels and sockets
+Planned:      SQL, cubes, clusters";
 
 const EXAMPLES: &str = "Examples:
   filbert demo                          a tour of what works, in a few seconds
@@ -34,6 +36,7 @@ const EXAMPLES: &str = "Examples:
   filbert config check filbert.toml     everything that is wrong with them
   filbert map put cities Oslo 709000    writes into a map of a running member
   filbert map get cities Oslo           and reads from it
+  filbert job word-count 'docs/*.md'    counts the words of files, and shows how the job went
   filbert stages                        the stages of a member with default settings
   filbert stages --config filbert.toml  the same with your settings, checked
   filbert stages --settings             every setting: default, range, meaning
@@ -50,6 +53,8 @@ enum Command {
     Config(config::Arguments),
     /// The maps of a running member: look into them and change them.
     Map(Box<map::Arguments>),
+    /// Dataflow jobs: examples to run, with their progress and their DAG.
+    Job(job::Arguments),
     /// The stages: their threads, bounds, settings and rules.
     Stages(stages::Arguments),
 }
@@ -61,6 +66,7 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Start(arguments)) => start::run(&arguments),
         Some(Command::Config(arguments)) => config::run(&arguments),
         Some(Command::Map(arguments)) => map::run(&arguments),
+        Some(Command::Job(arguments)) => job::run(&arguments),
         Some(Command::Stages(arguments)) => stages::run(&arguments),
         None => Arguments::command().print_help().map_err(Into::into),
     };

@@ -22,7 +22,25 @@ pub(crate) trait Maker: Send + Sync {
     fn is_cooperative(&self) -> bool;
 
     /// A processor per seat, with the ends of its edges.
-    fn tasklets(&self, share: Share, seats: Vec<Seat>) -> Result<Vec<Box<dyn Conduct>>, Failure>;
+    fn tasklets(&self, share: Share, seats: Vec<Seat>) -> Result<Made, Failure>;
+}
+
+/// The tasklets of a vertex for one job, and what is to be done when the job ends.
+pub(crate) struct Made {
+    pub(crate) tasklets: Vec<Box<dyn Conduct>>,
+    pub(crate) closer: Option<Box<dyn Close>>,
+}
+
+/// A supplier without its type, at the end of a job.
+pub(crate) trait Close: Send {
+    /// See [`Supplier::close`].
+    fn close(&mut self, is_completed: bool) -> Result<(), Failure>;
+}
+
+impl<S: Supplier> Close for S {
+    fn close(&mut self, is_completed: bool) -> Result<(), Failure> {
+        Supplier::close(self, is_completed)
+    }
 }
 
 /// The maker of a meta-supplier.
@@ -49,14 +67,21 @@ impl<M: MetaSupplier> Maker for MakerOf<M> {
         M::Processor::IS_COOPERATIVE
     }
 
-    fn tasklets(&self, share: Share, seats: Vec<Seat>) -> Result<Vec<Box<dyn Conduct>>, Failure> {
+    fn tasklets(&self, share: Share, seats: Vec<Seat>) -> Result<Made, Failure> {
         let mut supplier = self.0.supplier(share)?;
         let mut tasklets: Vec<Box<dyn Conduct>> = Vec::with_capacity(seats.len());
         for seat in seats {
-            let processor = supplier.processor(seat.share)?;
-            tasklets.push(Box::new(ProcessorTasklet::new(processor, seat)));
+            match supplier.processor(seat.share) {
+                Ok(processor) => tasklets.push(Box::new(ProcessorTasklet::new(processor, seat))),
+                Err(failure) => {
+                    // What it says now is a consequence.
+                    let _ = Supplier::close(&mut supplier, false);
+                    return Err(failure);
+                }
+            }
         }
-        Ok(tasklets)
+        let closer = M::Supplier::CLOSES.then(|| Box::new(supplier) as Box<dyn Close>);
+        Ok(Made { tasklets, closer })
     }
 }
 

@@ -10,7 +10,8 @@ use super::JobStatus;
 use super::error::JobFailure;
 use super::metrics::JobCounters;
 use crate::dag::Dag;
-use filbert_pool::{Group, Promise, Stages};
+use crate::dag::maker::Close;
+use filbert_pool::{Group, Promise, Stages, WeakStages, caught};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::Waker;
 
@@ -25,6 +26,7 @@ pub(crate) enum Outcome {
 pub(crate) struct JobCore {
     name: String,
     group: Group,
+    stages: WeakStages,
     counters: OnceLock<JobCounters>,
     state: Mutex<State>,
 }
@@ -38,6 +40,10 @@ struct State {
     waiters: Vec<Promise<()>>,
     /// Threads of its own, to be woken when it is cancelled.
     threads: Vec<Waker>,
+    /// What is to be done when all others are gone, with the name of the vertex.
+    closers: Vec<(Arc<str>, Box<dyn Close>)>,
+    /// All others are gone, and how it ends is decided but for what the closers say: too late to cancel.
+    is_closing: bool,
 }
 
 impl JobCore {
@@ -48,10 +54,12 @@ impl JobCore {
             live: 0,
             waiters: Vec::new(),
             threads: Vec::new(),
+            closers: Vec::new(),
+            is_closing: false,
         };
         let group = stages.flow().group(dag.name());
-        let counters = OnceLock::new();
-        Arc::new(Self { name: dag.name().to_owned(), group, counters, state: Mutex::new(state) })
+        let (counters, stages) = (OnceLock::new(), stages.downgrade());
+        Arc::new(Self { name: dag.name().to_owned(), group, stages, counters, state: Mutex::new(state) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -109,6 +117,11 @@ impl JobCore {
         }
     }
 
+    /// A supplier that wants to know how the job ends.
+    pub(crate) fn add_closer(&self, vertex: &Arc<str>, closer: Box<dyn Close>) {
+        self.lock().closers.push((Arc::clone(vertex), closer));
+    }
+
     pub(crate) fn cancel(&self) {
         self.end_early(Outcome::Cancelled);
     }
@@ -119,7 +132,8 @@ impl JobCore {
 
     fn end_early(&self, cause: Outcome) {
         let mut state = self.lock();
-        if state.status.is_over() || state.cause.is_some() {
+        let is_late = state.is_closing && cause == Outcome::Cancelled;
+        if state.status.is_over() || state.cause.is_some() || is_late {
             return;
         }
         state.cause = Some(cause);
@@ -178,6 +192,40 @@ impl Drop for Live {
         if state.live > 0 {
             return;
         }
+        state.is_closing = true;
+        let closers = std::mem::take(&mut state.closers);
+        drop(state);
+        let ending = Ending { core: Arc::clone(&self.core), closers };
+        match self.core.stages.upgrade() {
+            Some(stages) if !ending.closers.is_empty() => {
+                // Refused, it is dropped, which does the same here: the stages end, and nobody else is left to do it.
+                if let Ok(closing) = stages.mixed().submit("end job", move || drop(ending)) {
+                    closing.detach();
+                }
+            }
+            _ => drop(ending),
+        }
+    }
+}
+
+/// The last of a job: closes the suppliers, then the job is over. All in its drop, so that it happens wherever it ends up.
+struct Ending {
+    core: Arc<JobCore>,
+    closers: Vec<(Arc<str>, Box<dyn Close>)>,
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        for (vertex, mut closer) in self.closers.drain(..) {
+            let is_completed = self.core.lock().cause.is_none();
+            let (message, panicked) = match caught(|| closer.close(is_completed)) {
+                Ok(Ok(())) => continue,
+                Ok(Err(failure)) => (failure.to_string(), false),
+                Err(message) => (message, true),
+            };
+            self.core.fail(JobFailure { vertex: vertex.to_string(), index: 0, message, panicked });
+        }
+        let mut state = self.core.lock();
         state.status = match &state.cause {
             None => JobStatus::Completed,
             Some(Outcome::Failed(_)) => JobStatus::Failed,

@@ -72,15 +72,19 @@ fn start(
             counters: Arc::new(Counters::new(ends.inputs.len(), ends.outputs.len())),
             ends,
             clock: stages.clock(),
+            stages: stages.downgrade(),
         });
         let seats: Vec<Seat> = seats.collect();
         counters.processors.push(seats.iter().map(|seat| Arc::clone(&seat.counters)).collect());
-        let tasklets = match caught(|| parts.maker.tasklets(*share, seats)) {
-            Ok(Ok(tasklets)) => tasklets,
+        let made = match caught(|| parts.maker.tasklets(*share, seats)) {
+            Ok(Ok(made)) => made,
             Ok(Err(failure)) => return Err(failed(0, failure.to_string(), false)),
             Err(message) => return Err(failed(0, message, true)),
         };
-        for (index, conduct) in tasklets.into_iter().enumerate() {
+        if let Some(closer) = made.closer {
+            live.core().add_closer(&parts.name, closer);
+        }
+        for (index, conduct) in made.tasklets.into_iter().enumerate() {
             let tasklet = Running::new(conduct, Arc::clone(&parts.name), index, live.core().live());
             running.push((tasklet, parts.maker.is_cooperative()));
         }

@@ -21,6 +21,7 @@ use crate::inbox::Inbox;
 use crate::outbox::Outbox;
 use crate::signature::{Inputs, Outputs};
 use crate::transform::{Room, Transform};
+use filbert_pool::WeakStages;
 use std::task::Waker;
 
 /// Why a processor gives up; any error, or a text: `Err("no such file".into())`.
@@ -44,6 +45,7 @@ pub struct ProcessorContext<'a> {
     pub(crate) vertex: &'a str,
     pub(crate) share: Share,
     pub(crate) waker: &'a Waker,
+    pub(crate) stages: &'a WeakStages,
 }
 
 impl ProcessorContext<'_> {
@@ -60,6 +62,11 @@ impl ProcessorContext<'_> {
     /// Gets the processor its next call. Clone it for whoever will have something for a processor that says [`Step::Wait`].
     pub fn waker(&self) -> &Waker {
         self.waker
+    }
+
+    /// The stages that the job runs on, for work that a processor hands to others: reading a file, asking a structure.
+    pub fn stages(&self) -> &WeakStages {
+        self.stages
     }
 }
 

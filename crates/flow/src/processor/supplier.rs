@@ -74,8 +74,18 @@ pub trait Supplier: Send + 'static {
     /// What it makes.
     type Processor: Processor;
 
+    /// True when [`Supplier::close`] has something to do.
+    const CLOSES: bool = false;
+
     /// The processor of one share; asked once for every share, in their order.
     fn processor(&mut self, share: Share) -> Result<Self::Processor, Failure>;
+
+    /// Nothing of the job is left but its suppliers: the place to make results visible, or to take them away when the job did not
+    /// complete. Called once, on a thread that may block, before the job is over; a failure here fails a job that had completed.
+    fn close(&mut self, is_completed: bool) -> Result<(), Failure> {
+        let _ = is_completed;
+        Ok(())
+    }
 }
 
 impl<F, P> MetaSupplier for F
