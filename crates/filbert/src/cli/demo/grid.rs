@@ -65,7 +65,7 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result
     let size = map.size().wait()?;
     map.clear().wait()?;
     writeln!(out, "  {size} entries counted over all partitions, then cleared")?;
-    writeln!(out, "  `filbert start` opens the same maps to Python, Node.js and Java on 127.0.0.1:5701\n")?;
+    writeln!(out, "  `filbert start` opens the same maps to Python and Node.js on 127.0.0.1:5701\n")?;
     Ok(())
 }
 

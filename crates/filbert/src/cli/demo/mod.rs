@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the demo shows how long things take on the real clock")]
 
 mod events;
+mod flow;
 mod grid;
 mod kernel;
 mod rules;
@@ -35,6 +36,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     writeln!(out, "A member with {} stages started in {:.1} ms.\n", stages.len(), took.as_secs_f64() * 1e3)?;
 
     grid::show(&member, out, quick)?;
+    flow::show(&member, out, quick)?;
     kernel::show(&member, out, quick)?;
     strands::show(&member, out, quick)?;
     events::show(&member, out)?;
@@ -50,7 +52,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     writeln!(out, "\nShut down in {ended:.1} ms; {} threads left behind.", report.left_behind.len())?;
     writeln!(
         out,
-        "Next: `filbert start` and a Python client, `filbert map --help`, `filbert stages`, README.md."
+        "Next: `filbert start` and a Python client, `filbert map --help`, `filbert job --help`, `filbert stages`, README.md."
     )?;
     Ok(())
 }
