@@ -9,6 +9,9 @@ use crate::workspace::Workspace;
 /// How many seeds the simulation tests try.
 const SEEDS: u64 = 1_000_000;
 
+/// How many random dataflow graphs are run.
+const DAGS: u64 = 100_000;
+
 /// How many times loom may interrupt a thread at will in one run of a model.
 const PREEMPTIONS: u64 = 4;
 
@@ -22,7 +25,8 @@ const FRAMES: u64 = 5_000_000;
 const HISTORIES: u64 = 200;
 
 /// The options that take a number.
-const NUMBERS: [&str; 5] = ["--seeds", "--preemptions", "--model-seconds", "--frames", "--histories"];
+const NUMBERS: [&str; 6] =
+    ["--seeds", "--dags", "--preemptions", "--model-seconds", "--frames", "--histories"];
 
 /// Runs the chore.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -43,6 +47,8 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
     };
     let simulation = Invocation::cargo("test -p filbert-pool --release -- --nocapture")
         .env("FILBERT_SEEDS", options.number("--seeds", SEEDS).to_string());
+    let dags = Invocation::cargo("test -p filbert-flow --release --test random_dags")
+        .env("FILBERT_SEEDS", options.number("--dags", DAGS).to_string());
     let loom = verify::loom(workspace)
         .env("LOOM_MAX_PREEMPTIONS", options.number("--preemptions", PREEMPTIONS).to_string())
         .env("LOOM_MAX_DURATION", options.number("--model-seconds", MODEL_SECONDS).to_string());
@@ -60,6 +66,7 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         ),
         Step::run("histories", "what connections see of a key, checked for linearizability", [histories]),
         Step::run("simulation", "the simulated stages under a million seeds", [simulation]),
+        Step::run("dags", "a hundred thousand random dataflow graphs, simulated: none hangs", [dags]),
         Step::run("loom", "the loom models with more interruptions than verify allows", [loom]),
         Step::run("forkjoin", "the full bench: fork-join against rayon, chili and a loop", bench("forkjoin")),
         Step::run("spsc", "the full bench: the conveyor against rtrb", bench("spsc")),
@@ -74,13 +81,14 @@ fn help(steps: &[Step]) -> String {
 The runs that take too long for every change: run them before a release, or after a change to a protocol.
 Says every minute that a step goes on. Run nothing else beside the benches.
 
-Usage: cargo xtask long [--only <step>]... [--skip <step>]... [--seeds <n>] [--preemptions <n>] [--model-seconds <n>]
-                        [--frames <n>] [--histories <n>]
+Usage: cargo xtask long [--only <step>]... [--skip <step>]... [--seeds <n>] [--dags <n>] [--preemptions <n>]
+                        [--model-seconds <n>] [--frames <n>] [--histories <n>]
 
 Steps, in this order; the first failure stops:
 {}
 Bounds:
   --seeds           seeds per simulated test (default {SEEDS}; FILBERT_SEEDS for the tests of filbert-pool)
+  --dags            random dataflow graphs (default {DAGS}; FILBERT_SEEDS for the test random_dags of filbert-flow)
   --preemptions     interruptions per run of a model (default {PREEMPTIONS}; LOOM_MAX_PREEMPTIONS)
   --model-seconds   time per model, after which loom stops looking (default {MODEL_SECONDS}; LOOM_MAX_DURATION)
   --frames          mutated frames (default {FRAMES}; FILBERT_FRAMES for the test hostile of filbert)

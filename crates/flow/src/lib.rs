@@ -25,24 +25,32 @@
 //! how tasklets sleep and wake, and why a job always ends.
 #![forbid(unsafe_code)]
 
+mod code;
 mod counters;
 mod dag;
 mod edge;
 mod inbox;
 mod job;
 mod outbox;
+mod plan;
 mod processor;
 pub mod processors;
 mod signature;
 mod tasklet;
+mod test_support;
 
-pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex};
-pub use edge::{Edge, Forwarding};
+pub use code::{CodeError, FlowRegistry, KeyCode, VertexCode};
+pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex, VertexOf};
+pub use edge::{BUFFER_ITEMS, DataCodec, Edge, Forwarding, ItemCodec};
 pub use inbox::{Inbox, Items};
-pub use job::{Job, JobError, JobFailure, JobStatus};
+pub use job::{
+    EdgeMetrics, Job, JobError, JobFailure, JobFuture, JobMetrics, JobSettings, JobStatus, VertexMetrics,
+};
 pub use outbox::{Bucket, HIGH_WATER_MARK, Outbox};
+pub use plan::Rejoin;
 pub use processor::{
     Failure, FlatMapper, MetaSupplier, OneByOne, OneByOne2, OneItem, OneItem2, Processor, ProcessorContext,
     Share, Step, Supplier, Traverser, TraverserExt, Tried,
 };
 pub use signature::{Arity, InputPort, Inputs, Many, OutputPort, Outputs, Port};
+pub use test_support::{Emitted, MANNERS, Manner, TestSupport};

@@ -6,6 +6,7 @@
 //! processor that is well behaved returns. A bucket that is full still takes what is emitted, so that no item is ever lost.
 
 use crate::edge::link::Link;
+use crate::processor::Failure;
 use crate::signature::{Many, OutputPort, Outputs, Port};
 use std::task::Waker;
 
@@ -182,8 +183,8 @@ impl<T> Bucket<T> {
 
 /// One outbound edge as the engine sees it.
 pub trait Output {
-    /// Hands staged items to the queues; returns how many could not go yet.
-    fn flush(&mut self) -> usize;
+    /// Hands staged items to the queues; returns how many could not go yet. Fails when an item can not be written as bytes.
+    fn flush(&mut self) -> Result<usize, Failure>;
 
     /// True when a `flush` would move something. False: `waker` will be woken when that is so.
     fn ready_or_wake(&mut self, waker: &Waker) -> bool;
@@ -202,15 +203,15 @@ pub trait Output {
 }
 
 impl<T: Send + 'static> Output for Bucket<T> {
-    fn flush(&mut self) -> usize {
+    fn flush(&mut self) -> Result<usize, Failure> {
         self.emitted += self.staged.len() as u64;
         if !self.staged.is_empty() {
-            self.link.route(&mut self.staged);
+            self.link.route(&mut self.staged)?;
         }
         let flushed = self.link.flush();
         self.held = flushed.held;
         self.closed = flushed.closed;
-        self.held
+        Ok(self.held)
     }
 
     fn ready_or_wake(&mut self, waker: &Waker) -> bool {

@@ -13,7 +13,8 @@
 
 use crate::inbox::{Input, Items};
 use crate::outbox::{Bucket, Output};
-use std::any::Any;
+use crate::test_support::{Results, outlet};
+use std::any::{Any, TypeId};
 use std::marker::PhantomData;
 
 /// One edge or more at a vertex, all with items of type `T`.
@@ -48,7 +49,23 @@ impl std::fmt::Display for Arity {
 }
 
 /// The end of an edge before its type is known again.
-pub type AnyEnd = Box<dyn Any + Send>;
+pub(crate) type AnyEnd = Box<dyn Any + Send>;
+
+/// A type of items, for edges that are made without knowing it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ItemType {
+    pub(crate) id: TypeId,
+    pub(crate) name: &'static str,
+}
+
+impl ItemType {
+    fn of<T: 'static>() -> Self {
+        Self { id: TypeId::of::<T>(), name: std::any::type_name::<T>() }
+    }
+}
+
+/// The two ends of an edge to nowhere.
+pub(crate) type Outlet = (AnyEnd, Box<dyn Results>);
 
 /// A signature's port at ordinal `N`, with the type of its items.
 pub trait Port<const N: usize> {
@@ -72,6 +89,10 @@ pub trait Inputs: 'static {
 
     /// One edge as the engine sees it.
     fn input(store: &mut Self::Store, ordinal: usize) -> &mut dyn Input;
+
+    /// What comes at an ordinal; nothing where there is no port.
+    #[doc(hidden)]
+    fn item(ordinal: usize) -> Option<ItemType>;
 }
 
 /// The items of one port of a tuple signature.
@@ -96,6 +117,14 @@ pub trait Outputs: 'static {
 
     /// One edge as the engine sees it.
     fn output(store: &mut Self::Store, ordinal: usize) -> &mut dyn Output;
+
+    /// Edges to nowhere with so much room, for tests of processors: the ends for the store, and what comes out.
+    #[doc(hidden)]
+    fn outlets(count: usize, room: usize) -> Vec<Outlet>;
+
+    /// What goes at an ordinal; nothing where there is no port.
+    #[doc(hidden)]
+    fn item(ordinal: usize) -> Option<ItemType>;
 }
 
 /// The bucket of one port of a tuple signature.
@@ -125,6 +154,10 @@ impl Inputs for () {
     fn input(_: &mut (), ordinal: usize) -> &mut dyn Input {
         unreachable!("a source has no input {ordinal}")
     }
+
+    fn item(_: usize) -> Option<ItemType> {
+        None
+    }
 }
 
 impl Outputs for () {
@@ -139,6 +172,14 @@ impl Outputs for () {
 
     fn output(_: &mut (), ordinal: usize) -> &mut dyn Output {
         unreachable!("a sink has no output {ordinal}")
+    }
+
+    fn outlets(_: usize, _: usize) -> Vec<Outlet> {
+        Vec::new()
+    }
+
+    fn item(_: usize) -> Option<ItemType> {
+        None
     }
 }
 
@@ -161,6 +202,10 @@ impl<T: Send + 'static> Inputs for Many<T> {
     fn input(store: &mut Vec<Items<T>>, ordinal: usize) -> &mut dyn Input {
         &mut store[ordinal]
     }
+
+    fn item(_: usize) -> Option<ItemType> {
+        Some(ItemType::of::<T>())
+    }
 }
 
 impl<T: Send + 'static> Outputs for Many<T> {
@@ -177,6 +222,14 @@ impl<T: Send + 'static> Outputs for Many<T> {
 
     fn output(store: &mut Vec<Bucket<T>>, ordinal: usize) -> &mut dyn Output {
         &mut store[ordinal]
+    }
+
+    fn outlets(count: usize, room: usize) -> Vec<Outlet> {
+        (0..count).map(|_| outlet::<T>(room)).collect()
+    }
+
+    fn item(_: usize) -> Option<ItemType> {
+        Some(ItemType::of::<T>())
     }
 }
 
@@ -201,6 +254,10 @@ macro_rules! tuple_signature {
                     _ => unreachable!("there is no input {ordinal}"),
                 }
             }
+
+            fn item(ordinal: usize) -> Option<ItemType> {
+                [$(ItemType::of::<$item>()),+].get(ordinal).copied()
+            }
         }
 
         impl<$($item: Send + 'static),+> Outputs for ($($item,)+) {
@@ -221,6 +278,14 @@ macro_rules! tuple_signature {
                     $($index => &mut store.$index,)+
                     _ => unreachable!("there is no output {ordinal}"),
                 }
+            }
+
+            fn outlets(_: usize, room: usize) -> Vec<Outlet> {
+                vec![$(outlet::<$item>(room)),+]
+            }
+
+            fn item(ordinal: usize) -> Option<ItemType> {
+                [$(ItemType::of::<$item>()),+].get(ordinal).copied()
             }
         }
 

@@ -14,7 +14,7 @@
 //! [`TurnView`]. Before it sleeps it leaves its waker at *every* queue that could let it go on, looks at each of them once more
 //! after that, and sleeps only if none is ready: the argument is on the page `docs/design/008-flow.md`.
 
-use crate::counters::Counters;
+use crate::counters::{Counters, Rest};
 use crate::dag::maker::EndsOfProcessor;
 use crate::inbox::Inbox;
 use crate::outbox::Outbox;
@@ -66,8 +66,6 @@ pub(crate) struct ProcessorTasklet<P: Processor> {
     share: Share,
     clock: Clock,
     counters: Arc<Counters>,
-    /// When the last turn ended, and why.
-    rested: Option<(Duration, Rest)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,13 +87,6 @@ enum InputStage {
     /// It gave all its items; `complete_edge` is under way.
     Ending,
     Ended,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rest {
-    Idle,
-    Blocked,
-    Again,
 }
 
 /// What came of one attempt to go on.
@@ -128,25 +119,26 @@ impl<P: Processor> ProcessorTasklet<P> {
             share,
             clock,
             counters,
-            rested: None,
         }
     }
 
     fn run(&mut self, view: &dyn TurnView) -> Result<Turn, Failure> {
         let began = self.clock.now();
-        self.count_rest(began);
+        self.counters.end_rest(began);
         let (turn, rest) = self.take_turn(view, began)?;
         let now = self.clock.now();
-        self.counters.busy.add_time(now.saturating_sub(began));
-        self.count_items();
-        self.rested = Some((now, rest));
+        self.counters.busy.add(now.saturating_sub(began).as_nanos() as u64);
+        self.count_items(rest);
+        if turn != Turn::Done {
+            self.counters.begin_rest(now, rest);
+        }
         Ok(turn)
     }
 
     fn take_turn(&mut self, view: &dyn TurnView, began: Duration) -> Result<(Turn, Rest), Failure> {
         let mut called = began;
         loop {
-            let outputs = self.flush();
+            let outputs = self.flush()?;
             if outputs.closed && self.phase != Phase::Starting && !self.processor.outlives_consumers() {
                 // Nobody wants more of it. Its inputs close with it, so that its producers learn the same.
                 return Ok((Turn::Done, Rest::Idle));
@@ -177,7 +169,7 @@ impl<P: Processor> ProcessorTasklet<P> {
             }
             called = self.count_call(called);
             if view.should_yield() {
-                self.flush();
+                self.flush()?;
                 return Ok((Turn::Again, Rest::Again));
             }
         }
@@ -289,18 +281,18 @@ impl<P: Processor> ProcessorTasklet<P> {
         (0..P::Out::count(store)).map(|ordinal| P::Out::output(store, ordinal).backlog()).sum()
     }
 
-    fn flush(&mut self) -> Outlook {
+    fn flush(&mut self) -> Result<Outlook, Failure> {
         let store = &mut self.outbox.store;
         let count = P::Out::count(store);
         let mut outlook = Outlook { blocked: false, closed: count > 0 };
         for ordinal in 0..count {
             let output = P::Out::output(store, ordinal);
-            let held = output.flush();
+            let held = output.flush()?;
             // More than half: a processor that is called for every free slot would spend its time on calls.
             outlook.blocked |= held * 2 > output.mark();
             outlook.closed &= output.is_closed();
         }
-        outlook
+        Ok(outlook)
     }
 
     /// True when an output could move on. Else all of them that are held up know the waker.
@@ -337,22 +329,15 @@ impl<P: Processor> ProcessorTasklet<P> {
         now
     }
 
-    fn count_rest(&mut self, now: Duration) {
-        if let Some((since, rest)) = self.rested.take() {
-            let rested = now.saturating_sub(since);
-            match rest {
-                Rest::Idle => self.counters.idle.add_time(rested),
-                Rest::Blocked => self.counters.blocked.add_time(rested),
-                Rest::Again => {}
-            }
-        }
-    }
-
-    fn count_items(&mut self) {
+    fn count_items(&mut self, rest: Rest) {
+        let class = self.class();
         for (ordinal, counters) in self.counters.inbound.iter().enumerate() {
             let input = P::In::input(&mut self.inbox.store, ordinal);
             counters.items.set(input.taken());
-            counters.waiting.set((input.ready() + input.queued()) as u64);
+            // It just found them empty; looking again would fetch what its producers write.
+            let is_empty = rest == Rest::Idle && Some(self.inputs[ordinal].priority) == class;
+            let queued = if is_empty { 0 } else { input.queued() };
+            counters.waiting.set((input.ready() + queued) as u64);
         }
         for (ordinal, counters) in self.counters.outbound.iter().enumerate() {
             let output = P::Out::output(&mut self.outbox.store, ordinal);

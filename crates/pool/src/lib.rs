@@ -103,7 +103,7 @@ mod stages;
 mod steal;
 mod striped;
 
-pub use blocking::{Dedicated, Io, Maintenance, Mixed, Periodic, Refreshed, StopSignal};
+pub use blocking::{Dedicated, Io, Maintenance, Mixed, Periodic, Refreshed, StopSignal, WokenByStop};
 #[doc(inline)]
 pub use chunked_list::ChunkedList;
 pub use clock::Clock;
@@ -125,7 +125,7 @@ pub use shard::{Sharding, resharding_for_each, shard_of, sharded_for_each, shard
 pub use shared::{Executor, WhenFull};
 pub use stages::{
     ExecutorSettings, Shutdown, ShutdownRefused, ShutdownReport, Simulation, Stages, StagesBuilder,
-    UnknownExecutor,
+    UnknownExecutor, WeakStages,
 };
 pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};
 pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};

@@ -15,6 +15,7 @@
 //! | [`Running`] | what a worker is doing right now, readable by others without stopping it |
 //! | [`Ticks`] | a timestamp cheap enough for every operation |
 //! | [`conveyor`] | single-producer single-consumer queues that wake the other side |
+//! | [`deal`] | the items of a vector to several others; between no threads, but as unsafe as the rest |
 //! | [`strand`] | a mailbox whose holder is alone: submit, claim, take, release |
 //! | [`task_state`] | the states of a polled task: a wake-up during a run is never lost |
 //! | [`join_slot`] | the hand-over of one half of a fork to a thief, and of its result back |
@@ -28,6 +29,7 @@
 mod primitives;
 
 pub mod conveyor;
+mod deal;
 mod duty;
 mod gate;
 pub mod idle;
@@ -41,6 +43,7 @@ pub mod strand;
 pub mod task_state;
 mod ticks;
 
+pub use deal::deal;
 pub use duty::Duty;
 pub use gate::{Gate, Pass};
 pub use latch::Latch;

@@ -4,11 +4,21 @@ use super::error::DagError;
 use super::maker::{Maker, MakerOf};
 use super::port::Vertex;
 use super::{Dag, EdgeOfDag, Graph, VertexParts};
-use crate::edge::{Edge, PortId};
+use crate::code::{CodeError, VertexCode, VertexOrigin};
+use crate::edge::wiring::Wire;
+use crate::edge::{Edge, EdgeParts, PortId};
+use crate::plan::{self, Rejoin};
 use crate::processor::{MetaSupplier, Processor};
+use serde::Serialize;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The vertex that a meta-supplier makes: with the ports of its processors.
+pub type VertexOf<M> = Vertex<
+    <<M as MetaSupplier>::Processor as Processor>::In,
+    <<M as MetaSupplier>::Processor as Processor>::Out,
+>;
 
 /// Vertices first, then edges between their ports, then [`DagBuilder::build`].
 ///
@@ -23,6 +33,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct DagBuilder {
     id: u64,
     graph: Graph,
+    rejoin: Rejoin,
 }
 
 impl DagBuilder {
@@ -30,20 +41,54 @@ impl DagBuilder {
     pub fn new(name: impl Into<String>) -> Self {
         static IDS: AtomicU64 = AtomicU64::new(0);
         let graph = Graph { name: name.into(), vertices: Vec::new(), edges: Vec::new() };
-        Self { id: IDS.fetch_add(1, Ordering::Relaxed), graph }
+        Self { id: IDS.fetch_add(1, Ordering::Relaxed), graph, rejoin: Rejoin::default() }
     }
 
     /// Adds a vertex. `processors` makes its processors: a meta-supplier, or a closure `Fn(Share) -> Processor`.
-    pub fn vertex<M: MetaSupplier>(
+    pub fn vertex<M: MetaSupplier>(&mut self, name: impl Into<String>, processors: M) -> VertexOf<M> {
+        let parallelism = processors.preferred_parallelism();
+        let index = self.add_vertex(name.into(), Box::new(MakerOf(processors)), parallelism, None);
+        Vertex::new(self.id, index)
+    }
+
+    /// Adds a vertex whose code is registered: a DAG of such vertices can be [encoded](Dag::encode).
+    ///
+    /// # Errors
+    /// When the code does not take these parameters.
+    pub fn registered<P: Serialize, M: MetaSupplier>(
         &mut self,
         name: impl Into<String>,
-        processors: M,
-    ) -> Vertex<<M::Processor as Processor>::In, <M::Processor as Processor>::Out> {
-        let name: String = name.into();
+        code: &VertexCode<P, M>,
+        parameters: P,
+    ) -> Result<VertexOf<M>, CodeError> {
+        let name = name.into();
+        let (processors, origin) = code.apply(&name, parameters)?;
         let parallelism = processors.preferred_parallelism();
-        let maker: Box<dyn Maker> = Box::new(MakerOf(processors));
-        self.graph.vertices.push(VertexParts { name: name.into(), parallelism, maker });
-        Vertex::new(self.id, self.graph.vertices.len() - 1)
+        let index = self.add_vertex(name, Box::new(MakerOf(processors)), parallelism, Some(origin));
+        Ok(Vertex::new(self.id, index))
+    }
+
+    pub(crate) fn add_vertex(
+        &mut self,
+        name: String,
+        maker: Box<dyn Maker>,
+        parallelism: Option<usize>,
+        origin: Option<VertexOrigin>,
+    ) -> usize {
+        self.graph.vertices.push(VertexParts { name: name.into(), parallelism, maker, origin });
+        self.graph.vertices.len() - 1
+    }
+
+    pub(crate) fn add_edge(&mut self, parts: EdgeParts, wire: Arc<dyn Wire>) {
+        self.graph.edges.push(EdgeOfDag { parts, wire });
+    }
+
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
     }
 
     /// How many processors a vertex has on each member; as many as the stage `flow` has workers, if nobody says otherwise.
@@ -56,21 +101,43 @@ impl DagBuilder {
     /// Adds an edge.
     pub fn edge<T: Send + 'static>(&mut self, edge: Edge<T>) {
         let (parts, wire) = edge.into_parts();
-        self.graph.edges.push(EdgeOfDag { parts, wire });
+        self.add_edge(parts, wire);
     }
 
-    /// Checks the graph.
-    pub fn build(self) -> Result<Dag, DagError> {
+    /// What to do about edges that could make a job hang: a fork that rejoins with different priorities, and the like.
+    pub fn on_rejoin(&mut self, rejoin: Rejoin) {
+        self.rejoin = rejoin;
+    }
+
+    /// Checks the graph, and finds the edges that need a buffer.
+    pub fn build(mut self) -> Result<Dag, DagError> {
         self.check_vertices()?;
         self.check_edges()?;
         self.check_ports("inbound")?;
         self.check_ports("outbound")?;
         self.check_cycles()?;
+        self.plan_buffers()?;
         Ok(Dag { inner: Arc::new(self.graph) })
     }
 
     fn name(&self, vertex: usize) -> String {
         self.graph.vertices[vertex].name.to_string()
+    }
+
+    fn edge_name(&self, edge: usize) -> String {
+        let parts = &self.graph.edges[edge].parts;
+        format!("{} -> {}", self.name(parts.from.vertex), self.name(parts.to.vertex))
+    }
+
+    fn plan_buffers(&mut self) -> Result<(), DagError> {
+        for (edge, circle) in plan::edges_to_buffer(&self.graph) {
+            if self.rejoin == Rejoin::Refuse {
+                let waiting = circle.iter().map(|edge| self.edge_name(*edge)).collect();
+                return Err(DagError::Rejoin { edge: self.edge_name(edge), waiting });
+            }
+            self.graph.edges[edge].parts.set_buffered();
+        }
+        Ok(())
     }
 
     fn check_vertices(&self) -> Result<(), DagError> {

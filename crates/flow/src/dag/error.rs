@@ -72,6 +72,18 @@ pub enum DagError {
         /// The DAG that was being built.
         dag: String,
     },
+    /// A job could hang, and buffers are not wanted.
+    #[error(
+        "a job could hang: {}; buffer the edge {edge} (`buffered`), give it the priority of the others, or let planning \
+         buffer it (`Rejoin::Buffer`)",
+        waiting_text(.waiting)
+    )]
+    Rejoin {
+        /// The edge that should be buffered.
+        edge: String,
+        /// The edges that wait for each other, each for the next and the last for the first.
+        waiting: Vec<String>,
+    },
     /// A number that makes no sense.
     #[error("{what} of {whose} is 0; it must be at least 1")]
     Zero {
@@ -80,4 +92,11 @@ pub enum DagError {
         /// Of which vertex or edge.
         whose: String,
     },
+}
+
+fn waiting_text(waiting: &[String]) -> String {
+    match waiting {
+        [only] => format!("the edge {only} is held up until what it holds up itself has ended"),
+        many => format!("the edges {} hold each other up", many.join(", ")),
+    }
 }

@@ -1,7 +1,7 @@
 //! A vertex without its types: makes its processors, and the tasklet of each, for one job.
 
 use crate::processor::{Failure, MetaSupplier, Processor, Share, Supplier};
-use crate::signature::{AnyEnd, Arity, Inputs, Outputs};
+use crate::signature::{AnyEnd, Arity, Inputs, ItemType, Outputs};
 use crate::tasklet::{Conduct, ProcessorTasklet, Seat};
 
 /// Makes the tasklets of a vertex.
@@ -11,6 +11,12 @@ pub(crate) trait Maker: Send + Sync {
 
     /// How many outbound edges its processors have.
     fn outbound(&self) -> Arity;
+
+    /// What comes in at an ordinal.
+    fn input_item(&self, ordinal: usize) -> Option<ItemType>;
+
+    /// What goes out at an ordinal.
+    fn output_item(&self, ordinal: usize) -> Option<ItemType>;
 
     /// False when each of its processors needs a thread of its own.
     fn is_cooperative(&self) -> bool;
@@ -29,6 +35,14 @@ impl<M: MetaSupplier> Maker for MakerOf<M> {
 
     fn outbound(&self) -> Arity {
         <<M::Processor as Processor>::Out as Outputs>::ARITY
+    }
+
+    fn input_item(&self, ordinal: usize) -> Option<ItemType> {
+        <<M::Processor as Processor>::In as Inputs>::item(ordinal)
+    }
+
+    fn output_item(&self, ordinal: usize) -> Option<ItemType> {
+        <<M::Processor as Processor>::Out as Outputs>::item(ordinal)
     }
 
     fn is_cooperative(&self) -> bool {

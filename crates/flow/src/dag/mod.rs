@@ -5,20 +5,23 @@
 //! | `builder` | [`DagBuilder`] and what it checks |
 //! | `port` | [`Vertex`], [`In`], [`Out`]: what edges are made of |
 //! | `maker` | a vertex without its types: makes the tasklets of its processors |
+//! | `export` | drawings |
 //! | `error` | [`DagError`] |
 
 mod builder;
 mod error;
+mod export;
 pub(crate) mod maker;
 mod port;
 
-pub use builder::DagBuilder;
+pub use builder::{DagBuilder, VertexOf};
 pub use error::DagError;
 pub use port::{In, Out, Vertex};
 
+use crate::code::VertexOrigin;
 use crate::edge::EdgeParts;
 use crate::edge::wiring::Wire;
-use crate::job::{Job, JobError};
+use crate::job::{Job, JobError, JobSettings};
 use filbert_pool::Stages;
 use maker::Maker;
 use std::sync::Arc;
@@ -40,6 +43,8 @@ pub(crate) struct VertexParts {
     pub(crate) name: Arc<str>,
     pub(crate) parallelism: Option<usize>,
     pub(crate) maker: Box<dyn Maker>,
+    /// How it could be made elsewhere; nothing for closures.
+    pub(crate) origin: Option<VertexOrigin>,
 }
 
 /// An edge without its type.
@@ -64,7 +69,15 @@ impl Dag {
     /// # Errors
     /// When the stages do not take work any more.
     pub fn submit(&self, stages: &Stages) -> Result<Job, JobError> {
-        Job::submit(self, stages)
+        self.submit_with(stages, JobSettings::default())
+    }
+
+    /// As [`Dag::submit`], with settings.
+    ///
+    /// # Errors
+    /// As [`Dag::submit`].
+    pub fn submit_with(&self, stages: &Stages, settings: JobSettings) -> Result<Job, JobError> {
+        Job::submit(self, stages, settings)
     }
 }
 

@@ -1,13 +1,22 @@
 //! What a user says of an edge: between which ports, in which order, by which pattern, how large.
 
+use super::codec::{DataCodec, ItemCodec};
 use super::router::{ByKey, ByPart, WholeItem};
 use super::wiring::{
     MakeBroadcast, MakeHashed, MakeLink, MakeNumbered, MakeToOne, MakeUnicast, Wire, Wiring,
 };
+use crate::code::KeyCode;
 use crate::outbox::HIGH_WATER_MARK;
 use filbert_sync::conveyor::DEFAULT_CAPACITY;
+use std::any::TypeId;
 use std::hash::Hash;
 use std::sync::Arc;
+
+/// How many items wait in the memory of one consumer's buffer at most when planning makes one for an edge without a codec.
+pub const BUFFER_ITEMS: usize = 1_000_000;
+
+/// How many items a buffer with a codec keeps in memory, on each side of the disk.
+const SPILL_ITEMS: usize = 8_192;
 
 /// A port of a vertex that is being built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +41,17 @@ pub enum Forwarding {
     AllToOne,
 }
 
+impl std::fmt::Display for Forwarding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Forwarding::Unicast => "unicast",
+            Forwarding::Broadcast => "broadcast",
+            Forwarding::Partitioned => "partitioned",
+            Forwarding::AllToOne => "all to one",
+        })
+    }
+}
+
 /// An edge between two ports; give it to [`DagBuilder::edge`](crate::DagBuilder::edge).
 ///
 /// ```
@@ -50,6 +70,7 @@ pub struct Edge<T> {
     parts: EdgeParts,
     make: Box<dyn MakeLink<T>>,
     copy: Option<fn(&T) -> T>,
+    codec: Option<Arc<dyn ItemCodec<T>>>,
 }
 
 /// What does not depend on the type of the items.
@@ -61,19 +82,83 @@ pub(crate) struct EdgeParts {
     pub(crate) forwarding: Forwarding,
     pub(crate) queue_size: usize,
     pub(crate) high_water_mark: usize,
+    /// How many items a buffer keeps in memory, if there is a buffer.
+    pub(crate) buffer: Option<usize>,
+    pub(crate) is_distributed: bool,
+    /// How it could be made elsewhere.
+    pub(crate) code: ForwardingCode,
+    pub(crate) codec: CodecCode,
 }
 
-impl<T: Send + 'static> Edge<T> {
-    pub(crate) fn new(from: PortId, to: PortId, copy: Option<fn(&T) -> T>) -> Self {
-        let parts = EdgeParts {
+/// A forwarding pattern as it can be sent.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ForwardingCode {
+    Unicast,
+    Broadcast,
+    AllToOne,
+    WholeItem,
+    /// A registered key.
+    Key(String),
+    /// Can not be sent.
+    Closure,
+}
+
+impl ForwardingCode {
+    pub(crate) fn kind(&self) -> Forwarding {
+        match self {
+            ForwardingCode::Unicast => Forwarding::Unicast,
+            ForwardingCode::Broadcast => Forwarding::Broadcast,
+            ForwardingCode::AllToOne => Forwarding::AllToOne,
+            ForwardingCode::WholeItem | ForwardingCode::Key(_) | ForwardingCode::Closure => {
+                Forwarding::Partitioned
+            }
+        }
+    }
+}
+
+/// A codec as it can be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CodecCode {
+    None,
+    Data,
+    /// Can not be sent.
+    Closure,
+}
+
+impl EdgeParts {
+    pub(crate) fn new(from: PortId, to: PortId) -> Self {
+        Self {
             from,
             to,
             priority: 0,
             forwarding: Forwarding::Unicast,
             queue_size: DEFAULT_CAPACITY,
             high_water_mark: HIGH_WATER_MARK,
-        };
-        Self { parts, make: Box::new(MakeUnicast), copy }
+            buffer: None,
+            is_distributed: false,
+            code: ForwardingCode::Unicast,
+            codec: CodecCode::None,
+        }
+    }
+
+    pub(crate) fn has_codec(&self) -> bool {
+        self.codec != CodecCode::None
+    }
+
+    /// Planning found that the edge needs a buffer.
+    pub(crate) fn set_buffered(&mut self) {
+        self.buffer = Some(if self.has_codec() { SPILL_ITEMS } else { BUFFER_ITEMS });
+    }
+
+    pub(crate) fn is_buffered(&self) -> bool {
+        self.buffer.is_some()
+    }
+}
+
+impl<T: Send + 'static> Edge<T> {
+    pub(crate) fn new(from: PortId, to: PortId, copy: Option<fn(&T) -> T>) -> Self {
+        Self { parts: EdgeParts::new(from, to), make: Box::new(MakeUnicast), copy, codec: None }
     }
 
     /// Edges of a vertex with a lower number are consumed in full before this one; those with the same number together. 0 by default.
@@ -96,7 +181,7 @@ impl<T: Send + 'static> Edge<T> {
 
     /// Every item to any one processor, all equally. This is the default.
     pub fn unicast(self) -> Self {
-        self.forwarded(Forwarding::Unicast, MakeUnicast)
+        self.forwarded(ForwardingCode::Unicast, Box::new(MakeUnicast))
     }
 
     /// Every item to every processor.
@@ -104,7 +189,7 @@ impl<T: Send + 'static> Edge<T> {
     where
         T: Clone,
     {
-        self.forwarded(Forwarding::Broadcast, MakeBroadcast)
+        self.forwarded(ForwardingCode::Broadcast, Box::new(MakeBroadcast))
     }
 
     /// Equal items to the same processor.
@@ -112,12 +197,12 @@ impl<T: Send + 'static> Edge<T> {
     where
         T: Hash,
     {
-        self.forwarded(Forwarding::Partitioned, MakeHashed(Arc::new(WholeItem)))
+        self.forwarded(ForwardingCode::WholeItem, Box::new(MakeHashed(Arc::new(WholeItem))))
     }
 
     /// Items with equal keys to the same processor. Edges with equal keys into the same vertex agree.
     pub fn partitioned_by<K: Hash>(self, key: impl Fn(&T) -> K + Send + Sync + 'static) -> Self {
-        self.forwarded(Forwarding::Partitioned, MakeHashed(Arc::new(ByKey(key))))
+        self.forwarded(ForwardingCode::Closure, Box::new(MakeHashed(Arc::new(ByKey(key)))))
     }
 
     /// As [`Edge::partitioned_by`], for a key that is a part of the item. A part that hashes as the key of another edge does
@@ -126,27 +211,66 @@ impl<T: Send + 'static> Edge<T> {
     where
         K: Hash + ?Sized + 'static,
     {
-        self.forwarded(Forwarding::Partitioned, MakeHashed(Arc::new(ByPart(key))))
+        self.forwarded(ForwardingCode::Closure, Box::new(MakeHashed(Arc::new(ByPart(key)))))
     }
 
     /// Items of the same partition to the same processor: partition `p` to processor `p % processors`, which finds it by
     /// [`Share::owns`](crate::Share::owns). The function must give the same answer for the same item everywhere.
     pub fn partitioned_with(self, partition: impl Fn(&T) -> u32 + Send + Sync + 'static) -> Self {
-        self.forwarded(Forwarding::Partitioned, MakeNumbered(Arc::new(partition)))
+        self.forwarded(ForwardingCode::Closure, Box::new(MakeNumbered(Arc::new(partition))))
     }
 
     /// All items to one processor, which is chosen when a job starts.
     pub fn all_to_one(self) -> Self {
-        self.forwarded(Forwarding::AllToOne, MakeToOne)
+        self.forwarded(ForwardingCode::AllToOne, Box::new(MakeToOne))
     }
 
-    fn forwarded(mut self, forwarding: Forwarding, make: impl MakeLink<T> + 'static) -> Self {
-        self.parts.forwarding = forwarding;
-        self.make = Box::new(make);
+    /// Lets producers go on although the consumer has other edges to consume first: what waits is kept here, a bounded number of items in
+    /// memory, the rest on disk. Planning buffers edges by itself where a job could hang otherwise, see
+    /// [`Rejoin`](crate::Rejoin).
+    pub fn buffered(self, codec: impl ItemCodec<T>) -> Self {
+        let mut edge = self.with_codec(codec);
+        edge.parts.buffer = Some(SPILL_ITEMS);
+        edge
+    }
+
+    /// As [`Edge::buffered`], without a disk: a job that has more than `items` waiting in one consumer's buffer fails.
+    pub fn buffered_in_memory(mut self, items: usize) -> Self {
+        self.parts.buffer = Some(items);
+        self.parts.codec = CodecCode::None;
+        self.codec = None;
+        self
+    }
+
+    /// How items are written as bytes, should the edge need it.
+    pub fn with_codec<C: ItemCodec<T>>(mut self, codec: C) -> Self {
+        let is_data = TypeId::of::<C>() == TypeId::of::<DataCodec>();
+        self.codec = Some(Arc::new(codec));
+        self.parts.codec = if is_data { CodecCode::Data } else { CodecCode::Closure };
+        self
+    }
+
+    /// The edge may go to processors on other members. There is one member so far, so items stay here; with
+    /// [`JobSettings::encode_distributed`](crate::JobSettings::encode_distributed) they go through the codec all the same.
+    pub fn distributed(self, codec: impl ItemCodec<T>) -> Self {
+        let mut edge = self.with_codec(codec);
+        edge.parts.is_distributed = true;
+        edge
+    }
+
+    /// Items with equal keys to the same processor, by a key that is registered: such an edge can be sent.
+    pub fn partitioned_by_key(self, key: &KeyCode<T>) -> Self {
+        self.forwarded(ForwardingCode::Key(key.name.to_string()), key.link())
+    }
+
+    fn forwarded(mut self, code: ForwardingCode, make: Box<dyn MakeLink<T>>) -> Self {
+        self.parts.forwarding = code.kind();
+        self.parts.code = code;
+        self.make = make;
         self
     }
 
     pub(crate) fn into_parts(self) -> (EdgeParts, Arc<dyn Wire>) {
-        (self.parts, Arc::new(Wiring { make: self.make, copy: self.copy }))
+        (self.parts, Arc::new(Wiring { make: self.make, copy: self.copy, codec: self.codec }))
     }
 }

@@ -10,6 +10,7 @@
 //! compiled into its loop. What a queue has no room for is held by its lane, in order. A consumer that is gone takes its
 //! lane with it: what is held for it is dropped at once, so that nobody waits for somebody who is not there.
 
+use crate::processor::Failure;
 use filbert_sync::conveyor::{Closed, Sender};
 use std::task::Waker;
 
@@ -25,7 +26,7 @@ pub(crate) struct Flushed {
 /// Moves the slices of one producer into queues.
 pub(crate) trait Link<T>: Send {
     /// Takes all items of the slice.
-    fn route(&mut self, items: &mut Vec<T>);
+    fn route(&mut self, items: &mut Vec<T>) -> Result<(), Failure>;
 
     /// Sends what there is room for.
     fn flush(&mut self) -> Flushed;
@@ -37,90 +38,84 @@ pub(crate) trait Link<T>: Send {
 /// Decides where the items of a slice go.
 pub(crate) trait Router<T>: Send {
     /// Puts every item into the lane, or the lanes, that it belongs to.
-    fn route(&mut self, items: &mut Vec<T>, lanes: &mut [Lane<T>]);
+    fn route(&mut self, items: &mut Vec<T>, lanes: &mut Lanes<T>);
 }
 
-/// The way to one consumer.
-pub(crate) struct Lane<T> {
-    /// None when the consumer is gone.
-    sender: Option<Sender<T>>,
-    held: Vec<T>,
+/// The ways to all consumers: for each its queue, and what waits for room in it.
+pub(crate) struct Lanes<T> {
+    /// None where the consumer is gone.
+    senders: Vec<Option<Sender<T>>>,
+    /// What the next flush sends, by consumer.
+    pub(crate) held: Vec<Vec<T>>,
 }
 
-impl<T> Lane<T> {
-    pub(crate) fn new(sender: Sender<T>) -> Self {
-        Self { sender: Some(sender), held: Vec::new() }
-    }
-
-    /// False when its consumer is gone.
+impl<T> Lanes<T> {
+    /// How many consumers there are, or were.
     #[inline]
-    pub(crate) fn is_open(&self) -> bool {
-        self.sender.is_some()
-    }
-
-    /// Takes an item; it is sent by the next flush.
-    #[inline]
-    pub(crate) fn put(&mut self, item: T) {
-        self.held.push(item);
-    }
-
-    /// Takes items; they are sent by the next flush.
-    #[inline]
-    pub(crate) fn put_all(&mut self, items: impl Iterator<Item = T>) {
-        self.held.extend(items);
-    }
-
-    /// Sends what there is room for; returns what is left.
-    fn flush(&mut self) -> usize {
-        let Some(sender) = &mut self.sender else {
-            self.held.clear();
-            return 0;
-        };
-        if self.held.is_empty() {
-            if sender.is_closed() {
-                self.sender = None;
-            }
-            return 0;
-        }
-        if sender.send_vec(&mut self.held) == Err(Closed) {
-            self.sender = None;
-            self.held.clear();
-        }
+    pub(crate) fn count(&self) -> usize {
         self.held.len()
     }
-}
 
-/// A router with its lanes.
-pub(crate) struct RoutedLink<T, R> {
-    lanes: Vec<Lane<T>>,
-    router: R,
-}
-
-impl<T, R> RoutedLink<T, R> {
-    pub(crate) fn new(senders: Vec<Sender<T>>, router: R) -> Self {
-        Self { lanes: senders.into_iter().map(Lane::new).collect(), router }
-    }
-}
-
-impl<T: Send, R: Router<T>> Link<T> for RoutedLink<T, R> {
-    fn route(&mut self, items: &mut Vec<T>) {
-        self.router.route(items, &mut self.lanes);
-        debug_assert!(items.is_empty(), "a router leaves no item behind");
+    /// False when that consumer is gone.
+    pub(crate) fn is_open(&self, consumer: usize) -> bool {
+        self.senders[consumer].is_some()
     }
 
     fn flush(&mut self) -> Flushed {
-        let held = self.lanes.iter_mut().map(Lane::flush).sum();
-        Flushed { held, closed: !self.lanes.iter().any(Lane::is_open) }
+        let mut flushed = Flushed { held: 0, closed: true };
+        for (sender, held) in self.senders.iter_mut().zip(&mut self.held) {
+            let is_closed = match sender {
+                None => true,
+                Some(open) if held.is_empty() => open.is_closed(),
+                Some(open) => open.send_vec(held) == Err(Closed),
+            };
+            if is_closed {
+                *sender = None;
+                held.clear();
+            }
+            flushed.held += held.len();
+            flushed.closed &= is_closed;
+        }
+        flushed
     }
 
     fn ready_or_wake(&mut self, waker: &Waker) -> bool {
         // Every lane is asked, ready or not: all of them must know the waker when none is.
         let mut ready = false;
-        for lane in &mut self.lanes {
-            if let (Some(sender), false) = (&mut lane.sender, lane.held.is_empty()) {
+        for (sender, held) in self.senders.iter_mut().zip(&self.held) {
+            if let (Some(sender), false) = (sender, held.is_empty()) {
                 ready |= sender.ready_or_wake(waker);
             }
         }
         ready
+    }
+}
+
+/// A router with its lanes.
+pub(crate) struct RoutedLink<T, R> {
+    lanes: Lanes<T>,
+    router: R,
+}
+
+impl<T, R> RoutedLink<T, R> {
+    pub(crate) fn new(senders: Vec<Sender<T>>, router: R) -> Self {
+        let held = senders.iter().map(|_| Vec::new()).collect();
+        Self { lanes: Lanes { senders: senders.into_iter().map(Some).collect(), held }, router }
+    }
+}
+
+impl<T: Send, R: Router<T>> Link<T> for RoutedLink<T, R> {
+    fn route(&mut self, items: &mut Vec<T>) -> Result<(), Failure> {
+        self.router.route(items, &mut self.lanes);
+        debug_assert!(items.is_empty(), "a router leaves no item behind");
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Flushed {
+        self.lanes.flush()
+    }
+
+    fn ready_or_wake(&mut self, waker: &Waker) -> bool {
+        self.lanes.ready_or_wake(waker)
     }
 }

@@ -4,13 +4,19 @@
 //! |---|---|
 //! | `builder` | [`Edge`]: what a user says of an edge |
 //! | `link`, `unicast`, `router` | the producer's side: slices into queues, by forwarding pattern |
+//! | `codec`, `encoded` | items as bytes |
+//! | `spool` | what stands in the middle of a buffered edge |
 //! | `wiring` | the queues of one edge of one job, made for all its processors at once |
 
 mod builder;
+mod codec;
+mod encoded;
 pub(crate) mod link;
 pub(crate) mod router;
+pub(crate) mod spool;
 pub(crate) mod unicast;
 pub(crate) mod wiring;
 
-pub use builder::{Edge, Forwarding};
-pub(crate) use builder::{EdgeParts, PortId};
+pub use builder::{BUFFER_ITEMS, Edge, Forwarding};
+pub(crate) use builder::{CodecCode, EdgeParts, ForwardingCode, PortId};
+pub use codec::{DataCodec, ItemCodec};

@@ -8,7 +8,8 @@
 //! | [`Numbered`] | the one that owns the item's partition |
 //! | [`ToOne`] | the same one for all items |
 
-use super::link::{Lane, Router};
+use super::link::{Lanes, Router};
+use filbert_sync::deal;
 use std::hash::{BuildHasher, Hash};
 
 /// The same for all edges of all jobs, so that edges with equal keys bring them to the same processor.
@@ -18,24 +19,29 @@ const HASH_SEED: u64 = 0x5eed_f11b;
 pub(crate) struct Broadcast;
 
 impl<T: Clone> Router<T> for Broadcast {
-    fn route(&mut self, items: &mut Vec<T>, lanes: &mut [Lane<T>]) {
-        let Some((last, others)) = lanes.split_last_mut() else { return items.clear() };
-        for lane in others.iter_mut().filter(|lane| lane.is_open()) {
-            lane.put_all(items.iter().cloned());
+    fn route(&mut self, items: &mut Vec<T>, lanes: &mut Lanes<T>) {
+        let last = lanes.count() - 1;
+        for consumer in (0..last).filter(|consumer| lanes.is_open(*consumer)).collect::<Vec<_>>() {
+            lanes.held[consumer].extend_from_slice(items);
         }
-        last.put_all(items.drain(..));
+        lanes.held[last].append(items);
     }
 }
 
 /// The consumer that the hash of the key points to.
+///
+/// First all hashes of a slice, then all moves: user code that panics has moved nothing, and the processor works on many items at once
+/// instead of waiting for the hash of each before it can move it.
 pub(crate) struct Hashed<F> {
     key: F,
     hasher: foldhash::fast::FixedState,
+    /// The consumer of every item of a slice.
+    chosen: Vec<u32>,
 }
 
 impl<F> Hashed<F> {
     pub(crate) fn new(key: F) -> Self {
-        Self { key, hasher: foldhash::fast::FixedState::with_seed(HASH_SEED) }
+        Self { key, hasher: foldhash::fast::FixedState::with_seed(HASH_SEED), chosen: Vec::new() }
     }
 }
 
@@ -77,39 +83,44 @@ impl<T, K: Hash + ?Sized, F: Fn(&T) -> &K + Send + Sync + 'static> HashItem<T> f
 }
 
 impl<T, F: HashItem<T>> Router<T> for Hashed<std::sync::Arc<F>> {
-    fn route(&mut self, items: &mut Vec<T>, lanes: &mut [Lane<T>]) {
-        let consumers = lanes.len() as u64;
-        for item in items.drain(..) {
-            let hash = self.key.hash(&self.hasher, &item);
-            lanes[share(hash, consumers)].put(item);
+    fn route(&mut self, items: &mut Vec<T>, lanes: &mut Lanes<T>) {
+        let Self { key, hasher, chosen } = self;
+        chosen.clear();
+        match lanes.count() as u64 {
+            1 => return lanes.held[0].append(items),
+            // The same as below, in one step less.
+            2 => chosen.extend(items.iter().map(|item| (key.hash(hasher, item) >> 63) as u32)),
+            consumers => chosen.extend(items.iter().map(|item| share(key.hash(hasher, item), consumers))),
         }
+        deal(items, chosen, &mut lanes.held);
     }
 }
 
 /// The consumer of a hash: its upper bits, scaled; a division would cost more than the hash.
 #[inline]
-fn share(hash: u64, consumers: u64) -> usize {
-    (((hash >> 32) * consumers) >> 32) as usize
+fn share(hash: u64, consumers: u64) -> u32 {
+    (((hash >> 32) * consumers) >> 32) as u32
 }
 
 /// The consumer that owns the partition of the item.
 pub(crate) struct Numbered<F> {
     partition: F,
+    chosen: Vec<u32>,
 }
 
 impl<F> Numbered<F> {
     pub(crate) fn new(partition: F) -> Self {
-        Self { partition }
+        Self { partition, chosen: Vec::new() }
     }
 }
 
 impl<T, F: Fn(&T) -> u32 + Send + Sync> Router<T> for Numbered<std::sync::Arc<F>> {
-    fn route(&mut self, items: &mut Vec<T>, lanes: &mut [Lane<T>]) {
-        let consumers = lanes.len();
-        for item in items.drain(..) {
-            let partition = (self.partition)(&item) as usize;
-            lanes[partition % consumers].put(item);
-        }
+    fn route(&mut self, items: &mut Vec<T>, lanes: &mut Lanes<T>) {
+        let Self { partition, chosen } = self;
+        let consumers = lanes.count() as u32;
+        chosen.clear();
+        chosen.extend(items.iter().map(|item| partition(item) % consumers));
+        deal(items, chosen, &mut lanes.held);
     }
 }
 
@@ -119,8 +130,7 @@ pub(crate) struct ToOne {
 }
 
 impl<T> Router<T> for ToOne {
-    fn route(&mut self, items: &mut Vec<T>, lanes: &mut [Lane<T>]) {
-        let consumer = self.consumer % lanes.len();
-        lanes[consumer].put_all(items.drain(..));
+    fn route(&mut self, items: &mut Vec<T>, lanes: &mut Lanes<T>) {
+        lanes.held[self.consumer].append(items);
     }
 }

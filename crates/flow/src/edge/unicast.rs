@@ -4,6 +4,7 @@
 //! What no queue has room for is held for all of them together, so that a slow consumer holds up nobody else.
 
 use super::link::{Flushed, Link};
+use crate::processor::Failure;
 use filbert_sync::conveyor::{Closed, Sender};
 use std::task::Waker;
 
@@ -23,12 +24,13 @@ impl<T> UnicastLink<T> {
 }
 
 impl<T: Send> Link<T> for UnicastLink<T> {
-    fn route(&mut self, items: &mut Vec<T>) {
+    fn route(&mut self, items: &mut Vec<T>) -> Result<(), Failure> {
         if self.held.is_empty() {
             std::mem::swap(&mut self.held, items);
         } else {
             self.held.append(items);
         }
+        Ok(())
     }
 
     fn flush(&mut self) -> Flushed {

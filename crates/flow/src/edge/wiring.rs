@@ -3,13 +3,20 @@
 //! An edge knows the type of its items, the job does not: behind [`Wire`] the edge makes all its ends, and the store of each
 //! processor gets the type back ([`crate::signature`]).
 
+use super::codec::ItemCodec;
+use super::encoded::EncodedLink;
 use super::link::{Link, RoutedLink};
 use super::router::{Broadcast, HashItem, Hashed, Numbered, ToOne};
+use super::spool::{Spool, SpoolSettings};
 use super::unicast::UnicastLink;
+use crate::counters::SpoolCounters;
 use crate::inbox::Items;
 use crate::outbox::Bucket;
 use crate::signature::AnyEnd;
+use crate::tasklet::Conduct;
+use filbert_pool::WeakStages;
 use filbert_sync::conveyor::{Conveyor, Sender};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Which producer of an edge a link is made for.
@@ -75,10 +82,12 @@ pub(crate) struct Ends {
     pub(crate) buckets: Vec<AnyEnd>,
     /// [`Items`] for every consumer.
     pub(crate) items: Vec<AnyEnd>,
+    /// What stands between them on a buffered edge, one for every consumer.
+    pub(crate) spools: Vec<Box<dyn Conduct>>,
 }
 
 /// How large an edge is made for one job.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Size {
     pub(crate) producers: usize,
     pub(crate) consumers: usize,
@@ -86,6 +95,20 @@ pub(crate) struct Size {
     pub(crate) mark: usize,
     /// For all-to-one edges.
     pub(crate) chosen: usize,
+    /// Items go through their codec, if the edge has one for other members.
+    pub(crate) is_encoded: bool,
+    pub(crate) buffer: Option<Buffer>,
+}
+
+/// How a buffered edge is made for one job.
+#[derive(Debug, Clone)]
+pub(crate) struct Buffer {
+    pub(crate) memory: usize,
+    pub(crate) folder: PathBuf,
+    pub(crate) stages: WeakStages,
+    /// Names the edge in errors.
+    pub(crate) edge: Arc<str>,
+    pub(crate) counters: Arc<SpoolCounters>,
 }
 
 /// An edge that can make its ends.
@@ -97,18 +120,48 @@ pub(crate) trait Wire: Send + Sync {
 pub(crate) struct Wiring<T> {
     pub(crate) make: Box<dyn MakeLink<T>>,
     pub(crate) copy: Option<fn(&T) -> T>,
+    pub(crate) codec: Option<Arc<dyn ItemCodec<T>>>,
+}
+
+impl<T: Send + 'static> Wiring<T> {
+    fn bucket(&self, senders: Vec<Sender<T>>, index: usize, size: &Size) -> AnyEnd {
+        let mut link = self.make.link(senders, Producer { index, chosen: size.chosen });
+        if let (true, Some(codec)) = (size.is_encoded, &self.codec) {
+            link = Box::new(EncodedLink { inner: link, codec: Arc::clone(codec) });
+        }
+        Box::new(Bucket::new(link, size.mark, self.copy))
+    }
+
+    /// Puts a buffer behind the queues of a consumer; what is left for the consumer are the queues behind the buffer.
+    fn buffered(
+        &self,
+        queues: Conveyor<T>,
+        buffer: &Buffer,
+        queue: usize,
+    ) -> (Conveyor<T>, Box<dyn Conduct>) {
+        let mut behind = Conveyor::new();
+        let to = UnicastLink::new(vec![behind.add_lane(queue)], 0);
+        let settings = SpoolSettings { codec: self.codec.clone(), buffer: buffer.clone() };
+        (behind, Box::new(Spool::new(settings, queues, Box::new(to))))
+    }
 }
 
 impl<T: Send + 'static> Wire for Wiring<T> {
     fn ends(&self, size: Size) -> Ends {
         let mut conveyors: Vec<Conveyor<T>> = (0..size.consumers).map(|_| Conveyor::new()).collect();
-        let mut buckets: Vec<AnyEnd> = Vec::with_capacity(size.producers);
+        let mut ends = Ends { buckets: Vec::new(), items: Vec::new(), spools: Vec::new() };
         for index in 0..size.producers {
             let senders = conveyors.iter_mut().map(|conveyor| conveyor.add_lane(size.queue)).collect();
-            let link = self.make.link(senders, Producer { index, chosen: size.chosen });
-            buckets.push(Box::new(Bucket::new(link, size.mark, self.copy)));
+            ends.buckets.push(self.bucket(senders, index, &size));
         }
-        let items = conveyors.into_iter().map(|queues| Box::new(Items::new(queues)) as AnyEnd).collect();
-        Ends { buckets, items }
+        for mut queues in conveyors {
+            if let Some(buffer) = &size.buffer {
+                let (behind, spool) = self.buffered(queues, buffer, size.queue);
+                ends.spools.push(spool);
+                queues = behind;
+            }
+            ends.items.push(Box::new(Items::new(queues)));
+        }
+        ends
     }
 }

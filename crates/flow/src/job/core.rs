@@ -8,9 +8,10 @@
 
 use super::JobStatus;
 use super::error::JobFailure;
+use super::metrics::JobCounters;
 use crate::dag::Dag;
 use filbert_pool::{Group, Promise, Stages};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::Waker;
 
 /// How a job ended.
@@ -24,6 +25,7 @@ pub(crate) enum Outcome {
 pub(crate) struct JobCore {
     name: String,
     group: Group,
+    counters: OnceLock<JobCounters>,
     state: Mutex<State>,
 }
 
@@ -48,7 +50,8 @@ impl JobCore {
             threads: Vec::new(),
         };
         let group = stages.flow().group(dag.name());
-        Arc::new(Self { name: dag.name().to_owned(), group, state: Mutex::new(state) })
+        let counters = OnceLock::new();
+        Arc::new(Self { name: dag.name().to_owned(), group, counters, state: Mutex::new(state) })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -61,6 +64,15 @@ impl JobCore {
 
     pub(crate) fn group(&self) -> &Group {
         &self.group
+    }
+
+    /// Set once, before the first tasklet runs.
+    pub(super) fn set_counters(&self, counters: JobCounters) {
+        let _ = self.counters.set(counters);
+    }
+
+    pub(super) fn counters(&self) -> Option<&JobCounters> {
+        self.counters.get()
     }
 
     pub(crate) fn status(&self) -> JobStatus {

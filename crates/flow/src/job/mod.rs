@@ -5,14 +5,20 @@
 //! | `core` | what the tasklets of a job share: who is left, the first cause of its end, who waits |
 //! | `start` | from a graph to tasklets |
 //! | `run` | a tasklet as a polled task, and on a thread of its own |
+//! | `metrics` | [`JobMetrics`] |
+//! | `settings` | [`JobSettings`] |
 //! | `error` | [`JobError`], [`JobFailure`] |
 
 mod core;
 mod error;
+mod metrics;
 mod run;
+mod settings;
 mod start;
 
 pub use error::{JobError, JobFailure};
+pub use metrics::{EdgeMetrics, JobMetrics, VertexMetrics};
+pub use settings::JobSettings;
 
 use self::core::{JobCore, Outcome};
 use crate::dag::Dag;
@@ -69,14 +75,15 @@ impl JobStatus {
 #[derive(Clone)]
 pub struct Job {
     core: Arc<JobCore>,
+    dag: Dag,
     stages: Stages,
 }
 
 impl Job {
-    pub(crate) fn submit(dag: &Dag, stages: &Stages) -> Result<Job, JobError> {
+    pub(crate) fn submit(dag: &Dag, stages: &Stages, settings: JobSettings) -> Result<Job, JobError> {
         let core = JobCore::new(dag, stages);
-        start::begin(&core, dag, stages)?;
-        Ok(Job { core, stages: stages.clone() })
+        start::begin(&core, dag, stages, settings)?;
+        Ok(Job { core, dag: dag.clone(), stages: stages.clone() })
     }
 
     /// The name of its DAG.
@@ -87,6 +94,16 @@ impl Job {
     /// How far it is.
     pub fn status(&self) -> JobStatus {
         self.core.status()
+    }
+
+    /// What it has done so far, per vertex and edge; empty while it starts. Cheap enough to be asked several times a second.
+    pub fn metrics(&self) -> JobMetrics {
+        self.core.metrics(&self.dag.inner, self.stages.clock().now())
+    }
+
+    /// Its DAG.
+    pub fn dag(&self) -> &Dag {
+        &self.dag
     }
 
     /// Ends the job: every tasklet ends before its next turn, and drops its state on the thread that ran it. Returns at once;

@@ -8,7 +8,7 @@ use super::error::JobFailure;
 use crate::tasklet::{Conduct, TurnView};
 use filbert_pool::{Stages, StopSignal, SubmitError, Tasklet, Turn, TurnContext, caught};
 use filbert_sync::Parker;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
 /// A processor of a job. The fields are dropped in their order: the job must not be over before the processor is gone.
@@ -16,17 +16,24 @@ pub(super) struct Running {
     conduct: Option<Box<dyn Conduct>>,
     vertex: Arc<str>,
     index: usize,
+    has_begun: bool,
     live: Live,
 }
 
 impl Running {
     pub(super) fn new(conduct: Box<dyn Conduct>, vertex: Arc<str>, index: usize, live: Live) -> Self {
-        Self { conduct: Some(conduct), vertex, index, live }
+        Self { conduct: Some(conduct), vertex, index, has_begun: false, live }
+    }
+
+    /// Its vertex and index.
+    pub(super) fn place(&self) -> (String, usize) {
+        (self.vertex.to_string(), self.index)
     }
 
     /// One turn; a failure or panic fails the job.
     fn turn(&mut self, view: &dyn TurnView) -> Turn {
         let Some(conduct) = &mut self.conduct else { return Turn::Done };
+        self.has_begun = true;
         let (message, panicked) = match caught(|| conduct.turn(view)) {
             Ok(Ok(Turn::Done)) => match caught(|| self.conduct = None) {
                 Ok(()) => {
@@ -39,9 +46,13 @@ impl Running {
             Ok(Err(failure)) => (failure.to_string(), false),
             Err(message) => (message, true),
         };
-        let vertex = self.vertex.to_string();
-        self.live.core().fail(JobFailure { vertex, index: self.index, message, panicked });
+        self.fail(message, panicked);
         Turn::Done
+    }
+
+    fn fail(&self, message: String, panicked: bool) {
+        let (vertex, index) = self.place();
+        self.live.core().fail(JobFailure { vertex, index, message, panicked });
     }
 
     /// Runs it on the stages.
@@ -49,8 +60,26 @@ impl Running {
         let core = Arc::clone(self.live.core());
         if is_cooperative || stages.simulation().is_some() {
             stages.flow().spawn_tasklet_in(core.group(), "tasklet", self)?.detach();
-        } else {
-            stages.dedicated().submit("processor", move |stop| self.run_on_thread(stop))?.detach();
+            return Ok(());
+        }
+        // Kept here when there is no thread for it: the failure must be noted before it is dropped.
+        let place = Arc::new(Mutex::new(Some(self)));
+        let taken = Arc::clone(&place);
+        let take =
+            |place: &Mutex<Option<Self>>| place.lock().unwrap_or_else(|broken| broken.into_inner()).take();
+        let submitted = stages.dedicated().submit("processor", move |stop| {
+            if let Some(running) = take(&taken) {
+                running.run_on_thread(stop);
+            }
+        });
+        match submitted {
+            Ok(future) => future.detach(),
+            Err(refused) => {
+                if let Some(running) = take(&place) {
+                    running.fail(refused.to_string(), false);
+                }
+                return Err(refused);
+            }
         }
         Ok(())
     }
@@ -59,12 +88,25 @@ impl Running {
         let parker = Arc::new(Parker::new());
         let view = ThreadView(Waker::from(Arc::clone(&parker)));
         self.live.core().add_thread(view.waker());
+        let _woken = stop.wakes(view.waker());
         while !stop.is_set() && !self.live.core().is_ending() {
             match self.turn(&view) {
                 Turn::Again => {}
                 Turn::Idle => parker.park(),
                 Turn::Done => break,
             }
+        }
+        if stop.is_set() {
+            self.live.core().cancel();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A polled task that nobody can wake any more is freed: its processor would have waited for ever.
+        if self.conduct.is_some() && self.has_begun && !self.live.core().group().is_cancelled() {
+            self.fail("it said Wait, and nobody holds its waker: it would wait for ever".to_owned(), false);
         }
     }
 }

@@ -5,25 +5,35 @@
 
 use super::core::{JobCore, Live};
 use super::error::{JobError, JobFailure};
+use super::metrics::JobCounters;
 use super::run::Running;
-use crate::counters::Counters;
+use super::settings::JobSettings;
+use crate::counters::{Counters, SpoolCounters};
 use crate::dag::maker::EndsOfProcessor;
 use crate::dag::{Dag, Graph};
-use crate::edge::wiring::Size;
+use crate::edge::wiring::{Buffer, Size};
 use crate::processor::Share;
-use crate::tasklet::Seat;
+use crate::tasklet::{Conduct, Seat};
 use filbert_pool::{Stages, caught};
 use std::sync::Arc;
 
 /// Has the job started.
-pub(super) fn begin(core: &Arc<JobCore>, dag: &Dag, stages: &Stages) -> Result<(), JobError> {
+pub(super) fn begin(
+    core: &Arc<JobCore>,
+    dag: &Dag,
+    stages: &Stages,
+    settings: JobSettings,
+) -> Result<(), JobError> {
     let mut live = core.live();
     let (dag, on) = (dag.clone(), stages.clone());
     let started = stages.mixed().submit("start job", move || {
-        match start(&dag.inner, &on, &live) {
+        // Dropped after the failure is noted: a tasklet that goes without it looks like a cancellation.
+        let mut made = Vec::new();
+        match start(&dag.inner, &on, &settings, &live, &mut made) {
             Ok(()) => live.core().running(),
             Err(failure) => live.core().fail(failure),
         }
+        drop(made);
         live.done();
     });
     match started {
@@ -35,10 +45,19 @@ pub(super) fn begin(core: &Arc<JobCore>, dag: &Dag, stages: &Stages) -> Result<(
     }
 }
 
-fn start(graph: &Graph, stages: &Stages, live: &Live) -> Result<(), JobFailure> {
+fn start(
+    graph: &Graph,
+    stages: &Stages,
+    settings: &JobSettings,
+    live: &Live,
+    running: &mut Vec<(Running, bool)>,
+) -> Result<(), JobFailure> {
     let shares = shares(graph, stages);
-    let mut ends = ends(graph, stages, &shares);
-    let mut running = Vec::new();
+    let Wired { mut ends, spools, spool_counters } = wire(graph, stages, settings, &shares);
+    let mut counters = JobCounters { processors: Vec::new(), spools: spool_counters };
+    for (index, spool, edge) in spools {
+        running.push((Running::new(spool, edge, index, live.core().live()), true));
+    }
     for (vertex, share) in shares.iter().enumerate() {
         let parts = &graph.vertices[vertex];
         let failed = |index, message, panicked| JobFailure {
@@ -54,7 +73,8 @@ fn start(graph: &Graph, stages: &Stages, live: &Live) -> Result<(), JobFailure> 
             ends,
             clock: stages.clock(),
         });
-        let seats = seats.collect();
+        let seats: Vec<Seat> = seats.collect();
+        counters.processors.push(seats.iter().map(|seat| Arc::clone(&seat.counters)).collect());
         let tasklets = match caught(|| parts.maker.tasklets(*share, seats)) {
             Ok(Ok(tasklets)) => tasklets,
             Ok(Err(failure)) => return Err(failed(0, failure.to_string(), false)),
@@ -62,12 +82,13 @@ fn start(graph: &Graph, stages: &Stages, live: &Live) -> Result<(), JobFailure> 
         };
         for (index, conduct) in tasklets.into_iter().enumerate() {
             let tasklet = Running::new(conduct, Arc::clone(&parts.name), index, live.core().live());
-            running.push((tasklet, parts.maker.is_cooperative(), vertex, index));
+            running.push((tasklet, parts.maker.is_cooperative()));
         }
     }
-    for (tasklet, is_cooperative, vertex, index) in running {
+    live.core().set_counters(counters);
+    for (tasklet, is_cooperative) in running.drain(..) {
+        let (vertex, index) = tasklet.place();
         if let Err(refused) = tasklet.spawn(stages, is_cooperative) {
-            let vertex = graph.vertices[vertex].name.to_string();
             return Err(JobFailure { vertex, index, message: refused.to_string(), panicked: false });
         }
     }
@@ -81,34 +102,57 @@ fn shares(graph: &Graph, stages: &Stages) -> Vec<Share> {
     graph.vertices.iter().map(|vertex| share(vertex.parallelism)).collect()
 }
 
-/// The ends of all edges, by vertex and processor.
-fn ends(graph: &Graph, stages: &Stages, shares: &[Share]) -> Vec<Vec<EndsOfProcessor>> {
+/// All edges of a job.
+struct Wired {
+    /// The ends, by vertex and processor.
+    ends: Vec<Vec<EndsOfProcessor>>,
+    /// The buffers of buffered edges, with the consumer's index and the name of the edge.
+    spools: Vec<(usize, Box<dyn Conduct>, Arc<str>)>,
+    /// What they count, by edge.
+    spool_counters: Vec<Arc<SpoolCounters>>,
+}
+
+fn wire(graph: &Graph, stages: &Stages, settings: &JobSettings, shares: &[Share]) -> Wired {
     let none = |share: &Share| (0..share.count).map(|_| EndsOfProcessor::default()).collect();
-    let mut ends: Vec<Vec<EndsOfProcessor>> = shares.iter().map(none).collect();
+    let spool_counters = graph.edges.iter().map(|_| Arc::default()).collect();
+    let mut wired = Wired { ends: shares.iter().map(none).collect(), spools: Vec::new(), spool_counters };
     // By ordinal on both sides: the stores are made in that order.
-    let mut edges: Vec<_> = graph.edges.iter().map(|edge| (edge, None)).collect();
-    edges.sort_by_key(|(edge, _)| edge.parts.from.ordinal);
-    for (edge, items) in &mut edges {
+    let mut edges: Vec<_> =
+        graph.edges.iter().enumerate().map(|(number, edge)| (number, edge, None)).collect();
+    edges.sort_by_key(|(_, edge, _)| edge.parts.from.ordinal);
+    for (number, edge, items) in &mut edges {
         let (from, to) = (edge.parts.from.vertex, edge.parts.to.vertex);
-        let size = Size {
+        let name: Arc<str> = format!("{} -> {}", graph.vertices[from].name, graph.vertices[to].name).into();
+        let buffer = edge.parts.buffer.map(|memory| Buffer {
+            memory,
+            folder: settings.spill_folder.clone(),
+            stages: stages.downgrade(),
+            edge: Arc::clone(&name),
+            counters: Arc::clone(&wired.spool_counters[*number]),
+        });
+        let made = edge.wire.ends(Size {
             producers: shares[from].count,
             consumers: shares[to].count,
             queue: edge.parts.queue_size,
             mark: edge.parts.high_water_mark,
             chosen: stages.clock().random_below(shares[to].count),
-        };
-        let made = edge.wire.ends(size);
-        for (processor, bucket) in ends[from].iter_mut().zip(made.buckets) {
+            is_encoded: edge.parts.is_distributed && settings.encode_distributed,
+            buffer,
+        });
+        for (processor, bucket) in wired.ends[from].iter_mut().zip(made.buckets) {
             processor.outputs.push(bucket);
+        }
+        for (index, spool) in made.spools.into_iter().enumerate() {
+            wired.spools.push((index, spool, Arc::clone(&name)));
         }
         *items = Some(made.items);
     }
-    edges.sort_by_key(|(edge, _)| edge.parts.to.ordinal);
-    for (edge, items) in edges {
-        for (processor, items) in ends[edge.parts.to.vertex].iter_mut().zip(items.unwrap_or_default()) {
+    edges.sort_by_key(|(_, edge, _)| edge.parts.to.ordinal);
+    for (_, edge, items) in edges {
+        for (processor, items) in wired.ends[edge.parts.to.vertex].iter_mut().zip(items.unwrap_or_default()) {
             processor.inputs.push(items);
             processor.priorities.push(edge.parts.priority);
         }
     }
-    ends
+    wired
 }

@@ -17,7 +17,7 @@ where
 }
 
 /// Puts every item into `list`, in no particular order.
-pub fn collect<T: Send + 'static>(list: &Collected<T>) -> impl MetaSupplier<Processor = Collect<T>> {
+pub fn collect<T: Send + 'static>(list: &Collected<T>) -> impl MetaSupplier<Processor = Collect<T>> + use<T> {
     let list = list.clone();
     move |_| Collect { list: list.clone(), items: Vec::new() }
 }

@@ -58,8 +58,11 @@ where
     type Out = Many<B>;
 
     fn process(&mut self, inbox: &mut Inbox<Many<A>>, outbox: &mut Outbox<Many<B>>) -> Result<Step, Failure> {
-        let mut mapped = inbox.take(outbox.room()).map(&mut self.map);
-        outbox.emit_from(&mut mapped);
+        if inbox.len() <= outbox.room() {
+            outbox.emit_from(&mut inbox.drain().map(&mut self.map));
+        } else {
+            outbox.emit_from(&mut inbox.take(outbox.room()).map(&mut self.map));
+        }
         Ok(Step::Again)
     }
 }
@@ -79,8 +82,11 @@ where
     type Out = Many<T>;
 
     fn process(&mut self, inbox: &mut Inbox<Many<T>>, outbox: &mut Outbox<Many<T>>) -> Result<Step, Failure> {
-        let mut kept = inbox.take(outbox.room()).filter(&mut self.keep);
-        outbox.emit_from(&mut kept);
+        if inbox.len() <= outbox.room() {
+            outbox.emit_from(&mut inbox.drain().filter(&mut self.keep));
+        } else {
+            outbox.emit_from(&mut inbox.take(outbox.room()).filter(&mut self.keep));
+        }
         Ok(Step::Again)
     }
 }

@@ -10,7 +10,10 @@ use crate::metrics::{StageMetrics, StageSnapshot};
 use crate::panics::caught;
 use crate::rules::StageKind;
 use filbert_sync::Latch;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::task::Waker;
 use std::time::Duration;
 
 /// How many simulated threads may be inside a nested wait at a time.
@@ -48,15 +51,56 @@ pub struct Dedicated {
 /// Tells a dedicated thread that it is time to end.
 #[derive(Clone)]
 pub struct StopSignal {
-    latch: Arc<Latch>,
+    stop: Arc<Stop>,
     /// Under simulation a wait hands the baton back, and takes virtual time.
     simulated: Option<(Arc<Baton>, Arc<Env>)>,
+}
+
+/// The one signal of all dedicated threads.
+#[derive(Default)]
+struct Stop {
+    latch: Latch,
+    /// Whom it wakes, by number.
+    sleepers: Mutex<BTreeMap<u64, Waker>>,
+    numbers: AtomicU64,
+}
+
+impl Stop {
+    fn sleepers(&self) -> MutexGuard<'_, BTreeMap<u64, Waker>> {
+        self.sleepers.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    fn set(&self) {
+        self.latch.open();
+        let sleepers = std::mem::take(&mut *self.sleepers());
+        sleepers.into_values().for_each(Waker::wake);
+    }
+}
+
+/// Keeps a waker at a [`StopSignal`] until it is dropped.
+#[must_use = "dropped, the waker is not woken"]
+pub struct WokenByStop {
+    stop: Arc<Stop>,
+    number: u64,
+}
+
+impl std::fmt::Debug for WokenByStop {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WokenByStop").finish_non_exhaustive()
+    }
+}
+
+impl Drop for WokenByStop {
+    fn drop(&mut self) {
+        let forgotten = self.stop.sleepers().remove(&self.number);
+        drop(forgotten);
+    }
 }
 
 pub(crate) struct DedicatedCore {
     metrics: StageMetrics,
     capacity: usize,
-    stop: Arc<Latch>,
+    stop: Arc<Stop>,
     state: Mutex<State>,
 }
 
@@ -77,13 +121,24 @@ struct Simulated {
 impl StopSignal {
     /// True when the thread should end.
     pub fn is_set(&self) -> bool {
-        self.latch.is_open()
+        self.stop.latch.is_open()
+    }
+
+    /// Has `waker` woken when the signal comes, at once if it has come: for a thread that sleeps elsewhere.
+    pub fn wakes(&self, waker: Waker) -> WokenByStop {
+        let number = self.stop.numbers.fetch_add(1, Ordering::Relaxed);
+        self.stop.sleepers().insert(number, waker.clone());
+        // Looked at after the waker is there: whoever sets it meanwhile finds it.
+        if self.is_set() {
+            waker.wake();
+        }
+        WokenByStop { stop: Arc::clone(&self.stop), number }
     }
 
     /// Sleeps until the signal comes or the time is over; true when it came.
     pub fn wait_timeout(&self, timeout: Duration) -> bool {
         match &self.simulated {
-            None => self.latch.wait_timeout(timeout),
+            None => self.stop.latch.wait_timeout(timeout),
             Some((baton, env)) => {
                 if !self.is_set() {
                     baton.pause(env.now().saturating_add(timeout.as_nanos() as u64));
@@ -107,7 +162,7 @@ impl Dedicated {
         let metrics = StageMetrics::new(env, StageId::of(StageKind::Dedicated), workers, None);
         let free = (0..threads).rev().collect();
         let state = State { free, live: 0, closed: false, simulated: Vec::new() };
-        let stop = Arc::new(Latch::new());
+        let stop = Arc::new(Stop::default());
         Self { core: Arc::new(DedicatedCore { metrics, capacity: threads, stop, state: Mutex::new(state) }) }
     }
 
@@ -128,10 +183,10 @@ impl Dedicated {
         context::check_submit(stage)?;
         let slot = core.admit().inspect_err(|_| core.metrics.count_refused())?;
         let (resolver, future) = task_future(env, stage, task);
-        let latch = Arc::clone(&core.stop);
+        let signal = Arc::clone(&core.stop);
         if env.simulator().is_some() {
             let baton = Arc::new(Baton::new());
-            let stop = StopSignal { latch, simulated: Some((Arc::clone(&baton), Arc::clone(env))) };
+            let stop = StopSignal { stop: signal, simulated: Some((Arc::clone(&baton), Arc::clone(env))) };
             let runs = Arc::clone(&baton);
             env.threads().spawn(task.to_owned(), move || {
                 runs.receive();
@@ -143,7 +198,7 @@ impl Dedicated {
             core.lock().free.push(slot);
             return Ok(future);
         }
-        let stop = StopSignal { latch, simulated: None };
+        let stop = StopSignal { stop: signal, simulated: None };
         let running = Arc::clone(core);
         env.threads().spawn(task.to_owned(), move || {
             context::adopt(stage);
@@ -181,7 +236,7 @@ impl DedicatedCore {
     /// A simulated thread that wants to go on.
     fn ready(&self) -> Option<Simulated> {
         let now = self.metrics.env().now();
-        let stopped = self.stop.is_open();
+        let stopped = self.stop.latch.is_open();
         let due = |thread: &&Simulated| thread.baton.wake_at().is_some_and(|at| stopped || at <= now);
         self.lock().simulated.iter().find(due).cloned()
     }
@@ -228,7 +283,7 @@ impl Engine for DedicatedCore {
 
     fn close(&self, ending: Ending) {
         self.lock().closed = true;
-        self.stop.open();
+        self.stop.set();
         if ending == Ending::Cancel && self.metrics.env().simulator().is_some() {
             // Nobody may drive the simulator any more; a thread that heeds its signal ends now.
             (0..LAST_TURNS).take_while(|_| self.step(0)).for_each(drop);

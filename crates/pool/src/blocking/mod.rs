@@ -20,7 +20,7 @@ mod tokio_host;
 #[cfg(test)]
 mod tests;
 
-pub use dedicated::{Dedicated, StopSignal};
+pub use dedicated::{Dedicated, StopSignal, WokenByStop};
 pub(crate) use host::Host;
 pub use io::Io;
 pub(crate) use io::start as start_io;

@@ -24,7 +24,7 @@ use crate::shared::Executor;
 use crate::steal::WorkStealing;
 use crate::striped::Striped;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, RwLock, Weak};
 
 /// All stages of a member; a handle that is cheap to clone. The stages end when the last handle is dropped.
 ///
@@ -60,6 +60,25 @@ struct Inner {
     executors: RwLock<BTreeMap<String, Executor>>,
     engines: Mutex<Vec<Arc<dyn Engine>>>,
     ending: shutdown::Progress,
+}
+
+/// All stages of a member, for work that must not keep them alive: what runs on a stage itself. Cheap to clone.
+#[derive(Clone)]
+pub struct WeakStages {
+    inner: Weak<Inner>,
+}
+
+impl WeakStages {
+    /// The stages, if there is still a handle to them.
+    pub fn upgrade(&self) -> Option<Stages> {
+        Some(Stages { inner: self.inner.upgrade()? })
+    }
+}
+
+impl std::fmt::Debug for WeakStages {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WeakStages")
+    }
 }
 
 /// There is no executor of that name.
@@ -185,6 +204,19 @@ impl Stages {
         task: &'static str,
     ) -> (Promise<T>, TaskFuture<T>) {
         Promise::new(&self.inner.env, StageId::of(kind), task)
+    }
+
+    /// A handle that does not keep the stages alive.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::simulated(1);
+    /// let weak = stages.downgrade();
+    /// assert!(weak.upgrade().is_some());
+    /// drop(stages);
+    /// assert!(weak.upgrade().is_none());
+    /// ```
+    pub fn downgrade(&self) -> WeakStages {
+        WeakStages { inner: Arc::downgrade(&self.inner) }
     }
 
     /// The settings that the stages were started with.

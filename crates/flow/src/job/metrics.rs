@@ -1,0 +1,151 @@
+//! What a job says of itself: per vertex and per edge, at any time.
+
+use super::core::JobCore;
+use crate::counters::{Counters, SpoolCounters};
+use crate::dag::Graph;
+use crate::edge::Forwarding;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a job has done so far; see [`Job::metrics`](crate::Job::metrics).
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct JobMetrics {
+    /// Its vertices, in the order in which they were added.
+    pub vertices: Vec<VertexMetrics>,
+    /// Its edges, in the order in which they were added.
+    pub edges: Vec<EdgeMetrics>,
+}
+
+/// What the processors of a vertex have done so far, all together.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct VertexMetrics {
+    /// Its name.
+    pub name: String,
+    /// How many processors it has here.
+    pub processors: usize,
+    /// Items taken from all its edges.
+    pub items_in: u64,
+    /// Items emitted to all its edges.
+    pub items_out: u64,
+    /// How long its processors were at work.
+    pub busy: Duration,
+    /// How long they waited for room in the queues behind them.
+    pub blocked: Duration,
+    /// How long they waited for items, or for their own waker.
+    pub idle: Duration,
+    /// Calls of its processors.
+    pub calls: u64,
+    /// Calls that took longer than a cooperative processor's should, a millisecond.
+    pub long_calls: u64,
+    /// The longest call.
+    pub longest_call: Duration,
+}
+
+impl VertexMetrics {
+    /// Which part of their time its processors were busy, blocked and idle; what is missing to 1 they waited for a worker.
+    pub fn shares(&self, elapsed: Duration) -> [f64; 3] {
+        let whole = elapsed.as_secs_f64() * self.processors as f64;
+        let share = |part: Duration| if whole > 0.0 { (part.as_secs_f64() / whole).min(1.0) } else { 0.0 };
+        [share(self.busy), share(self.blocked), share(self.idle)]
+    }
+}
+
+/// What an edge has carried so far.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct EdgeMetrics {
+    /// The vertex that feeds it.
+    pub from: String,
+    /// The vertex that it feeds.
+    pub to: String,
+    /// Who gets an item.
+    pub forwarding: Forwarding,
+    /// Its place in the order of the consumer's edges.
+    pub priority: i32,
+    /// Items that its consumers took.
+    pub items: u64,
+    /// Items in its queues, as of the last turns of its consumers.
+    pub queued: u64,
+    /// How many items its queues hold.
+    pub capacity: u64,
+    /// Items that its producers emitted and that found no room.
+    pub held: u64,
+    /// Items that wait in its buffer.
+    pub buffered: u64,
+    /// Bytes that its buffer has written to disk.
+    pub spilled_bytes: u64,
+}
+
+impl EdgeMetrics {
+    /// How full its queues are, 0 to 1.
+    pub fn fill(&self) -> f64 {
+        if self.capacity == 0 { 0.0 } else { (self.queued as f64 / self.capacity as f64).min(1.0) }
+    }
+}
+
+/// The counters of all processors and buffers of a job.
+pub(super) struct JobCounters {
+    /// By vertex.
+    pub(super) processors: Vec<Vec<Arc<Counters>>>,
+    /// By edge.
+    pub(super) spools: Vec<Arc<SpoolCounters>>,
+}
+
+impl JobCore {
+    /// What the counters say at the time `now`.
+    pub(super) fn metrics(&self, graph: &Graph, now: Duration) -> JobMetrics {
+        let Some(counters) = self.counters() else {
+            return JobMetrics { vertices: Vec::new(), edges: Vec::new() };
+        };
+        let vertices = graph.vertices.iter().zip(&counters.processors);
+        let edges = graph.edges.iter().zip(&counters.spools);
+        JobMetrics {
+            vertices: vertices.map(|(vertex, counters)| of_vertex(&vertex.name, counters, now)).collect(),
+            edges: edges
+                .map(|(edge, spool)| {
+                    let (from, to) = (edge.parts.from, edge.parts.to);
+                    let (producers, consumers) =
+                        (&counters.processors[from.vertex], &counters.processors[to.vertex]);
+                    let inbound = || consumers.iter().map(|counters| &counters.inbound[to.ordinal]);
+                    let outbound = producers.iter().map(|counters| &counters.outbound[from.ordinal]);
+                    let lanes = if edge.parts.is_buffered() { consumers.len() } else { 0 };
+                    EdgeMetrics {
+                        from: graph.vertices[from.vertex].name.to_string(),
+                        to: graph.vertices[to.vertex].name.to_string(),
+                        forwarding: edge.parts.forwarding,
+                        priority: edge.parts.priority,
+                        items: inbound().map(|end| end.items.get()).sum(),
+                        queued: inbound().map(|end| end.waiting.get()).sum(),
+                        capacity: ((producers.len() * consumers.len() + lanes) * edge.parts.queue_size)
+                            as u64,
+                        held: outbound.map(|end| end.waiting.get()).sum(),
+                        buffered: spool.waiting(),
+                        spilled_bytes: spool.spilled_bytes(),
+                    }
+                })
+                .collect(),
+        }
+    }
+}
+
+fn of_vertex(name: &str, counters: &[Arc<Counters>], now: Duration) -> VertexMetrics {
+    let sum = |count: fn(&Counters) -> u64| counters.iter().map(|counters| count(counters)).sum::<u64>();
+    let rests = counters.iter().map(|counters| counters.rest_so_far(now));
+    let (idle, blocked) = rests.fold((0, 0), |(idle, blocked), rest| (idle + rest.0, blocked + rest.1));
+    VertexMetrics {
+        name: name.to_owned(),
+        processors: counters.len(),
+        items_in: sum(|counters| counters.inbound.iter().map(|end| end.items.get()).sum()),
+        items_out: sum(|counters| counters.outbound.iter().map(|end| end.items.get()).sum()),
+        busy: Duration::from_nanos(sum(|counters| counters.busy.get())),
+        blocked: Duration::from_nanos(sum(|counters| counters.blocked.get()) + blocked),
+        idle: Duration::from_nanos(sum(|counters| counters.idle.get()) + idle),
+        calls: sum(|counters| counters.calls.get()),
+        long_calls: sum(|counters| counters.long_calls.get()),
+        longest_call: Duration::from_nanos(
+            counters.iter().map(|counters| counters.longest_call.get()).max().unwrap_or(0),
+        ),
+    }
+}

@@ -1,0 +1,427 @@
+//! A hostile harness for processors: what the engine may do to them at its worst, and a little more.
+//!
+//! A processor is run several times over the same items, each time in another manner ([`Manner`]): items come one by one or all at
+//! once; the outbox has one slot, and now and then none at all; edges are consumed in turns or one after the other.
+//! Asserted are: the results; that every call makes progress (takes, emits or says that it is done), unless the outbox is full
+//! or it waits for its waker; that nothing is emitted past a full outbox; that it ends.
+//!
+//! Runs on the calling thread, without stages.
+
+use crate::inbox::{Inbox, Items};
+use crate::outbox::{Bucket, Outbox};
+use crate::processor::{Processor, ProcessorContext, Share, Step};
+use crate::signature::{AnyEnd, Arity, Inputs, Many, Outputs, Port};
+use filbert_sync::Parker;
+use filbert_sync::conveyor::{self, Closed, Conveyor, Receiver};
+use std::any::Any;
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::task::Waker;
+use std::time::Duration;
+
+/// How long a processor that waits for its waker may be asleep.
+const WAKE_WITHIN: Duration = Duration::from_secs(30);
+
+/// How many calls without an end are taken for a processor that never ends: so many per item, and some.
+const CALLS_PER_ITEM: usize = 10_000;
+
+/// How a processor is treated in one run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Manner {
+    /// Items in the inbox at a time.
+    pub slice: usize,
+    /// Items in the outbox at a time.
+    pub room: usize,
+    /// The outbox is emptied after every other call only: in between it is full.
+    pub refuses_every_other_call: bool,
+}
+
+/// From generous to hostile.
+pub const MANNERS: [Manner; 6] = [
+    Manner { slice: usize::MAX, room: 2048, refuses_every_other_call: false },
+    Manner { slice: 1, room: 2048, refuses_every_other_call: false },
+    Manner { slice: usize::MAX, room: 1, refuses_every_other_call: false },
+    Manner { slice: 1, room: 1, refuses_every_other_call: false },
+    Manner { slice: usize::MAX, room: 1, refuses_every_other_call: true },
+    Manner { slice: 3, room: 2, refuses_every_other_call: true },
+];
+
+/// Runs a processor in every manner and compares what it emits.
+///
+/// ```
+/// use filbert_flow::{Failure, FlatMapper, Inbox, Many, OneByOne, OneItem, Outbox, Step, TestSupport, Tried};
+///
+/// struct Words { mapper: FlatMapper<String, std::vec::IntoIter<String>, fn(String) -> std::vec::IntoIter<String>> }
+///
+/// impl OneItem for Words {
+///     type Item = String;
+///     type Out = Many<String>;
+///     fn try_process(&mut self, _: usize, line: String, outbox: &mut Outbox<Many<String>>) -> Result<Tried<String>, Failure> {
+///         Ok(self.mapper.try_process(line, outbox))
+///     }
+///     fn complete(&mut self, outbox: &mut Outbox<Many<String>>) -> Result<Step, Failure> {
+///         Ok(self.mapper.complete(outbox))
+///     }
+/// }
+///
+/// fn split(line: String) -> std::vec::IntoIter<String> {
+///     line.split(' ').map(str::to_owned).collect::<Vec<_>>().into_iter()
+/// }
+///
+/// TestSupport::new(|_| OneByOne(Words { mapper: FlatMapper::new(split as fn(String) -> _) }))
+///     .input(vec!["to be or".to_owned(), "not to be".to_owned()])
+///     .expect(["to", "be", "or", "not", "to", "be"].map(str::to_owned).to_vec());
+/// ```
+#[must_use = "call `expect` or `run`"]
+pub struct TestSupport<P: Processor> {
+    make: Box<dyn Fn(Share) -> P>,
+    feeds: Vec<Feed>,
+    in_order: bool,
+}
+
+/// The items of one inbound edge.
+struct Feed {
+    ordinal: usize,
+    count: usize,
+    end: Box<dyn Fn() -> AnyEnd>,
+}
+
+impl Feed {
+    fn new<T: Clone + Send + 'static>(ordinal: usize, items: Vec<T>) -> Self {
+        Self { ordinal, count: items.len(), end: Box::new(move || Box::new(fed(items.clone()))) }
+    }
+}
+
+/// What one run of a processor emitted.
+pub struct Emitted {
+    results: Vec<Box<dyn Results>>,
+}
+
+impl Emitted {
+    /// What it emitted at an ordinal.
+    ///
+    /// # Panics
+    /// When there is no such port, or its items are of another type.
+    pub fn take<T: 'static>(&mut self, ordinal: usize) -> Vec<T> {
+        let items = self.results.get_mut(ordinal).map(|results| results.items());
+        match items.and_then(|items| items.downcast_mut::<Vec<T>>()) {
+            Some(items) => std::mem::take(items),
+            None => panic!("the processor has no output {ordinal} of {}", std::any::type_name::<T>()),
+        }
+    }
+}
+
+impl<P: Processor> TestSupport<P> {
+    /// Tests the processors that `make` makes.
+    pub fn new(make: impl Fn(Share) -> P + 'static) -> Self {
+        Self { make: Box::new(make), feeds: Vec::new(), in_order: false }
+    }
+
+    /// The items of the edge at ordinal 0.
+    pub fn input(self, items: Vec<<P::In as Port<0>>::Item>) -> Self
+    where
+        P::In: Port<0>,
+        <P::In as Port<0>>::Item: Clone,
+    {
+        self.input_at::<0>(items)
+    }
+
+    /// The items of the edge at ordinal `N`.
+    pub fn input_at<const N: usize>(mut self, items: Vec<<P::In as Port<N>>::Item>) -> Self
+    where
+        P::In: Port<N>,
+        <P::In as Port<N>>::Item: Clone,
+    {
+        self.feeds.push(Feed::new(N, items));
+        self
+    }
+
+    /// The items of an edge at any ordinal, for a processor that takes any number of edges.
+    pub fn input_number<T>(mut self, ordinal: usize, items: Vec<T>) -> Self
+    where
+        P: Processor<In = Many<T>>,
+        T: Clone + Send + 'static,
+    {
+        self.feeds.push(Feed::new(ordinal, items));
+        self
+    }
+
+    /// Edges are consumed one after the other, by ordinal, as with priorities; else in turns.
+    pub fn in_order(mut self) -> Self {
+        self.in_order = true;
+        self
+    }
+
+    /// Runs it in every manner; it must emit exactly these items, in this order.
+    ///
+    /// # Panics
+    /// When it does not behave, with the manner in which it did not.
+    pub fn expect<T>(self, expected: Vec<T>)
+    where
+        P::Out: Port<0, Item = T>,
+        T: PartialEq + Debug + 'static,
+    {
+        for manner in MANNERS {
+            let found: Vec<T> = self.run(manner).take(0);
+            assert_eq!(found, expected, "the processor emitted the left, expected is the right; {manner:?}");
+        }
+    }
+
+    /// Runs it in every manner; it must emit exactly these items, in any order.
+    ///
+    /// # Panics
+    /// As [`TestSupport::expect`].
+    pub fn expect_in_any_order<T>(self, mut expected: Vec<T>)
+    where
+        P::Out: Port<0, Item = T>,
+        T: Ord + Debug + 'static,
+    {
+        expected.sort();
+        for manner in MANNERS {
+            let mut found: Vec<T> = self.run(manner).take(0);
+            found.sort();
+            assert_eq!(found, expected, "the processor emitted the left, expected is the right; {manner:?}");
+        }
+    }
+
+    /// Runs it in every manner, for a sink or for what it does beside emitting; `check` is called after each run.
+    ///
+    /// # Panics
+    /// As [`TestSupport::expect`].
+    pub fn expect_each(self, mut check: impl FnMut(Manner, Emitted)) {
+        for manner in MANNERS {
+            let emitted = self.run(manner);
+            check(manner, emitted);
+        }
+    }
+
+    /// Runs it once.
+    ///
+    /// # Panics
+    /// When it does not behave.
+    pub fn run(&self, manner: Manner) -> Emitted {
+        let mut run = Run::new(self, manner);
+        run.all();
+        Emitted { results: run.results }
+    }
+}
+
+/// An edge whose items have all been sent.
+fn fed<T: Send + 'static>(mut items: Vec<T>) -> Items<T> {
+    let mut queues = Conveyor::new();
+    let mut sender = queues.add_lane(items.len().max(1));
+    let sent = sender.send_vec(&mut items);
+    debug_assert!(sent.is_ok() && items.is_empty());
+    Items::new(queues)
+}
+
+/// What comes out of one edge.
+pub trait Results {
+    /// Takes what is in the queue.
+    fn collect(&mut self);
+
+    /// A `Vec` of the items.
+    fn items(&mut self) -> &mut dyn Any;
+}
+
+struct ResultsOf<T> {
+    queue: Receiver<T>,
+    items: Vec<T>,
+}
+
+impl<T: 'static> Results for ResultsOf<T> {
+    fn collect(&mut self) {
+        let _: Result<usize, Closed> = self.queue.receive_into(&mut self.items, usize::MAX);
+    }
+
+    fn items(&mut self) -> &mut dyn Any {
+        &mut self.items
+    }
+}
+
+/// The two ends of an edge out of the processor.
+pub(crate) fn outlet<T: Send + 'static>(room: usize) -> (AnyEnd, Box<dyn Results>) {
+    let (sender, queue) = conveyor::lane(room);
+    let link = crate::edge::unicast::UnicastLink::new(vec![sender], 0);
+    // One that is emitted past the mark is seen, and not lost.
+    let bucket: Bucket<T> = Bucket::new(Box::new(link), room, None);
+    (Box::new(bucket), Box::new(ResultsOf { queue, items: Vec::new() }))
+}
+
+/// One run.
+struct Run<P: Processor> {
+    processor: P,
+    inbox: Inbox<P::In>,
+    outbox: Outbox<P::Out>,
+    results: Vec<Box<dyn Results>>,
+    manner: Manner,
+    in_order: bool,
+    parker: Arc<Parker>,
+    calls: usize,
+    calls_allowed: usize,
+}
+
+impl<P: Processor> Run<P> {
+    fn new(support: &TestSupport<P>, manner: Manner) -> Self {
+        let mut feeds: Vec<_> = support.feeds.iter().collect();
+        feeds.sort_by_key(|feed| feed.ordinal);
+        let ordinals: Vec<usize> = feeds.iter().map(|feed| feed.ordinal).collect();
+        let gapless: Vec<usize> = (0..feeds.len()).collect();
+        assert!(
+            P::In::ARITY.allows(feeds.len()) && ordinals == gapless,
+            "the processor takes {} edge(s), each given once; the test gives the ordinals {ordinals:?}",
+            P::In::ARITY
+        );
+        let items: usize = feeds.iter().map(|feed| feed.count).sum();
+        let outputs = match P::Out::ARITY {
+            Arity::Exactly(count) => count,
+            Arity::AtLeastOne => 1,
+        };
+        let (ends, results) = P::Out::outlets(outputs, manner.room).into_iter().unzip();
+        Self {
+            processor: (support.make)(Share::WHOLE),
+            inbox: Inbox { store: P::In::store(feeds.iter().map(|feed| (feed.end)()).collect()), ordinal: 0 },
+            outbox: Outbox { store: P::Out::store(ends) },
+            results,
+            manner,
+            in_order: support.in_order,
+            parker: Arc::new(Parker::new()),
+            calls: 0,
+            calls_allowed: CALLS_PER_ITEM * (items + 10),
+        }
+    }
+
+    fn all(&mut self) {
+        let waker = Waker::from(Arc::clone(&self.parker));
+        let context = ProcessorContext { vertex: "under test", share: Share::WHOLE, waker: &waker };
+        if let Err(failure) = self.processor.init(&context) {
+            panic!("`init` failed: {failure}; {:?}", self.manner);
+        }
+        let count = P::In::count(&self.inbox.store);
+        let mut open: Vec<usize> = (0..count).collect();
+        let mut next = 0;
+        while !open.is_empty() {
+            let position = if self.in_order { 0 } else { next % open.len() };
+            let ordinal = open[position];
+            next += 1;
+            let input = P::In::input(&mut self.inbox.store, ordinal);
+            if input.ready() == 0 && input.fill(self.manner.slice) == Err(Closed) {
+                self.until_done("complete_edge", |run| run.processor.complete_edge(ordinal, &mut run.outbox));
+                open.remove(position);
+                continue;
+            }
+            self.process(ordinal);
+        }
+        self.until_done("complete", |run| run.processor.complete(&mut run.outbox));
+        self.settle(true);
+    }
+
+    fn process(&mut self, ordinal: usize) {
+        self.inbox.ordinal = ordinal;
+        let before = P::In::input(&mut self.inbox.store, ordinal).ready();
+        let step = self.call(
+            "process",
+            |run| run.processor.process(&mut run.inbox, &mut run.outbox),
+            |run| before - P::In::input(&mut run.inbox.store, ordinal).ready().min(before),
+        );
+        if step == Step::Done {
+            P::In::input(&mut self.inbox.store, ordinal).close();
+        }
+    }
+
+    fn until_done(&mut self, method: &str, mut call: impl FnMut(&mut Self) -> Result<Step, crate::Failure>) {
+        while self.call(method, &mut call, |_| 0) != Step::Done {}
+    }
+
+    /// One call, and what is asserted of every call.
+    fn call(
+        &mut self,
+        method: &str,
+        call: impl FnOnce(&mut Self) -> Result<Step, crate::Failure>,
+        taken: impl FnOnce(&mut Self) -> usize,
+    ) -> Step {
+        let manner = self.manner;
+        self.calls += 1;
+        assert!(self.calls <= self.calls_allowed, "the processor does not end; {manner:?}");
+        let (room, backlog) = (self.room(), self.backlog());
+        let step = match call(self) {
+            Ok(step) => step,
+            Err(failure) => panic!("`{method}` failed: {failure}; {manner:?}"),
+        };
+        let emitted = self.backlog() - backlog;
+        assert!(
+            emitted.iter().zip(&room).all(|(emitted, room)| emitted <= room),
+            "`{method}` emitted {emitted:?} items per edge where there was room for {room:?}: return when the outbox is \
+             full; {manner:?}"
+        );
+        let is_full = room.contains(&0) || self.room().contains(&0);
+        let progressed = taken(self) > 0 || emitted.iter().any(|count| *count > 0) || step == Step::Done;
+        if step == Step::Wait {
+            assert!(
+                self.parker.park_timeout(WAKE_WITHIN),
+                "`{method}` said Wait, and nobody woke its waker; {manner:?}"
+            );
+        } else {
+            assert!(
+                progressed || is_full,
+                "`{method}` took nothing and emitted nothing although there was room: say Wait, or Done; {manner:?}"
+            );
+        }
+        self.settle(!manner.refuses_every_other_call || self.calls.is_multiple_of(2));
+        step
+    }
+
+    /// Empties the outbox, if that is allowed now.
+    fn settle(&mut self, empties: bool) {
+        while empties && !self.backlog().iter().all(|backlog| *backlog == 0) {
+            for ordinal in 0..P::Out::count(&self.outbox.store) {
+                if let Err(failure) = P::Out::output(&mut self.outbox.store, ordinal).flush() {
+                    panic!("{failure}");
+                }
+                self.results[ordinal].collect();
+            }
+        }
+    }
+
+    fn room(&mut self) -> Counts {
+        self.counts(|output| output.mark().saturating_sub(output.backlog()))
+    }
+
+    fn backlog(&mut self) -> Counts {
+        self.counts(|output| output.backlog())
+    }
+
+    fn counts(&mut self, count: impl Fn(&mut dyn crate::outbox::Output) -> usize) -> Counts {
+        let store = &mut self.outbox.store;
+        Counts((0..P::Out::count(store)).map(|ordinal| count(P::Out::output(store, ordinal))).collect())
+    }
+}
+
+/// A number per outbound edge.
+#[derive(Debug)]
+struct Counts(Vec<usize>);
+
+impl std::ops::Deref for Counts {
+    type Target = [usize];
+
+    fn deref(&self) -> &[usize] {
+        &self.0
+    }
+}
+
+impl<'a> IntoIterator for &'a Counts {
+    type Item = &'a usize;
+    type IntoIter = std::slice::Iter<'a, usize>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl std::ops::Sub for Counts {
+    type Output = Counts;
+
+    fn sub(self, other: Counts) -> Counts {
+        Counts(self.iter().zip(&other).map(|(a, b)| a - b).collect())
+    }
+}
