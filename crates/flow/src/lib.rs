@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod code;
+pub mod aggregate;
 mod counters;
 mod dag;
 mod edge;
@@ -33,11 +34,13 @@ mod inbox;
 mod job;
 mod outbox;
 mod plan;
+pub mod pipeline;
 mod processor;
 pub mod processors;
 mod signature;
 mod tasklet;
 mod test_support;
+pub mod transform;
 
 pub use code::{CodeError, FlowRegistry, KeyCode, VertexCode};
 pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex, VertexOf};
@@ -48,6 +51,7 @@ pub use job::{
 };
 pub use outbox::{Bucket, HIGH_WATER_MARK, Outbox};
 pub use plan::Rejoin;
+pub use pipeline::Pipeline;
 pub use processor::{
     Failure, FlatMapper, MetaSupplier, OneByOne, OneByOne2, OneItem, OneItem2, Processor, ProcessorContext,
     Share, Step, Supplier, Traverser, TraverserExt, Tried,

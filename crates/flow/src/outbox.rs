@@ -5,7 +5,7 @@
 //! room there is *held* by the link. Staged and held items count together: at the *high-water mark* the bucket is full, and a
 //! processor that is well behaved returns. A bucket that is full still takes what is emitted, so that no item is ever lost.
 
-use crate::edge::link::Link;
+use crate::edge::link::{Flushed, Link};
 use crate::processor::Failure;
 use crate::signature::{Many, OutputPort, Outputs, Port};
 use std::task::Waker;
@@ -89,6 +89,31 @@ impl<T: Send + 'static> Outbox<Many<T>> {
         false
     }
 
+    /// Has a slice filled that goes to every edge; `fill` is told how many items there is room for.
+    #[inline]
+    pub(crate) fn stage<R>(&mut self, fill: impl FnOnce(&mut Vec<T>, usize) -> R) -> R {
+        let room = self.room();
+        if let [only] = &mut *self.store {
+            return fill(&mut only.staged, room);
+        }
+        let mut slice = Vec::new();
+        let filled = fill(&mut slice, room);
+        slice.into_iter().for_each(|item| self.emit(item));
+        filled
+    }
+
+    /// An outbox that keeps its items: for a processor that is a part of another.
+    pub(crate) fn kept(mark: usize) -> Self {
+        Self { store: vec![Bucket::new(Box::new(NoLink), mark, None)] }
+    }
+
+    /// Takes what was emitted into an outbox that keeps its items.
+    pub(crate) fn take_kept(&mut self) -> Vec<T> {
+        let [only] = &mut *self.store else { return Vec::new() };
+        let next = Vec::with_capacity(only.staged.len());
+        std::mem::replace(&mut only.staged, next)
+    }
+
     /// The bucket of one edge.
     ///
     /// # Panics
@@ -107,6 +132,23 @@ fn emit_to_all<T>(buckets: &mut [Bucket<T>], item: T) {
         bucket.emit(copy);
     }
     first.emit(item);
+}
+
+/// Leads nowhere: the items stay where they were staged.
+struct NoLink;
+
+impl<T> Link<T> for NoLink {
+    fn route(&mut self, _: &mut Vec<T>) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Flushed {
+        Flushed { held: 0, closed: false }
+    }
+
+    fn ready_or_wake(&mut self, _: &Waker) -> bool {
+        false
+    }
 }
 
 /// The results for one edge.

@@ -98,6 +98,13 @@ impl<T: Send + 'static, O> Vertex<Many<T>, O> {
     }
 }
 
+impl<I, T: Send + 'static> Vertex<I, Many<T>> {
+    /// The outbound port at any ordinal, when it is known only now whether items can be copied.
+    pub(crate) fn output_with(&self, ordinal: usize, copy: Option<fn(&T) -> T>) -> Out<T> {
+        Out { port: self.port(ordinal), copy }
+    }
+}
+
 impl<I, T: Clone + Send + 'static> Vertex<I, Many<T>> {
     /// The outbound port at any ordinal, for a vertex that feeds any number of edges. Items are copied for all but one of them.
     pub fn output_number(&self, ordinal: usize) -> Out<T> {

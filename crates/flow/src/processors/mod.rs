@@ -1,9 +1,13 @@
 //! Ready-made processors: each is a function that returns what [`DagBuilder::vertex`](crate::DagBuilder::vertex) takes.
 
+mod co_group;
 mod collect;
+pub(crate) mod fused;
 mod iterate;
 mod transform;
 
+pub use co_group::{CoGroup, co_group};
 pub use collect::{Collect, Collected, ForEach, collect, for_each};
+pub use fused::{Fused, Sided, Transforming, transform, with_parallelism};
 pub use iterate::{Iterate, iterate};
 pub use transform::{Filter, FlatMap, Map, filter, flat_map, map};

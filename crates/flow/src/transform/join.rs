@@ -1,0 +1,300 @@
+//! The hash join: a table of the small side, and a look into it for every item of the large side.
+
+use super::{FUEL, Groups, Receiver, Recipe, Side, Transform};
+use crate::processor::Share;
+use std::hash::Hash;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+const TABLE_SEED: u64 = 0x7ab1_e5ed;
+
+/// The small side by key.
+pub struct JoinTable<K, V> {
+    groups: Groups<K, Matches<V>>,
+}
+
+/// What has the same key: mostly one item, which then needs no list.
+enum Matches<V> {
+    One(V),
+    Several(Vec<V>),
+}
+
+impl<V> Matches<V> {
+    fn add(&mut self, item: V) {
+        match self {
+            Matches::Several(items) => items.push(item),
+            Matches::One(_) => {
+                if let Matches::One(first) = std::mem::replace(self, Matches::Several(Vec::new())) {
+                    *self = Matches::Several(vec![first, item]);
+                }
+            }
+        }
+    }
+}
+
+impl<K: Hash + Eq, V> JoinTable<K, V> {
+    pub(crate) fn new() -> Self {
+        Self { groups: Groups::new(TABLE_SEED) }
+    }
+
+    #[inline]
+    pub(crate) fn insert(&mut self, key: K, item: V) {
+        self.groups.put(key, item, Matches::One, Matches::add);
+    }
+
+    /// The items with that key.
+    #[inline]
+    fn matches(&self, key: &K) -> &[V] {
+        match self.groups.get(key) {
+            None => &[],
+            Some(Matches::One(item)) => std::slice::from_ref(item),
+            Some(Matches::Several(items)) => items,
+        }
+    }
+}
+
+/// Builds the table of all items that come.
+#[derive(Debug, Clone)]
+pub struct TableBuilding<F> {
+    pub(crate) key: F,
+}
+
+/// The transform of [`TableBuilding`].
+pub struct TableBuildingTransform<K, V, F> {
+    key: F,
+    /// None when it is put.
+    table: Option<JoinTable<K, V>>,
+}
+
+impl<K, V, F> Transform<V> for TableBuildingTransform<K, V, F>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+    F: Fn(&V) -> K + Send + 'static,
+{
+    type Out = Side;
+    const AT_MOST_ONE: bool = true;
+
+    #[inline(always)]
+    fn push<R: Receiver<Side>>(&mut self, item: V, _: &mut R) {
+        if let Some(table) = &mut self.table {
+            table.insert((self.key)(&item), item);
+        }
+    }
+
+    fn finish<R: Receiver<Side>>(&mut self, to: &mut R) -> bool {
+        if to.is_full() {
+            return false;
+        }
+        if let Some(table) = self.table.take() {
+            to.put(Arc::new(table));
+        }
+        true
+    }
+}
+
+impl<K, V, F> Recipe<V> for TableBuilding<F>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+    F: Fn(&V) -> K + Clone + Send + Sync + 'static,
+{
+    type Out = Side;
+    type Transform = TableBuildingTransform<K, V, F>;
+
+    fn transform(&self, _: Share) -> Self::Transform {
+        TableBuildingTransform { key: self.key.clone(), table: Some(JoinTable::new()) }
+    }
+
+    fn describe(&self, steps: &mut Vec<&'static str>) {
+        steps.push("table");
+    }
+}
+
+/// What becomes of an item and what matches it.
+pub trait Joined<T, V>: Clone + Send + Sync + 'static {
+    /// The result.
+    type Out: Send + 'static;
+
+    /// One match.
+    fn with(&self, item: T, other: &V) -> Self::Out;
+
+    /// No match.
+    fn without(&self, item: T) -> Option<Self::Out>;
+}
+
+/// Items without a match are dropped.
+#[derive(Debug, Clone)]
+pub struct Inner<F>(pub(crate) F);
+
+impl<T, V, B, F> Joined<T, V> for Inner<F>
+where
+    B: Send + 'static,
+    F: Fn(T, &V) -> B + Clone + Send + Sync + 'static,
+{
+    type Out = B;
+
+    #[inline(always)]
+    fn with(&self, item: T, other: &V) -> B {
+        (self.0)(item, other)
+    }
+
+    #[inline(always)]
+    fn without(&self, _: T) -> Option<B> {
+        None
+    }
+}
+
+/// Items without a match are joined with nothing.
+#[derive(Debug, Clone)]
+pub struct LeftOuter<F>(pub(crate) F);
+
+impl<T, V, B, F> Joined<T, V> for LeftOuter<F>
+where
+    B: Send + 'static,
+    F: Fn(T, Option<&V>) -> B + Clone + Send + Sync + 'static,
+{
+    type Out = B;
+
+    #[inline(always)]
+    fn with(&self, item: T, other: &V) -> B {
+        (self.0)(item, Some(other))
+    }
+
+    #[inline(always)]
+    fn without(&self, item: T) -> Option<B> {
+        Some((self.0)(item, None))
+    }
+}
+
+/// Joins every item with those of the table that have its key. The table comes as a [`Side`].
+pub struct Probing<K, V, F, J> {
+    key: F,
+    joined: J,
+    _table: PhantomData<fn(K, V)>,
+}
+
+impl<K, V, F, J> Probing<K, V, F, J> {
+    pub(crate) fn new(key: F, joined: J) -> Self {
+        Self { key, joined, _table: PhantomData }
+    }
+}
+
+impl<K, V, F: Clone, J: Clone> Clone for Probing<K, V, F, J> {
+    fn clone(&self) -> Self {
+        Self::new(self.key.clone(), self.joined.clone())
+    }
+}
+
+/// The transform of [`Probing`].
+pub struct ProbingTransform<T, K, V, F, J> {
+    recipe: Probing<K, V, F, J>,
+    table: Arc<JoinTable<K, V>>,
+    /// An item that has more matches than there was room for, and how many it was joined with.
+    current: Option<(T, usize)>,
+    fuel: usize,
+}
+
+impl<T, K, V, F, J> ProbingTransform<T, K, V, F, J>
+where
+    T: Clone + Send + 'static,
+    K: Hash + Eq,
+    F: Fn(&T) -> K,
+    J: Joined<T, V>,
+{
+    #[inline(always)]
+    fn probe<R: Receiver<J::Out>>(&mut self, item: T, done: usize, to: &mut R) {
+        let joined = &self.recipe.joined;
+        match &self.table.matches(&(self.recipe.key)(&item))[done..] {
+            [] => {
+                if let Some(result) = joined.without(item) {
+                    to.put(result);
+                }
+            }
+            [only] => to.put(joined.with(item, only)),
+            [most @ .., last] => {
+                for (count, other) in most.iter().enumerate() {
+                    if self.fuel == 0 || to.is_full() {
+                        self.current = Some((item, done + count));
+                        return;
+                    }
+                    self.fuel -= 1;
+                    to.put(joined.with(item.clone(), other));
+                }
+                if to.is_full() {
+                    self.current = Some((item, done + most.len()));
+                } else {
+                    to.put(joined.with(item, last));
+                }
+            }
+        }
+    }
+}
+
+impl<T, K, V, F, J> Transform<T> for ProbingTransform<T, K, V, F, J>
+where
+    T: Clone + Send + 'static,
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+    F: Fn(&T) -> K + Send + 'static,
+    J: Joined<T, V>,
+{
+    type Out = J::Out;
+    const AT_MOST_ONE: bool = false;
+
+    #[inline(always)]
+    fn push<R: Receiver<J::Out>>(&mut self, item: T, to: &mut R) {
+        self.probe(item, 0, to);
+    }
+
+    #[inline(always)]
+    fn is_suspended(&self) -> bool {
+        self.current.is_some()
+    }
+
+    fn resume<R: Receiver<J::Out>>(&mut self, to: &mut R) -> bool {
+        self.fuel = FUEL;
+        if to.is_full() {
+            return self.current.is_none();
+        }
+        if let Some((item, done)) = self.current.take() {
+            self.probe(item, done, to);
+        }
+        self.current.is_none()
+    }
+
+    fn finish<R: Receiver<J::Out>>(&mut self, to: &mut R) -> bool {
+        self.resume(to)
+    }
+
+    fn supply(&mut self, side: &Side) {
+        if let Ok(table) = Arc::clone(side).downcast() {
+            self.table = table;
+        }
+    }
+}
+
+impl<T, K, V, F, J> Recipe<T> for Probing<K, V, F, J>
+where
+    T: Clone + Send + 'static,
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Send + Sync + 'static,
+    F: Fn(&T) -> K + Clone + Send + Sync + 'static,
+    J: Joined<T, V>,
+{
+    type Out = J::Out;
+    type Transform = ProbingTransform<T, K, V, F, J>;
+
+    fn transform(&self, _: Share) -> Self::Transform {
+        ProbingTransform {
+            recipe: self.clone(),
+            table: Arc::new(JoinTable::new()),
+            current: None,
+            fuel: FUEL,
+        }
+    }
+
+    fn describe(&self, steps: &mut Vec<&'static str>) {
+        steps.push("hash_join");
+    }
+}
