@@ -4,7 +4,7 @@
 //! job alone; the idle jobs alone must not use the processor at all.
 
 use super::exchange;
-use super::{SUITE, threads};
+use super::SUITE;
 use crate::harness::{Contestant, Effort, alternate};
 use crate::report::Report;
 use filbert_flow::{DagBuilder, Failure, Job, JobStatus, Many, Outbox, Processor, Step, processors};
@@ -79,5 +79,4 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         assert_eq!(job.status(), JobStatus::Running, "an idle job goes on");
         job.cancel();
     }
-    let _ = threads;
 }

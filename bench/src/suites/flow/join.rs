@@ -5,10 +5,12 @@
 #[cfg(feature = "peers")]
 use super::peers;
 use super::tally::{Tally, mix};
-use super::{judge, threads};
+#[cfg(feature = "peers")]
+use super::threads;
+use super::{completed, judge};
 use crate::harness::{Contestant, Effort, alternate};
 use crate::report::Report;
-use filbert_flow::{DagBuilder, Failure, Inbox, Many, Outbox, Processor, Step, processors};
+use filbert_flow::{Pipeline, Share, processors};
 use filbert_pool::Stages;
 use hashbrown::HashMap;
 
@@ -61,41 +63,14 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
     judge(report, &case, facts, &times, &["timely", "renoir"], 1.0);
 }
 
-/// The small side is broadcast and comes first.
-struct HashJoin {
-    table: Table,
-}
-
-const SMALL_SIDE: usize = 1;
-
-impl Processor for HashJoin {
-    type In = (Pair, Pair);
-    type Out = Many<Pair>;
-
-    fn process(&mut self, inbox: &mut Inbox<Self::In>, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
-        if inbox.ordinal() == SMALL_SIDE {
-            self.table.extend(inbox.at::<SMALL_SIDE>().drain());
-            return Ok(Step::Again);
-        }
-        let large = inbox.at::<0>().take(outbox.room());
-        let find = |(key, value)| self.table.get(&key).map(|payload| (value, *payload));
-        outbox.emit_from(&mut large.filter_map(find));
-        Ok(Step::Again)
-    }
-}
-
 fn ours(stages: &Stages, facts: u64) -> u64 {
     let tally = Tally::new();
-    let mut dag = DagBuilder::new("join");
-    let large = dag.vertex("large", processors::iterate(move |share| share.part_of(0..facts).map(fact)));
-    let small = dag.vertex("small", processors::iterate(|share| share.part_of(0..SMALL).map(small)));
-    let join = dag.vertex("join", |_| HashJoin { table: Table::default() });
     let mut sum = tally.clone();
-    let sink = dag.vertex("sink", processors::for_each(move |(value, payload)| sum.add(weigh(value, payload))));
-    dag.edge(large.output().to(join.input_at::<0>()));
-    dag.edge(small.output().to(join.input_at::<SMALL_SIDE>()).broadcast().priority(-1));
-    dag.edge(join.output().to(sink.input()));
-    let dag = dag.build().expect("the graph is sound");
-    dag.submit(stages).and_then(|job| job.wait()).expect("the job completes");
+    let small = Pipeline::read(processors::iterate(|share: Share| share.part_of(0..SMALL))).map(small);
+    let pipeline = Pipeline::read(processors::iterate(move |share: Share| share.part_of(0..facts)))
+        .map(fact)
+        .hash_join(small, |fact| fact.0, |small| small.0, |fact, small| (fact.1, small.1))
+        .write(processors::for_each(move |(value, payload)| sum.add(weigh(value, payload))));
+    completed(stages, pipeline);
     tally.total()
 }

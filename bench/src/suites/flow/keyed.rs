@@ -6,10 +6,13 @@
 #[cfg(feature = "peers")]
 use super::peers;
 use super::tally::{Tally, mix};
-use super::{judge, threads};
+#[cfg(feature = "peers")]
+use super::threads;
+use super::{completed, judge};
 use crate::harness::{Contestant, Effort, alternate};
 use crate::report::Report;
-use filbert_flow::{DagBuilder, Failure, Inbox, Many, Outbox, Processor, Step, processors};
+use filbert_flow::aggregate::count;
+use filbert_flow::{MetaSupplier, Pipeline, Share, processors};
 use filbert_pool::Stages;
 use hashbrown::HashMap;
 
@@ -28,44 +31,34 @@ pub(super) fn weigh(key: u64, count: u64) -> u64 {
     mix(key ^ 0x5bd1_e995).wrapping_mul(count)
 }
 
-/// Counts items by key and emits the counts in the end.
-struct CountByKey {
-    mask: u64,
-    counts: Counts<u64>,
-    results: Option<hashbrown::hash_map::IntoIter<u64, u64>>,
-}
-
-impl Processor for CountByKey {
-    type In = Many<u64>;
-    type Out = Many<(u64, u64)>;
-
-    fn process(&mut self, inbox: &mut Inbox<Self::In>, _: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
-        for item in inbox.drain() {
-            *self.counts.entry(item & self.mask).or_insert(0) += 1;
-        }
-        Ok(Step::Again)
-    }
-
-    fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
-        let results = self.results.get_or_insert_with(|| std::mem::take(&mut self.counts).into_iter());
-        Ok(if outbox.emit_from(results) { Step::Done } else { Step::Again })
-    }
+/// The mixed numbers that are kept: as much of a pipeline as both jobs share.
+macro_rules! kept {
+    ($count:expr) => {
+        Pipeline::read(processors::iterate(move |share: Share| share.part_of(0..$count))).map(mix).filter(|item| keeps(*item))
+    };
 }
 
 /// Every item goes to the processor that counts its key.
-fn ours_exchanged(stages: &Stages, count: u64, mask: u64) -> u64 {
+fn ours_exchanged(stages: &Stages, items: u64, mask: u64) -> u64 {
     let tally = Tally::new();
-    let mut dag = DagBuilder::new("keyed count");
-    let numbers = move |share: filbert_flow::Share| share.part_of(0..count).map(mix).filter(|item| keeps(*item));
-    let numbers = dag.vertex("numbers", processors::iterate(numbers));
-    let counts = dag.vertex("count", move |_| CountByKey { mask, counts: Counts::default(), results: None });
-    let mut sum = tally.clone();
-    let sink = dag.vertex("sink", processors::for_each(move |(key, count)| sum.add(weigh(key, count))));
-    dag.edge(numbers.output().to(counts.input()).partitioned_by(move |item| item & mask));
-    dag.edge(counts.output().to(sink.input()));
-    let dag = dag.build().expect("the graph is sound");
-    dag.submit(stages).and_then(|job| job.wait()).expect("the job completes");
+    let pipeline = kept!(items).group_by(move |item| item & mask).fold(count()).write(sink(&tally));
+    completed(stages, pipeline);
     tally.total()
+}
+
+/// Items are counted where they are made, and the counts go to the processor of their key.
+fn ours_counted(stages: &Stages, items: u64, mask: u64) -> u64 {
+    let tally = Tally::new();
+    let pipeline = kept!(items).group_by(move |item| item & mask).aggregate(count()).write(sink(&tally));
+    completed(stages, pipeline);
+    tally.total()
+}
+
+fn sink(
+    tally: &Tally,
+) -> impl MetaSupplier<Processor = processors::ForEach<(u64, u64), impl FnMut((u64, u64)) + Clone + Send + Sync + use<>>> + use<> {
+    let mut sum = tally.clone();
+    processors::for_each(move |(key, count)| sum.add(weigh(key, count)))
 }
 
 const KEYS: [(u64, &str); 2] = [(1 << 10, "1,024"), (1 << 20, "1 M")];
@@ -101,7 +94,7 @@ pub(super) fn two_stage(effort: Effort, report: &mut Report) {
     for (keys, label) in KEYS {
         let mask = keys - 1;
         let contestants = vec![
-            Contestant::new("ours", || ours_exchanged(&stages, count, mask)),
+            Contestant::new("ours", || ours_counted(&stages, count, mask)),
             #[cfg(feature = "peers")]
             Contestant::new("timely counted first", || peers::timely::count_twice(threads(), count, mask)),
             #[cfg(feature = "peers")]

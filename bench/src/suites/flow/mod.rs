@@ -22,6 +22,8 @@ pub(crate) use memory::measure_and_print;
 
 use crate::harness::{Effort, Times};
 use crate::report::Report;
+use filbert_flow::Pipeline;
+use filbert_pool::Stages;
 
 const SUITE: &str = "flow";
 
@@ -49,6 +51,12 @@ pub(crate) fn run(effort: Effort, only: &str, report: &mut Report) {
 /// How many threads every contestant has.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Runs a pipeline to its end.
+fn completed(stages: &Stages, pipeline: Pipeline) {
+    let dag = pipeline.to_dag().expect("the graph is sound");
+    dag.submit(stages).and_then(|job| job.wait()).expect("the job completes");
 }
 
 /// A row for every peer, and the bar over the best of those whose name begins with one of `judges`.

@@ -6,10 +6,13 @@
 #[cfg(feature = "peers")]
 use super::peers;
 use super::tally::Tally;
-use super::{judge, text, threads};
+#[cfg(feature = "peers")]
+use super::threads;
+use super::{completed, judge, text};
 use crate::harness::{Contestant, Effort, alternate};
 use crate::report::Report;
-use filbert_flow::DagBuilder;
+use filbert_flow::aggregate::count;
+use filbert_flow::{MetaSupplier, Pipeline, Share, processors};
 use filbert_pool::Stages;
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -44,7 +47,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
     let text: &'static str = TEXT.get_or_init(|| text::zipfian(bytes));
     let stages = Stages::start().expect("the settings fit");
     let rounds = effort.pick(1, 5, 9);
-    let count = text.split_ascii_whitespace().count() as u64;
+    let all = text.split_ascii_whitespace().count() as u64;
 
     let contestants = vec![
         Contestant::new("ours", || ours_owned(&stages, text)),
@@ -64,7 +67,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
     ];
     let times = alternate(rounds, 1, contestants);
     let case = format!("words of {} MB, owned", bytes / 1_000_000);
-    judge(report, &case, count, &times, &["timely", "renoir"], 1.3);
+    judge(report, &case, all, &times, &["timely", "renoir"], 1.3);
 
     let contestants = vec![
         Contestant::new("ours", || ours_borrowed(&stages, text)),
@@ -78,17 +81,35 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
     ];
     let times = alternate(rounds, 1, contestants);
     let case = format!("words of {} MB, borrowed", bytes / 1_000_000);
-    judge(report, &case, count, &times, &["timely", "renoir"], 1.3);
+    judge(report, &case, all, &times, &["timely", "renoir"], 1.3);
+}
+
+fn lines(text: &'static str) -> impl MetaSupplier<Processor = processors::Iterate<std::str::Lines<'static>>> {
+    processors::iterate(move |share: Share| part_of(text, share.index, share.count).lines())
 }
 
 fn ours_owned(stages: &Stages, text: &'static str) -> u64 {
-    let _ = (stages, DagBuilder::new(""), Tally::new());
-    plain(text, str::to_owned)
+    let tally = Tally::new();
+    let mut sum = tally.clone();
+    let pipeline = Pipeline::read(lines(text))
+        .flat_map(|line| words(line).map(str::to_owned))
+        .group_by_item()
+        .aggregate(count())
+        .write(processors::for_each(move |(word, count): (String, u64)| sum.add(weigh(&word, count))));
+    completed(stages, pipeline);
+    tally.total()
 }
 
 fn ours_borrowed(stages: &Stages, text: &'static str) -> u64 {
-    let _ = stages;
-    plain(text, |word| word)
+    let tally = Tally::new();
+    let mut sum = tally.clone();
+    let pipeline = Pipeline::read(lines(text))
+        .flat_map(words)
+        .group_by_item()
+        .aggregate(count())
+        .write(processors::for_each(move |(word, count): (&str, u64)| sum.add(weigh(word, count))));
+    completed(stages, pipeline);
+    tally.total()
 }
 
 fn plain<W: AsRef<str> + std::hash::Hash + Eq>(text: &'static str, own: impl Fn(&'static str) -> W) -> u64 {
