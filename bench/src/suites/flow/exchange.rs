@@ -2,10 +2,10 @@
 //!
 //! Expected bottleneck: every item is hashed, copied into a buffer for its consumer and read from there by another core.
 
+use super::judge;
 #[cfg(feature = "peers")]
 use super::peers;
 use super::tally::{Tally, mix};
-use super::judge;
 #[cfg(feature = "peers")]
 use super::threads;
 use crate::harness::{Contestant, Effort, alternate};
@@ -26,7 +26,7 @@ pub(super) fn ours(stages: &Stages, count: u64) -> u64 {
 }
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
-    let count = effort.pick(10_000, 20_000_000, 100_000_000);
+    let count = effort.pick(10_000, 10_000_000, 100_000_000);
     let stages = Stages::builder().start().expect("the settings fit");
     let contestants = vec![
         Contestant::new("ours", || ours(&stages, count)),
@@ -40,7 +40,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         Contestant::new("rayon sum", || peers::rayon::sum(count)),
         Contestant::new("plain loop", || (0..count).map(mix).fold(0, u64::wrapping_add)),
     ];
-    let times = alternate(effort.pick(1, 5, 9), 1, contestants);
+    let times = alternate(effort.pick(1, 5, 7), 1, contestants);
     let case = format!("{} M u64 over a partitioned edge", count / 1_000_000);
     judge(report, &case, count, &times, &["timely", "renoir"], 1.0);
 }

@@ -3,20 +3,30 @@
 //! Question: what does a job cost while it has nothing to do? Expected: memory, and nothing else. The bar is 0.95 of the speed of the busy
 //! job alone; the idle jobs alone must not use the processor at all.
 
-use super::exchange;
 use super::SUITE;
+use super::exchange;
 use crate::harness::{Contestant, Effort, alternate};
 use crate::report::Report;
-use filbert_flow::{DagBuilder, Failure, Job, JobStatus, Many, Outbox, Processor, Step, processors};
+use filbert_flow::{
+    DagBuilder, Failure, Job, JobStatus, Many, Outbox, Processor, ProcessorContext, Step, processors,
+};
 use filbert_pool::Stages;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
-/// A source that nothing ever comes from.
-struct Silent;
+/// A source that nothing ever comes from. It keeps its waker: a tasklet that nobody can wake is not idle but lost.
+struct Silent {
+    waker: Option<Waker>,
+}
 
 impl Processor for Silent {
     type In = ();
     type Out = Many<u64>;
+
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.waker = Some(context.waker().clone());
+        Ok(())
+    }
 
     fn complete(&mut self, _: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
         Ok(Step::Wait)
@@ -25,7 +35,7 @@ impl Processor for Silent {
 
 fn idle_jobs(stages: &Stages, count: usize) -> Vec<Job> {
     let mut dag = DagBuilder::new("idle");
-    let source = dag.vertex("silent", |_| Silent);
+    let source = dag.vertex("silent", |_| Silent { waker: None });
     let map = dag.vertex("map", processors::map(|number: u64| number + 1));
     let sink = dag.vertex("sink", processors::for_each(|_: u64| {}));
     dag.edge(source.output().to(map.input()));
@@ -46,17 +56,16 @@ fn processor_ms() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     // The name of the program, in brackets, may hold spaces.
     let fields = stat.rsplit(')').next().unwrap_or_default();
-    let ticks: f64 = fields.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
+    let ticks: f64 =
+        fields.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok()).sum();
     ticks * TICK_MS
 }
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
     let jobs = effort.pick(10, 1_000, 1_000);
     let items = effort.pick(10_000, 10_000_000, 50_000_000);
-    let (alone, beside) = (
-        Stages::start().expect("the settings fit"),
-        Stages::start().expect("the settings fit"),
-    );
+    let (alone, beside) =
+        (Stages::start().expect("the settings fit"), Stages::start().expect("the settings fit"));
     let idle = idle_jobs(&beside, jobs);
 
     let wait = Duration::from_millis(effort.pick(10, 2_000, 5_000));

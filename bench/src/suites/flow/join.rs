@@ -43,7 +43,7 @@ pub(super) fn weigh(value: u64, payload: u64) -> u64 {
 }
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
-    let facts = effort.pick(10_000, 10_000_000, 10_000_000);
+    let facts = effort.pick(10_000, 2_000_000, 10_000_000);
     let stages = Stages::start().expect("the settings fit");
     let contestants = vec![
         Contestant::new("ours", || ours(&stages, facts)),
@@ -58,7 +58,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         #[cfg(feature = "peers")]
         Contestant::new("rayon", || peers::rayon::join(facts)),
     ];
-    let times = alternate(effort.pick(1, 5, 9), 1, contestants);
+    let times = alternate(effort.pick(1, 3, 7), 1, contestants);
     let case = format!("join of {} M with 100 k", facts / 1_000_000);
     judge(report, &case, facts, &times, &["timely", "renoir"], 1.0);
 }

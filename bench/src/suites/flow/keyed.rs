@@ -34,7 +34,9 @@ pub(super) fn weigh(key: u64, count: u64) -> u64 {
 /// The mixed numbers that are kept: as much of a pipeline as both jobs share.
 macro_rules! kept {
     ($count:expr) => {
-        Pipeline::read(processors::iterate(move |share: Share| share.part_of(0..$count))).map(mix).filter(|item| keeps(*item))
+        Pipeline::read(processors::iterate(move |share: Share| share.part_of(0..$count)))
+            .map(mix)
+            .filter(|item| keeps(*item))
     };
 }
 
@@ -56,7 +58,9 @@ fn ours_counted(stages: &Stages, items: u64, mask: u64) -> u64 {
 
 fn sink(
     tally: &Tally,
-) -> impl MetaSupplier<Processor = processors::ForEach<(u64, u64), impl FnMut((u64, u64)) + Clone + Send + Sync + use<>>> + use<> {
+) -> impl MetaSupplier<
+    Processor = processors::ForEach<(u64, u64), impl FnMut((u64, u64)) + Clone + Send + Sync + use<>>,
+> + use<> {
     let mut sum = tally.clone();
     processors::for_each(move |(key, count)| sum.add(weigh(key, count)))
 }
@@ -64,7 +68,7 @@ fn sink(
 const KEYS: [(u64, &str); 2] = [(1 << 10, "1,024"), (1 << 20, "1 M")];
 
 pub(super) fn exchange(effort: Effort, report: &mut Report) {
-    let count = effort.pick(10_000, 10_000_000, 50_000_000);
+    let count = effort.pick(10_000, 5_000_000, 50_000_000);
     let stages = Stages::start().expect("the settings fit");
     for (keys, label) in KEYS {
         let mask = keys - 1;
@@ -82,14 +86,14 @@ pub(super) fn exchange(effort: Effort, report: &mut Report) {
             Contestant::new("renoir source", || peers::renoir::count_source(threads(), count, mask)),
             Contestant::new("plain loop", || plain(count, mask)),
         ];
-        let times = alternate(effort.pick(1, 5, 9), 1, contestants);
+        let times = alternate(effort.pick(1, 3, 7), 1, contestants);
         let case = format!("{} M u64, {label} keys, exchanged", count / 1_000_000);
         judge(report, &case, count, &times, &["timely"], 1.2);
     }
 }
 
 pub(super) fn two_stage(effort: Effort, report: &mut Report) {
-    let count = effort.pick(10_000, 10_000_000, 50_000_000);
+    let count = effort.pick(10_000, 5_000_000, 50_000_000);
     let stages = Stages::start().expect("the settings fit");
     for (keys, label) in KEYS {
         let mask = keys - 1;
@@ -107,7 +111,7 @@ pub(super) fn two_stage(effort: Effort, report: &mut Report) {
             Contestant::new("rayon fold", || peers::rayon::count(count, mask)),
             Contestant::new("plain loop", || plain(count, mask)),
         ];
-        let times = alternate(effort.pick(1, 5, 9), 1, contestants);
+        let times = alternate(effort.pick(1, 3, 7), 1, contestants);
         let case = format!("{} M u64, {label} keys, two stages", count / 1_000_000);
         judge(report, &case, count, &times, &["timely", "renoir"], 1.0);
     }

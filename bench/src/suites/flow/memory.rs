@@ -17,14 +17,16 @@ const BAR_MB: f64 = 100.0;
 fn peak_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    peak.and_then(|kilobytes| kilobytes.trim().trim_end_matches("kB").trim().parse::<f64>().ok()).unwrap_or(0.0)
+    peak.and_then(|kilobytes| kilobytes.trim().trim_end_matches("kB").trim().parse::<f64>().ok())
+        .unwrap_or(0.0)
         / 1024.0
 }
 
 fn slow_job(items: u64) {
     let stages = Stages::start().expect("the settings fit");
     let mut dag = DagBuilder::new("slow sink");
-    let blocks = move |share: filbert_flow::Share| share.part_of(0..items).map(|number| vec![number as u8; ITEM]);
+    let blocks =
+        move |share: filbert_flow::Share| share.part_of(0..items).map(|number| vec![number as u8; ITEM]);
     let source = dag.vertex("blocks", processors::iterate(blocks));
     let sink = dag.vertex(
         "slow",

@@ -24,7 +24,10 @@ static TEXT: OnceLock<String> = OnceLock::new();
 pub(super) fn part_of(text: &str, index: usize, count: usize) -> &str {
     let cut = |part: usize| {
         let near = text.len() * part / count;
-        text.as_bytes()[near..].iter().position(|byte| *byte == b'\n').map_or(text.len(), |line| near + line + 1)
+        text.as_bytes()[near..]
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(text.len(), |line| near + line + 1)
     };
     let from = if index == 0 { 0 } else { cut(index) };
     &text[from..cut(index + 1)]
@@ -43,10 +46,10 @@ pub(super) fn weigh(word: &str, count: u64) -> u64 {
 }
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
-    let bytes = effort.pick(20_000, 50_000_000, 100_000_000);
+    let bytes = effort.pick(20_000, 20_000_000, 100_000_000);
     let text: &'static str = TEXT.get_or_init(|| text::zipfian(bytes));
     let stages = Stages::start().expect("the settings fit");
-    let rounds = effort.pick(1, 5, 9);
+    let rounds = effort.pick(1, 3, 7);
     let all = text.split_ascii_whitespace().count() as u64;
 
     let contestants = vec![

@@ -62,7 +62,9 @@ where
                     *counts.entry(key).or_insert(0) += more;
                 }
             });
-            if frontier.is_empty() && let Some(capability) = capability.take() {
+            if frontier.is_empty()
+                && let Some(capability) = capability.take()
+            {
                 output.session(&capability).give_iterator(std::mem::take(&mut counts).into_iter());
             }
         }
@@ -82,7 +84,9 @@ fn count_here<'scope, T: 'static, K: Hash + Eq + 'static>(
                     *counts.entry(key).or_insert(0) += 1;
                 }
             });
-            if frontier.is_empty() && let Some(capability) = capability.take() {
+            if frontier.is_empty()
+                && let Some(capability) = capability.take()
+            {
                 output.session(&capability).give_iterator(std::mem::take(&mut counts).into_iter());
             }
         }
@@ -105,7 +109,8 @@ pub(in super::super) fn count(threads: usize, count: u64, mask: u64) -> u64 {
         let numbers: Numbers = part_of(count, index, threads).to_stream(scope);
         let mixed: Numbers = numbers.map(mix);
         let kept = mixed.filter(|item| keeps(*item));
-        let counts = count_by_key(kept, Exchange::new(move |item: &u64| item & mask), move |item| (item & mask, 1));
+        let counts =
+            count_by_key(kept, Exchange::new(move |item: &u64| item & mask), move |item| (item & mask, 1));
         weigh_all(counts, tally.clone());
     });
     total.total()
@@ -176,7 +181,8 @@ pub(in super::super) fn words_counted(threads: usize, text: &'static str) -> u64
         let owned = words::part_of(text, index, threads).lines().flat_map(words::words).map(str::to_owned);
         let owned: Words<'_, String> = owned.to_stream(scope);
         let counted = count_here(owned, |word| word);
-        let counts = count_by_key(counted, Exchange::new(|(word, _): &(String, u64)| hash(word)), |counted| counted);
+        let counts =
+            count_by_key(counted, Exchange::new(|(word, _): &(String, u64)| hash(word)), |counted| counted);
         weigh_words(counts, tally.clone());
     });
     total.total()
@@ -191,7 +197,8 @@ pub(in super::super) fn words_borrowed(threads: usize, text: &'static str) -> u6
         let borrowed: Words<'_, &'static str> = borrowed.to_stream(scope);
         let counted: StreamVec<'_, (), (String, u64)> =
             count_here(borrowed, |word| word).map(|(word, count): (&str, u64)| (word.to_owned(), count));
-        let counts = count_by_key(counted, Exchange::new(|(word, _): &(String, u64)| hash(word)), |counted| counted);
+        let counts =
+            count_by_key(counted, Exchange::new(|(word, _): &(String, u64)| hash(word)), |counted| counted);
         weigh_words(counts, tally.clone());
     });
     total.total()
@@ -203,7 +210,8 @@ pub(in super::super) fn join(threads: usize, facts: u64, exchanged: bool) -> u64
     let total = tally.clone();
     run(threads, move |index, scope| {
         let large: StreamVec<'_, (), Pair> = part_of(facts, index, threads).map(join::fact).to_stream(scope);
-        let small: StreamVec<'_, (), Pair> = part_of(join::SMALL, index, threads).map(join::small).to_stream(scope);
+        let small: StreamVec<'_, (), Pair> =
+            part_of(join::SMALL, index, threads).map(join::small).to_stream(scope);
         let by_key = || Exchange::new(|(key, _): &Pair| *key);
         if exchanged {
             joined(large, small, by_key(), by_key(), tally.clone());
@@ -221,27 +229,28 @@ fn joined<'scope>(
     small_pact: impl ParallelizationContract<(), Vec<Pair>>,
     mut sum: Tally,
 ) {
-    let pairs: StreamVec<'scope, (), Pair> = large.binary_frontier(small, large_pact, small_pact, "join", |capability, _| {
-        let (mut table, mut early, mut capability) = (Table::default(), Vec::new(), Some(capability));
-        move |(large, large_frontier), (small, small_frontier), output| {
-            small.for_each_time(|_, batches| table.extend(batches.flat_map(|batch| batch.drain(..))));
-            if !small_frontier.is_empty() {
-                large.for_each_time(|_, batches| early.extend(batches.map(std::mem::take)));
-                return;
+    let pairs: StreamVec<'scope, (), Pair> =
+        large.binary_frontier(small, large_pact, small_pact, "join", |capability, _| {
+            let (mut table, mut early, mut capability) = (Table::default(), Vec::new(), Some(capability));
+            move |(large, large_frontier), (small, small_frontier), output| {
+                small.for_each_time(|_, batches| table.extend(batches.flat_map(|batch| batch.drain(..))));
+                if !small_frontier.is_empty() {
+                    large.for_each_time(|_, batches| early.extend(batches.map(std::mem::take)));
+                    return;
+                }
+                let Some(now) = &capability else { return };
+                let mut session = output.session(now);
+                let find = |(key, value)| table.get(&key).map(|payload| (value, *payload));
+                session.give_iterator(early.drain(..).flatten().filter_map(find));
+                large.for_each_time(|_, batches| {
+                    session.give_iterator(batches.flat_map(|batch| batch.drain(..)).filter_map(find));
+                });
+                drop(session);
+                if large_frontier.is_empty() {
+                    capability = None;
+                }
             }
-            let Some(now) = &capability else { return };
-            let mut session = output.session(now);
-            let find = |(key, value)| table.get(&key).map(|payload| (value, *payload));
-            session.give_iterator(early.drain(..).flatten().filter_map(find));
-            large.for_each_time(|_, batches| {
-                session.give_iterator(batches.flat_map(|batch| batch.drain(..)).filter_map(find));
-            });
-            drop(session);
-            if large_frontier.is_empty() {
-                capability = None;
-            }
-        }
-    });
+        });
     pairs.sink(Pipeline, "sink", move |(input, _)| {
         input.for_each_time(|_, batches| {
             let pairs = batches.flat_map(|batch| batch.drain(..));
