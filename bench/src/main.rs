@@ -8,6 +8,10 @@
     reason = "a bench measures real time, and its peers make threads of their own"
 )]
 
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod harness;
 mod report;
 mod suites;
@@ -51,6 +55,20 @@ enum Suite {
         #[arg(long)]
         only: Option<String>,
     },
+    /// Dataflow jobs against timely, renoir, rayon and chains of tokio tasks.
+    Flow {
+        /// Only the parts whose name contains this: `words`, `keyed exchange`, `keyed two-stage`, `exchange`, `join`, `idle`, `latency`,
+        /// `memory`, `cancel`.
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// The most memory that a job with a slow sink takes, for the suite `flow`.
+    #[command(hide = true)]
+    FlowMemory {
+        /// How many items of a kilobyte.
+        #[arg(long)]
+        items: u64,
+    },
     /// The memory of one size of map, for the suite `grid`.
     #[command(hide = true)]
     Memory {
@@ -89,6 +107,8 @@ fn main() {
                 &mut report,
             );
         }
+        Suite::Flow { only } => suites::flow::run(effort, only.as_deref().unwrap_or_default(), &mut report),
+        Suite::FlowMemory { items } => return suites::flow::measure_and_print(items),
         Suite::Serve { port } => return suites::door::serve(port),
     }
     report.finish();

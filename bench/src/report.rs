@@ -69,6 +69,19 @@ impl Report {
         ));
     }
 
+    /// What a ratio must reach.
+    pub(crate) fn bar(&mut self, suite: &str, case: &str, ratio: f64, bar: f64, spread: f64) {
+        let verdict = if ratio >= bar { "met" } else { "missed" };
+        if self.json {
+            let row = serde_json::json!({
+                "suite": suite, "case": case, "ratio": ratio, "bar": bar, "verdict": verdict, "spread": spread,
+            });
+            print(&row.to_string());
+            return;
+        }
+        print(&format!("  bar {bar:.2} {verdict}: {ratio:.2} +- {:.0}%, {case}", spread * 100.0));
+    }
+
     /// The last line.
     pub(crate) fn finish(&self) {
         if !self.json {

@@ -2,6 +2,7 @@
 
 pub(crate) mod chunked;
 pub(crate) mod door;
+pub(crate) mod flow;
 pub(crate) mod forkjoin;
 pub(crate) mod grid;
 pub(crate) mod spsc;

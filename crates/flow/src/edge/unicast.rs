@@ -45,18 +45,16 @@ impl<T: Send> Link<T> for UnicastLink<T> {
         } else if !self.held.is_empty() {
             let count = self.senders.len();
             let part = self.held.len().div_ceil(count);
-            let mut rest = std::mem::take(&mut self.held).into_iter();
-            // Equal parts first, then whatever there is room for.
+            // Equal parts first, then whatever there is room for. The vector stays: it is the bucket's next one.
             for most in [part, usize::MAX] {
                 for step in 0..count {
-                    if rest.len() == 0 {
+                    if self.held.is_empty() {
                         break;
                     }
                     let sender = &mut self.senders[(self.next + step) % count];
-                    let _: Result<usize, Closed> = sender.send_from(&mut rest.by_ref().take(most));
+                    let _: Result<usize, Closed> = sender.send_up_to(most, &mut self.held);
                 }
             }
-            self.held = rest.collect();
             self.next = (self.next + 1) % count;
         }
         Flushed { held: self.held.len(), closed: false }

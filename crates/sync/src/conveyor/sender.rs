@@ -77,9 +77,15 @@ impl<T> Sender<T> {
     }
 
     /// Moves as many items from the front of `items` as there is room for; the rest stays, in order. Returns how many went.
+    #[inline]
     pub fn send_vec(&mut self, items: &mut Vec<T>) -> Result<usize, Closed> {
+        self.send_up_to(usize::MAX, items)
+    }
+
+    /// As [`Sender::send_vec`], but no more than `most`.
+    pub fn send_up_to(&mut self, most: usize, items: &mut Vec<T>) -> Result<usize, Closed> {
         let length = items.len();
-        let count = self.begin(length)?;
+        let count = self.begin(length.min(most))?;
         // SAFETY: the first `count` items are moved out bytewise; the vector forgets them before anything can panic, and
         // what stays is moved to its front.
         unsafe {
