@@ -17,6 +17,9 @@ pub(crate) use server::serve;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// One figure of an outcome.
+type Figure = fn(&Outcome) -> f64;
+
 struct Side {
     server: Server,
     dialect: Dialect,
