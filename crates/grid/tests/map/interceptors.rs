@@ -221,7 +221,7 @@ fn step(dice: &mut Dice, oracle: &mut Oracle, map: &Map) -> bool {
         17 => {
             let same: Vec<_> = oracle.stored.iter().filter(|(_, known)| **known == expected).collect();
             let same: Vec<_> = same.into_iter().map(|(key, _)| *key).collect();
-            let where_same = Predicate::sql(&format!("this = {expected}")).unwrap();
+            let where_same = Predicate::sql(format!("this = {expected}")).unwrap();
             assert_eq!(map.remove_where(&where_same).wait(), Ok(same.len() as u64));
             same.into_iter().for_each(|key| _ = oracle.remove(key));
             return true;
@@ -277,7 +277,7 @@ fn a_chain_is_what_its_parts_say_one_after_the_other() {
             }
             let value = oracle.stored.values().next().copied().unwrap_or(0);
             let found =
-                map.key_set_where(&Predicate::sql(&format!("this = {value}")).unwrap()).wait().unwrap();
+                map.key_set_where(&Predicate::sql(format!("this = {value}")).unwrap()).wait().unwrap();
             let stored = oracle.stored.iter().filter(|(_, known)| **known == value);
             let stored: Vec<u32> = stored.map(|(key, _)| *key).collect();
             assert_eq!(sorted(found.iter().map(number).collect()), stored, "the index has what is stored");
