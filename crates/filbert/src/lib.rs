@@ -29,7 +29,7 @@
 //! let member = Member::start()?;
 //! let text = "a rose is a rose\nis a rose";
 //! let counts = Collected::new();
-//! let job = Pipeline::read(iterate(|share| text.lines().skip(share.index).step_by(share.count)))
+//! let job = Pipeline::read(iterate(move |share| text.lines().skip(share.index).step_by(share.count)))
 //!     .flat_map(|line| line.split(' '))
 //!     .group_by_item()
 //!     .aggregate(count())
