@@ -148,7 +148,7 @@ fn ready(example: &Example, member: &Member) -> Result<Ready, Box<dyn std::error
             let dag = map_to_map::map_to_map(member.grid())?;
             let result = |member: &Member| {
                 let size = member.map::<i64, String>("roots").size().wait()?;
-                Ok(vec![("entries written".to_owned(), size as u64)])
+                Ok(vec![("entries written".to_owned(), size)])
             };
             (dag, Box::new(result))
         }
