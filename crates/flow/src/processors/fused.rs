@@ -222,7 +222,7 @@ where
             if let Some(step) = through {
                 let step = step?;
                 self.is_complete = step == Step::Done;
-                return Ok(if self.is_complete { Step::Again } else { step });
+                return Ok(if self.is_complete { finish(&mut self.transform, outbox) } else { step });
             }
         }
         let room = outbox.room();
