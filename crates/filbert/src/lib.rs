@@ -18,6 +18,28 @@
 //! assert_eq!(sum, 499_999_500_000);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! A dataflow job is a [pipeline](flow::pipeline): here words are split and counted on all cores, each word by one processor.
+//!
+//! ```
+//! use filbert::flow::aggregate::count;
+//! use filbert::flow::processors::{Collected, collect, iterate};
+//! use filbert::{Member, Pipeline};
+//!
+//! let member = Member::start()?;
+//! let text = "a rose is a rose\nis a rose";
+//! let counts = Collected::new();
+//! let job = Pipeline::read(iterate(|share| text.lines().skip(share.index).step_by(share.count)))
+//!     .flat_map(|line| line.split(' '))
+//!     .group_by_item()
+//!     .aggregate(count())
+//!     .write(collect(&counts));
+//! member.submit(&job.to_dag()?)?.wait()?;
+//! let mut counts = counts.take();
+//! counts.sort();
+//! assert_eq!(counts, [("a", 3), ("is", 2), ("rose", 3)]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod config;
@@ -43,7 +65,7 @@ pub use filbert_grid as grid;
 pub use filbert_wire as wire;
 
 // Dataflow.
-pub use filbert_flow::{Dag, DagBuilder, DagError, Job, JobError, JobFailure, JobStatus};
+pub use filbert_flow::{Dag, DagBuilder, DagError, Job, JobError, JobFailure, JobStatus, Pipeline};
 // The grid.
 pub use filbert_gate::hazelcast::HazelcastSettings;
 pub use filbert_grid::{

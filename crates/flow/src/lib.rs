@@ -25,16 +25,17 @@
 //! how tasklets sleep and wake, and why a job always ends.
 #![forbid(unsafe_code)]
 
-mod code;
 pub mod aggregate;
+mod code;
 mod counters;
 mod dag;
 mod edge;
+pub mod event_time;
 mod inbox;
 mod job;
 mod outbox;
-mod plan;
 pub mod pipeline;
+mod plan;
 mod processor;
 pub mod processors;
 mod signature;
@@ -50,8 +51,8 @@ pub use job::{
     EdgeMetrics, Job, JobError, JobFailure, JobFuture, JobMetrics, JobSettings, JobStatus, VertexMetrics,
 };
 pub use outbox::{Bucket, HIGH_WATER_MARK, Outbox};
-pub use plan::Rejoin;
 pub use pipeline::Pipeline;
+pub use plan::Rejoin;
 pub use processor::{
     Failure, FlatMapper, MetaSupplier, OneByOne, OneByOne2, OneItem, OneItem2, Processor, ProcessorContext,
     Share, Step, Supplier, Traverser, TraverserExt, Tried,

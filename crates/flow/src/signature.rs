@@ -15,6 +15,7 @@ use crate::inbox::{Input, Items};
 use crate::outbox::{Bucket, Output};
 use crate::test_support::{Results, outlet};
 use std::any::{Any, TypeId};
+use std::convert::Infallible;
 use std::marker::PhantomData;
 
 /// One edge or more at a vertex, all with items of type `T`.
@@ -103,6 +104,10 @@ pub trait InputPort<const N: usize>: Inputs + Port<N> {
 
 /// What a processor emits: `()`, [`Many<T>`](Many), or a tuple of types.
 pub trait Outputs: 'static {
+    /// The items, where all are of one type; else a type that nothing has.
+    #[doc(hidden)]
+    type Emitted: Send + 'static;
+
     /// The buckets of the edges, with their types.
     type Store: Send + 'static;
 
@@ -161,6 +166,7 @@ impl Inputs for () {
 }
 
 impl Outputs for () {
+    type Emitted = Infallible;
     type Store = ();
     const ARITY: Arity = Arity::Exactly(0);
 
@@ -209,6 +215,7 @@ impl<T: Send + 'static> Inputs for Many<T> {
 }
 
 impl<T: Send + 'static> Outputs for Many<T> {
+    type Emitted = T;
     type Store = Vec<Bucket<T>>;
     const ARITY: Arity = Arity::AtLeastOne;
 
@@ -261,6 +268,7 @@ macro_rules! tuple_signature {
         }
 
         impl<$($item: Send + 'static),+> Outputs for ($($item,)+) {
+            type Emitted = Infallible;
             type Store = ($(Bucket<$item>,)+);
             const ARITY: Arity = Arity::Exactly($count);
 

@@ -263,7 +263,7 @@ impl<T: Send + 'static> Edge<T> {
         self.forwarded(ForwardingCode::Key(key.name.to_string()), key.link())
     }
 
-    fn forwarded(mut self, code: ForwardingCode, make: Box<dyn MakeLink<T>>) -> Self {
+    pub(super) fn forwarded(mut self, code: ForwardingCode, make: Box<dyn MakeLink<T>>) -> Self {
         self.parts.forwarding = code.kind();
         self.parts.code = code;
         self.make = make;

@@ -3,7 +3,7 @@
 //! | File | What |
 //! |---|---|
 //! | `builder` | [`Edge`]: what a user says of an edge |
-//! | `link`, `unicast`, `router` | the producer's side: slices into queues, by forwarding pattern |
+//! | `link`, `unicast`, `router`, `events` | the producer's side: slices into queues, by forwarding pattern |
 //! | `codec`, `encoded` | items as bytes |
 //! | `spool` | what stands in the middle of a buffered edge |
 //! | `wiring` | the queues of one edge of one job, made for all its processors at once |
@@ -11,6 +11,7 @@
 mod builder;
 mod codec;
 mod encoded;
+mod events;
 pub(crate) mod link;
 pub(crate) mod router;
 pub(crate) mod spool;

@@ -98,7 +98,7 @@ impl<T, F: HashItem<T>> Router<T> for Hashed<std::sync::Arc<F>> {
 
 /// The consumer of a hash: its upper bits, scaled; a division would cost more than the hash.
 #[inline]
-fn share(hash: u64, consumers: u64) -> u32 {
+pub(super) fn share(hash: u64, consumers: u64) -> u32 {
     (((hash >> 32) * consumers) >> 32) as u32
 }
 

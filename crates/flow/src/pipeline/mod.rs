@@ -33,10 +33,12 @@ mod grouped;
 mod head;
 mod plan;
 mod stream;
+mod timed;
 
 pub use grouped::Grouped;
 pub use head::{FromGroups, FromNodes, FromPair, FromSided, FromSource, Head};
-pub use stream::{ItemOf, Sorted, Stream};
+pub use stream::{ByOrd, HashJoined, ItemOf, Sorted, Stream};
+pub use timed::{Timed, TimedGroups, Windows};
 
 use crate::dag::{Dag, DagError};
 use crate::processor::{MetaSupplier, Processor};
@@ -45,11 +47,14 @@ use crate::signature::Many;
 use plan::{Node, Plan, unicast};
 use std::sync::Arc;
 
+/// Adds a sink, and what is before it, to a plan.
+type Sink = Arc<dyn Fn(&mut Plan) + Send + Sync>;
+
 /// Streams from sources to sinks; see the [module](self). It begins with [`Pipeline::read`] and is there when a stream is written.
 #[derive(Clone)]
 pub struct Pipeline {
     name: String,
-    sinks: Vec<Arc<dyn Fn(&mut Plan) + Send + Sync>>,
+    sinks: Vec<Sink>,
 }
 
 impl Pipeline {

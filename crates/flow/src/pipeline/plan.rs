@@ -1,8 +1,8 @@
 //! From a pipeline to a DAG: every vertex once, however many streams lead to it, and the edges between them.
 
-use crate::dag::{DagBuilder, In, Vertex};
+use crate::dag::{DagBuilder, In, Vertex, VertexOf};
 use crate::edge::Edge;
-use crate::processor::{MetaSupplier, Processor};
+use crate::processor::MetaSupplier;
 use crate::processors::transform;
 use crate::signature::Many;
 use crate::transform::Identity;
@@ -77,7 +77,6 @@ pub(crate) struct Plan {
     /// Vertices with an edge between them.
     pairs: HashSet<(usize, usize)>,
     names: HashMap<String, usize>,
-    id: Option<u64>,
 }
 
 impl Plan {
@@ -88,7 +87,6 @@ impl Plan {
             outputs: HashMap::new(),
             pairs: HashSet::new(),
             names: HashMap::new(),
-            id: None,
         }
     }
 
@@ -102,7 +100,7 @@ impl Plan {
         name: String,
         parallelism: Option<usize>,
         meta: M,
-    ) -> Vertex<<M::Processor as Processor>::In, <M::Processor as Processor>::Out> {
+    ) -> VertexOf<M> {
         let count = self.names.entry(name.clone()).or_default();
         *count += 1;
         let name = if *count == 1 { name } else { format!("{name} {count}") };
@@ -110,7 +108,6 @@ impl Plan {
         if let Some(parallelism) = parallelism {
             self.dag.local_parallelism(&vertex, parallelism);
         }
-        self.id = Some(vertex.dag);
         vertex
     }
 
@@ -164,7 +161,7 @@ impl Plan {
         shape: impl FnOnce(Edge<T>) -> Edge<T>,
     ) {
         let ordinal = self.outputs.entry(from).or_default();
-        let vertex = Vertex::<(), Many<T>>::new(self.id.unwrap_or_default(), from);
+        let vertex = Vertex::<(), Many<T>>::new(self.dag.id(), from);
         let output = vertex.output_with(*ordinal, copy);
         *ordinal += 1;
         self.dag.edge(shape(output.to(input)));

@@ -225,7 +225,6 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
     }
 
     /// The first item of each key that comes.
-    #[expect(clippy::type_complexity, reason = "the type is the chain of steps; nobody writes it down")]
     pub fn distinct_by<K, F>(self, key: F) -> Stream<FromNodes<X::Out>, Then<Identity, Deduplicating<F>>>
     where
         K: Hash + Eq + Send + 'static,
@@ -239,11 +238,11 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
     }
 
     /// All items in order, from one processor: the order holds only up to the next edge to several.
-    pub fn sort(self) -> Sorted<X::Out, fn(&X::Out, &X::Out) -> Ordering>
+    pub fn sort(self) -> Sorted<X::Out, ByOrd<X::Out>>
     where
         X::Out: Ord,
     {
-        let compare: fn(&X::Out, &X::Out) -> Ordering = Ord::cmp;
+        let compare: ByOrd<X::Out> = Ord::cmp;
         self.sort_by(compare)
     }
 
@@ -281,7 +280,7 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
         key: F,
         key_of_small: G,
         join: J,
-    ) -> Stream<FromSided<X::Out>, Probing<K, X2::Out, F, Inner<J>>>
+    ) -> HashJoined<X::Out, X2::Out, K, F, Inner<J>>
     where
         H2: Head,
         X2: Recipe<H2::Item>,
@@ -304,7 +303,7 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
         key: F,
         key_of_small: G,
         join: J,
-    ) -> Stream<FromSided<X::Out>, Probing<K, X2::Out, F, LeftOuter<J>>>
+    ) -> HashJoined<X::Out, X2::Out, K, F, LeftOuter<J>>
     where
         H2: Head,
         X2: Recipe<H2::Item>,
@@ -341,6 +340,12 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
 
 /// A stream that [`Stream::sort`] made.
 pub type Sorted<T, C> = Stream<FromNodes<Block<T>>, Merging<T, C>>;
+
+/// The order of the items themselves.
+pub type ByOrd<T> = fn(&T, &T) -> Ordering;
+
+/// A stream that [`Stream::hash_join`] made.
+pub type HashJoined<T, V, K, F, J> = Stream<FromSided<T>, Probing<K, V, F, J>>;
 
 /// The vertex that makes a table of the small side of a join.
 fn table<H, X, K, G>(small: Stream<H, X>, key: G) -> Node<Side>

@@ -20,6 +20,7 @@ pub use traverser::{Traverser, TraverserExt};
 use crate::inbox::Inbox;
 use crate::outbox::Outbox;
 use crate::signature::{Inputs, Outputs};
+use crate::transform::{Room, Transform};
 use std::task::Waker;
 
 /// Why a processor gives up; any error, or a text: `Err("no such file".into())`.
@@ -127,6 +128,21 @@ pub trait Processor: Send + 'static {
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
         let _ = outbox;
         Ok(Step::Done)
+    }
+
+    /// As [`Processor::complete`] with a transform after it, in one loop, for sources that can do so; none for others.
+    #[doc(hidden)]
+    #[inline]
+    fn complete_through<X>(
+        &mut self,
+        transform: &mut X,
+        to: &mut Room<'_, X::Out>,
+    ) -> Option<Result<Step, Failure>>
+    where
+        X: Transform<<Self::Out as Outputs>::Emitted>,
+    {
+        let _ = (transform, to);
+        None
     }
 
     /// True when it still works after everyone has stopped to take its results, because it does something beside emitting them.

@@ -34,6 +34,9 @@ where
     }
 }
 
+/// Groups that were not emitted yet.
+type Leaving<K, A, B> = IntoIter<(K, (A, B))>;
+
 /// The processor of [`co_group`].
 pub struct CoGroup<A, B, L, R, F, G>
 where
@@ -45,7 +48,7 @@ where
     left: (L, F),
     right: (R, G),
     groups: Groups<L::Key, (F::Accumulator, G::Accumulator)>,
-    leaving: Option<IntoIter<(L::Key, (F::Accumulator, G::Accumulator))>>,
+    leaving: Option<Leaving<L::Key, F::Accumulator, G::Accumulator>>,
     _items: PhantomData<fn(A, B)>,
 }
 

@@ -72,7 +72,7 @@ impl<T> Supply<T> for IntoIter<T> {
 
 /// Pushes all items that there is room for; true when none are left.
 #[inline]
-fn transform_all<A, X: Transform<A>>(
+pub(super) fn transform_all<A, X: Transform<A>>(
     items: &mut impl Supply<A>,
     transform: &mut X,
     outbox: &mut Outbox<Many<X::Out>>,
@@ -81,7 +81,7 @@ fn transform_all<A, X: Transform<A>>(
 }
 
 /// Puts what the transform kept.
-fn finish<A, X: Transform<A>>(transform: &mut X, outbox: &mut Outbox<Many<X::Out>>) -> Step {
+pub(super) fn finish<A, X: Transform<A>>(transform: &mut X, outbox: &mut Outbox<Many<X::Out>>) -> Step {
     let is_done = outbox.stage(|slice, room| transform.finish(&mut Room::new(slice, room)));
     if is_done { Step::Done } else { Step::Again }
 }
@@ -215,6 +215,16 @@ where
     }
 
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
+        if !self.is_complete {
+            let (inner, transform) = (&mut self.inner, &mut self.transform);
+            let through =
+                outbox.stage(|slice, room| inner.complete_through(transform, &mut Room::new(slice, room)));
+            if let Some(step) = through {
+                let step = step?;
+                self.is_complete = step == Step::Done;
+                return Ok(if self.is_complete { finish(&mut self.transform, outbox) } else { step });
+            }
+        }
         let room = outbox.room();
         for _ in 0..SLICES {
             if !self.push(outbox) {
@@ -333,5 +343,73 @@ impl<M: MetaSupplier> MetaSupplier for WithParallelism<M> {
 
     fn preferred_parallelism(&self) -> Option<usize> {
         Some(self.processors)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TestSupport;
+    use crate::aggregate::count;
+    use crate::processors::iterate;
+    use crate::transform::{
+        Accumulating, ByItem, Filtering, FlatMapping, Inner, Mapping, Probing, TableBuilding, Then,
+    };
+
+    /// Emits the numbers below so many, a few in each call, and is a source like any other.
+    struct Slowly(u64, u64);
+
+    impl Processor for Slowly {
+        type In = ();
+        type Out = Many<u64>;
+
+        fn complete(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<Step, Failure> {
+            let end = (self.0 + 3).min(self.1);
+            outbox.emit_from(&mut (self.0..end).inspect(|n| self.0 = n + 1));
+            Ok(if self.0 == self.1 { Step::Done } else { Step::Again })
+        }
+    }
+
+    fn chain() -> impl Recipe<u64, Out = u64> {
+        let repeat = FlatMapping(|n: u64| std::iter::repeat_n(n, n as usize % 4));
+        Then::new(Then::new(Mapping(|n: u64| n + 1), repeat), Filtering(|n: &u64| !n.is_multiple_of(3)))
+    }
+
+    fn expected() -> Vec<u64> {
+        (1..=50).flat_map(|n| std::iter::repeat_n(n, n as usize % 4)).filter(|n| n % 3 != 0).collect()
+    }
+
+    fn processor<M: MetaSupplier>(meta: &M, share: Share) -> M::Processor {
+        meta.supplier(share).and_then(|mut supplier| supplier.processor(share)).unwrap()
+    }
+
+    #[test]
+    fn a_source_and_its_steps_are_one_processor() {
+        let slowly = FusedMeta { meta: Arc::new(|_: Share| Slowly(0, 50)), recipe: chain() };
+        TestSupport::new(move |share| processor(&slowly, share)).expect(expected());
+        // The source that needs no outbox in between.
+        let numbers = FusedMeta { meta: Arc::new(iterate(|_| 0..50_u64)), recipe: chain() };
+        TestSupport::new(move |share| processor(&numbers, share)).expect(expected());
+    }
+
+    #[test]
+    fn what_a_source_accumulates_comes_in_the_end() {
+        let recipe = Then::new(chain(), Accumulating { keying: ByItem, aggregate: count() });
+        let counts = FusedMeta { meta: Arc::new(iterate(|_| 0..50_u64)), recipe };
+        let expected = (1..=50).filter(|n| n % 3 != 0 && n % 4 != 0).map(|n| (n, n % 4)).collect();
+        TestSupport::new(move |share| processor(&counts, share)).expect_in_any_order(expected);
+    }
+
+    #[test]
+    fn a_table_of_nothing_is_a_table() {
+        let table = || transform::<u64, _>(TableBuilding { key: |n: &u64| *n });
+        TestSupport::new(move |share| processor(&table(), share)).input(Vec::new()).expect_each(
+            |_, mut emitted| {
+                assert_eq!(emitted.take::<Side>(0).len(), 1);
+            },
+        );
+        let probing = Probing::<u64, u64, _, _>::new(|n: &u64| *n, Inner(|n: u64, _: &u64| n));
+        let joined = move |share| processor(&sided(probing.clone()), share);
+        TestSupport::new(joined).input(vec![1, 2, 3]).input_at::<1>(Vec::new()).expect(Vec::new());
     }
 }

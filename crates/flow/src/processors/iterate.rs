@@ -3,6 +3,7 @@
 use crate::outbox::Outbox;
 use crate::processor::{Failure, MetaSupplier, Processor, Share, Step};
 use crate::signature::Many;
+use crate::transform::{Room, Transform, Yielded, drive};
 
 /// Emits what `items` yields; each processor asks for an iterator of its own, for its share.
 ///
@@ -37,5 +38,15 @@ where
 
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
         Ok(if outbox.emit_from(&mut self.items) { Step::Done } else { Step::Again })
+    }
+
+    #[inline]
+    fn complete_through<X: Transform<I::Item>>(
+        &mut self,
+        transform: &mut X,
+        to: &mut Room<'_, X::Out>,
+    ) -> Option<Result<Step, Failure>> {
+        let is_over = drive(&mut Yielded(&mut self.items), transform, to);
+        Some(Ok(if is_over { Step::Done } else { Step::Again }))
     }
 }

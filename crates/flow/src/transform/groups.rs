@@ -83,6 +83,20 @@ impl<K: Hash + Eq, S> Groups<K, S> {
         self.table.find(hash, |group| group.0.borrow() == key).map(|group| &group.1)
     }
 
+    /// As [`Groups::get`], to change it.
+    pub(crate) fn get_mut(&mut self, key: &K) -> Option<&mut S> {
+        let hash = self.hasher.hash_one(key);
+        self.table.find_mut(hash, |group| group.0 == *key).map(|group| &mut group.1)
+    }
+
+    /// Forgets a key.
+    pub(crate) fn remove(&mut self, key: &K) {
+        let hash = self.hasher.hash_one(key);
+        if let Ok(group) = self.table.find_entry(hash, |group| group.0 == *key) {
+            group.remove();
+        }
+    }
+
     pub(crate) fn clear(&mut self) {
         self.table.clear();
     }

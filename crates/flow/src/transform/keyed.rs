@@ -154,8 +154,19 @@ where
             return;
         }
         self.grouped += 1;
-        self.recipe.keying.fold(&mut self.groups, &self.recipe.aggregate, item);
-        if self.groups.len() >= self.limit {
+        let aggregate = &self.recipe.aggregate;
+        let mut is_new = false;
+        self.recipe.keying.visit(
+            &mut self.groups,
+            item,
+            || {
+                is_new = true;
+                aggregate.start()
+            },
+            |accumulator, value| aggregate.accumulate_owned(accumulator, value),
+            |accumulator, value| aggregate.accumulate(accumulator, value),
+        );
+        if is_new && self.groups.len() >= self.limit {
             self.weigh();
         }
     }

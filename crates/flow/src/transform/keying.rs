@@ -10,8 +10,9 @@
 use super::Groups;
 use crate::aggregate::Fold;
 use crate::edge::Edge;
+use foldhash::fast::FixedState;
 use std::borrow::Borrow;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 
 /// How items of type `T` are grouped.
 pub trait Keying<T>: Clone + Send + Sync + 'static {
@@ -42,6 +43,9 @@ pub trait Keying<T>: Clone + Send + Sync + 'static {
     /// A group of this item alone.
     fn alone<F: Fold<Self::Value>>(&self, fold: &F, item: T) -> (Self::Key, F::Accumulator);
 
+    /// The hash of the item's key.
+    fn hash(&self, hasher: &FixedState, item: &T) -> u64;
+
     /// The edge brings items with equal keys to the same processor.
     fn partition(&self, edge: Edge<T>) -> Edge<T>;
 }
@@ -67,7 +71,7 @@ fn alone<V, F: Fold<V>>(fold: &F, value: V) -> F::Accumulator {
 
 /// A function makes the key.
 #[derive(Debug, Clone)]
-pub struct ByKey<F>(pub(crate) F);
+pub struct ByKey<F>(pub F);
 
 impl<T, K, F> Keying<T> for ByKey<F>
 where
@@ -97,6 +101,11 @@ where
         (key, alone(fold, item))
     }
 
+    #[inline]
+    fn hash(&self, hasher: &FixedState, item: &T) -> u64 {
+        hasher.hash_one((self.0)(item))
+    }
+
     fn partition(&self, edge: Edge<T>) -> Edge<T> {
         edge.partitioned_by(self.0.clone())
     }
@@ -121,7 +130,7 @@ where
 
 /// A function finds the key in the item.
 #[derive(Debug, Clone)]
-pub struct ByPart<F>(pub(crate) F);
+pub struct ByPart<F>(pub F);
 
 impl<T, Q, F> Keying<T> for ByPart<F>
 where
@@ -150,6 +159,11 @@ where
     fn alone<G: Fold<T>>(&self, fold: &G, item: T) -> (Q::Owned, G::Accumulator) {
         let key = (self.0)(&item).to_owned();
         (key, alone(fold, item))
+    }
+
+    #[inline]
+    fn hash(&self, hasher: &FixedState, item: &T) -> u64 {
+        hasher.hash_one((self.0)(item))
     }
 
     fn partition(&self, edge: Edge<T>) -> Edge<T> {
@@ -203,6 +217,11 @@ impl<T: Hash + Eq + Send + 'static> Keying<T> for ByItem {
         (item, accumulator)
     }
 
+    #[inline]
+    fn hash(&self, hasher: &FixedState, item: &T) -> u64 {
+        hasher.hash_one(item)
+    }
+
     fn partition(&self, edge: Edge<T>) -> Edge<T> {
         edge.partitioned()
     }
@@ -236,6 +255,11 @@ where
     #[inline(always)]
     fn alone<G: Fold<V>>(&self, fold: &G, (key, value): (K, V)) -> (K, G::Accumulator) {
         (key, alone(fold, value))
+    }
+
+    #[inline]
+    fn hash(&self, hasher: &FixedState, item: &(K, V)) -> u64 {
+        hasher.hash_one(&item.0)
     }
 
     fn partition(&self, edge: Edge<(K, V)>) -> Edge<(K, V)> {

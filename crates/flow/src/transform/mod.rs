@@ -217,9 +217,9 @@ impl<A, X: Recipe<A>, Y: Recipe<X::Out>> Recipe<A> for Then<X, Y> {
 }
 
 /// A vector with room for so many more items.
-pub(crate) struct Room<'a, T> {
-    pub(crate) items: &'a mut Vec<T>,
-    pub(crate) most: usize,
+pub struct Room<'a, T> {
+    items: &'a mut Vec<T>,
+    most: usize,
 }
 
 impl<'a, T> Room<'a, T> {
@@ -254,7 +254,28 @@ pub(crate) trait Supply<A> {
     fn next_many(&mut self, most: usize, each: impl FnMut(A)) -> usize;
 }
 
-/// Pushes items while there is room; true when there are no more of them and nothing of them is left in the transform.
+/// An iterator as a supply.
+pub(crate) struct Yielded<'a, I>(pub(crate) &'a mut I);
+
+impl<I: Iterator> Supply<I::Item> for Yielded<'_, I> {
+    #[inline(always)]
+    fn next(&mut self) -> Option<I::Item> {
+        self.0.next()
+    }
+
+    #[inline(always)]
+    fn next_many(&mut self, most: usize, mut each: impl FnMut(I::Item)) -> usize {
+        let mut count = 0;
+        self.0.by_ref().take(most).for_each(|item| {
+            count += 1;
+            each(item);
+        });
+        count
+    }
+}
+
+/// Pushes items while there is room, [`FUEL`] of them at most; true when there are no more of them and nothing of them is left in the
+/// transform.
 #[inline]
 pub(crate) fn drive<A, X: Transform<A>>(
     items: &mut impl Supply<A>,
@@ -265,10 +286,13 @@ pub(crate) fn drive<A, X: Transform<A>>(
         return false;
     }
     if X::AT_MOST_ONE {
-        let most = to.left();
+        let most = to.left().min(FUEL);
         return items.next_many(most, |item| transform.push(item, to)) < most;
     }
-    while !transform.is_suspended() && !to.is_full() {
+    for _ in 0..FUEL {
+        if transform.is_suspended() || to.is_full() {
+            return false;
+        }
         let Some(item) = items.next() else { return true };
         transform.push(item, to);
     }

@@ -20,6 +20,7 @@ const FAN: usize = 64;
 const BLOCK: usize = 256;
 
 /// Sorted items of one producer, a part of a longer run.
+#[derive(Debug, Clone)]
 pub struct Block<T> {
     producer: usize,
     items: Vec<T>,
@@ -29,14 +30,16 @@ pub struct Block<T> {
 #[derive(Debug, Clone)]
 pub struct Sorting<C>(pub(crate) C);
 
+/// Runs that become one, and what is there of it.
+type Merge<T, C> = (MergeRuns<IntoIter<T>, C>, Vec<T>);
+
 /// The transform of [`Sorting`].
 pub struct SortingTransform<T, C> {
     compare: C,
     producer: usize,
     latest: Vec<T>,
     runs: VecDeque<Vec<T>>,
-    /// Runs that become one, and how far that is.
-    merging: Option<(MergeRuns<IntoIter<T>, C>, Vec<T>)>,
+    merging: Option<Merge<T, C>>,
 }
 
 impl<T, C> SortingTransform<T, C>

@@ -5,7 +5,7 @@ use crate::processor::Share;
 
 /// Puts a function's answer for every item.
 #[derive(Debug, Clone)]
-pub struct Mapping<F>(pub(crate) F);
+pub struct Mapping<F>(pub F);
 
 impl<A, B, F> Transform<A> for Mapping<F>
 where
@@ -40,7 +40,7 @@ where
 
 /// Puts the items that a function says true of.
 #[derive(Debug, Clone)]
-pub struct Filtering<F>(pub(crate) F);
+pub struct Filtering<F>(pub F);
 
 impl<A, F> Transform<A> for Filtering<F>
 where
@@ -77,7 +77,7 @@ where
 
 /// Shows every item to a function and puts it unchanged.
 #[derive(Debug, Clone)]
-pub struct Inspecting<F>(pub(crate) F);
+pub struct Inspecting<F>(pub F);
 
 impl<A, F> Transform<A> for Inspecting<F>
 where
@@ -113,7 +113,7 @@ where
 
 /// Puts everything that a function yields for an item.
 #[derive(Debug, Clone)]
-pub struct FlatMapping<F>(pub(crate) F);
+pub struct FlatMapping<F>(pub F);
 
 /// The transform of [`FlatMapping`]: the function, and what is left of the last item.
 pub struct FlatMappingTransform<F, I> {

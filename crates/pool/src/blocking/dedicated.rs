@@ -166,6 +166,11 @@ impl Dedicated {
         Self { core: Arc::new(DedicatedCore { metrics, capacity: threads, stop, state: Mutex::new(state) }) }
     }
 
+    #[cfg(test)]
+    pub(crate) fn signal(&self) -> StopSignal {
+        StopSignal { stop: Arc::clone(&self.core.stop), simulated: None }
+    }
+
     pub(crate) fn engine(&self) -> Arc<dyn Engine> {
         self.core.clone()
     }

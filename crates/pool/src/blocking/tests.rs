@@ -167,3 +167,36 @@ fn readers_of_a_refreshed_value_never_wait() {
     eventually("the next read tries again", || *value.get() > 0);
     assert_eq!(value.last_error(), None);
 }
+
+#[test]
+fn the_stop_signal_wakes_threads_that_sleep_elsewhere_and_forgets_those_that_are_gone() {
+    use filbert_sync::Parker;
+    use std::task::Waker;
+
+    let env = Env::real();
+    let dedicated = Dedicated::start(&env, 2);
+    let gone = Arc::new(Parker::new());
+    let seen = Arc::clone(&gone);
+    let first = dedicated.submit("gone", move |stop| drop(stop.wakes(Waker::from(seen)))).unwrap();
+    first.wait().unwrap();
+    assert_eq!(Arc::strong_count(&gone), 1, "its waker is forgotten");
+    let (told, sleeps) = mpsc::channel();
+    let asleep = dedicated
+        .submit("asleep", move |stop| {
+            let parker = Arc::new(Parker::new());
+            let _woken = stop.wakes(Waker::from(Arc::clone(&parker)));
+            told.send(()).unwrap();
+            while !stop.is_set() {
+                parker.park();
+            }
+        })
+        .unwrap();
+    sleeps.recv().unwrap();
+    dedicated.engine().close(Ending::Drain);
+    asleep.wait().unwrap();
+    // One that comes late is woken at once.
+    let late = dedicated.signal();
+    let parker = Arc::new(Parker::new());
+    let _woken = late.wakes(Waker::from(Arc::clone(&parker)));
+    parker.park();
+}
