@@ -162,6 +162,8 @@ impl<P: Processor> ProcessorTasklet<P> {
                     }
                 }
                 Went::Waiting => {
+                    // What was emitted in this call must not wait with it.
+                    self.flush()?;
                     if !self.room_or_wake(&view.waker()) {
                         return Ok((Turn::Idle, Rest::Idle));
                     }
