@@ -36,6 +36,9 @@ pub(crate) trait TurnView {
 
     /// Gets the tasklet its next turn.
     fn waker(&self) -> Waker;
+
+    /// As `waker`, but does not keep the tasklet: for those who may never wake it.
+    fn weak_waker(&self) -> Waker;
 }
 
 /// A tasklet without its types.
@@ -62,6 +65,8 @@ pub(crate) struct ProcessorTasklet<P: Processor> {
     /// The input that is asked first for the next slice.
     next: usize,
     phase: Phase,
+    /// All consumers know whom to wake when they go.
+    watches_ends: bool,
     vertex: Arc<str>,
     share: Share,
     clock: Clock,
@@ -115,6 +120,7 @@ impl<P: Processor> ProcessorTasklet<P> {
             outbox: Outbox { store: <P::Out as Outputs>::store(ends.outputs) },
             next: 0,
             phase: Phase::Starting,
+            watches_ends: false,
             vertex,
             share,
             clock,
@@ -157,14 +163,14 @@ impl<P: Processor> ProcessorTasklet<P> {
                     let waker = view.waker();
                     // Both are asked, whatever the first says: each must know the waker.
                     let data = self.data_or_wake(&waker);
-                    if !self.room_or_wake(&waker) && !data {
+                    if !self.room_or_wake(&waker) && !data && !self.end_or_wake(view) {
                         return Ok((Turn::Idle, Rest::Idle));
                     }
                 }
                 Went::Waiting => {
                     // What was emitted in this call must not wait with it.
                     self.flush()?;
-                    if !self.room_or_wake(&view.waker()) {
+                    if !self.room_or_wake(&view.waker()) && !self.end_or_wake(view) {
                         return Ok((Turn::Idle, Rest::Idle));
                     }
                 }
@@ -305,6 +311,24 @@ impl<P: Processor> ProcessorTasklet<P> {
             ready |= P::Out::output(store, ordinal).ready_or_wake(waker);
         }
         ready
+    }
+
+    /// True when a consumer may have gone: look again. Else all of them know whom to wake when they go, for all times.
+    ///
+    /// Weakly: a processor that said Wait and left its waker nowhere must not be kept by consumers that never go.
+    fn end_or_wake(&mut self, view: &dyn TurnView) -> bool {
+        let store = &mut self.outbox.store;
+        let count = P::Out::count(store);
+        if self.watches_ends || count == 0 {
+            return false;
+        }
+        self.watches_ends = true;
+        let waker = view.weak_waker();
+        let mut closed = false;
+        for ordinal in 0..count {
+            closed |= P::Out::output(store, ordinal).closed_or_wake(&waker);
+        }
+        closed
     }
 
     /// True when an input that may be consumed now has something. Else all of them know the waker.

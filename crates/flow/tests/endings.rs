@@ -150,6 +150,7 @@ fn a_failing_supplier_fails_the_job_before_anything_runs() {
 /// Blocks in a call until something comes through a channel.
 struct Blocks {
     channel: mpsc::Receiver<u64>,
+    calls: Arc<AtomicUsize>,
 }
 
 impl Processor for Blocks {
@@ -158,6 +159,7 @@ impl Processor for Blocks {
     const IS_COOPERATIVE: bool = false;
 
     fn complete(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<Step, Failure> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
         match self.channel.recv() {
             Ok(item) => outbox.emit(item),
             Err(_) => return Ok(Step::Done),
@@ -168,12 +170,23 @@ impl Processor for Blocks {
 
 /// A source that blocks on a channel, into a sink; what sends into it and the sink's list.
 fn blocking(stages: &Stages) -> (Job, mpsc::Sender<u64>, Collected<u64>) {
+    blocking_counted(stages, &Arc::default())
+}
+
+/// As `blocking`; `calls` is how often the source was called.
+fn blocking_counted(
+    stages: &Stages,
+    calls: &Arc<AtomicUsize>,
+) -> (Job, mpsc::Sender<u64>, Collected<u64>) {
+    let calls = Arc::clone(calls);
     let (sender, receiver) = mpsc::channel();
     let receiver = Arc::new(std::sync::Mutex::new(Some(receiver)));
     let list = Collected::new();
     let mut dag = DagBuilder::new("blocking");
-    let source =
-        dag.vertex("source", move |_: Share| Blocks { channel: receiver.lock().unwrap().take().unwrap() });
+    let source = dag.vertex("source", move |_: Share| Blocks {
+        channel: receiver.lock().unwrap().take().unwrap(),
+        calls: Arc::clone(&calls),
+    });
     let sink = dag.vertex("sink", collect(&list));
     dag.local_parallelism(&source, 1);
     dag.edge(source.output().to(sink.input()).queue_size(2).high_water_mark(1));
@@ -197,8 +210,9 @@ fn a_processor_that_blocks_has_a_thread_of_its_own() {
 #[test]
 fn a_blocking_processor_ends_with_its_call_when_the_job_is_cancelled() {
     let stages = Stages::start().unwrap();
-    let (job, sender, _list) = blocking(&stages);
-    wait_until("start", || job.status() == JobStatus::Running);
+    let calls = Arc::default();
+    let (job, sender, _list) = blocking_counted(&stages, &calls);
+    wait_until("its call", || calls.load(Ordering::Relaxed) > 0);
     job.cancel();
     assert!(
         matches!(job.wait_timeout(Duration::from_millis(20)), Err(JobError::Wait(_))),
@@ -324,4 +338,83 @@ fn a_job_that_finds_no_thread_says_so() {
     assert!(failed.contains("dedicated"), "{failed}");
     drop(sender);
     first.wait().unwrap();
+}
+
+/// Takes ten items and wants no more.
+struct TakesTen(usize);
+
+impl Processor for TakesTen {
+    type In = Many<u64>;
+    type Out = ();
+
+    fn process(&mut self, inbox: &mut Inbox<Many<u64>>, _: &mut Outbox<()>) -> Result<Step, Failure> {
+        self.0 += inbox.take(10 - self.0).count();
+        Ok(if self.0 == 10 { Step::Done } else { Step::Again })
+    }
+}
+
+/// Emits ten items and then sleeps, with its waker where nobody wakes it.
+struct TenThenSleeps<const COOPERATIVE: bool> {
+    emitted: bool,
+    waker: Arc<std::sync::Mutex<Vec<Waker>>>,
+}
+
+impl<const COOPERATIVE: bool> Processor for TenThenSleeps<COOPERATIVE> {
+    type In = ();
+    type Out = Many<u64>;
+    const IS_COOPERATIVE: bool = COOPERATIVE;
+
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.waker.lock().unwrap().push(context.waker().clone());
+        Ok(())
+    }
+
+    fn complete(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<Step, Failure> {
+        if !std::mem::replace(&mut self.emitted, true) {
+            (0..10).for_each(|n| outbox.emit(n));
+        }
+        Ok(Step::Wait)
+    }
+}
+
+/// A source that sleeps for ever after ten items, a vertex that waits for its items, and a consumer that wants no more than these.
+fn asleep<const COOPERATIVE: bool>(
+    edge: fn(filbert_flow::Edge<u64>) -> filbert_flow::Edge<u64>,
+) -> (Dag, Arc<std::sync::Mutex<Vec<Waker>>>) {
+    let wakers = Arc::<std::sync::Mutex<Vec<Waker>>>::default();
+    let kept = Arc::clone(&wakers);
+    let mut dag = DagBuilder::new("asleep");
+    let source = dag.vertex("source", move |_: Share| TenThenSleeps::<COOPERATIVE> {
+        emitted: false,
+        waker: Arc::clone(&kept),
+    });
+    let same = dag.vertex("same", map(|n: u64| n));
+    let ten = dag.vertex("ten", |_: Share| TakesTen(0));
+    dag.local_parallelism(&source, 1);
+    dag.local_parallelism(&ten, 1);
+    dag.edge(edge(source.output().to(same.input())));
+    dag.edge(edge(same.output().to(ten.input())));
+    (dag.build().unwrap(), wakers)
+}
+
+#[test]
+fn producers_that_sleep_end_when_their_consumers_have_gone() {
+    let edges: [fn(filbert_flow::Edge<u64>) -> filbert_flow::Edge<u64>; 4] = [
+        |edge| edge,
+        |edge| edge.partitioned(),
+        |edge| edge.buffered_in_memory(100),
+        |edge| edge.broadcast(),
+    ];
+    for edge in edges {
+        simulate::seeds("producers_that_sleep_end_when_their_consumers_have_gone", 0..50, move |seed| {
+            let stages = Stages::simulated(seed);
+            asleep::<true>(edge).0.submit(&stages).unwrap().wait().unwrap();
+        });
+        let stages = Stages::start().unwrap();
+        let (cooperative, blocking) = (asleep::<true>(edge), asleep::<false>(edge));
+        for dag in [&cooperative.0, &blocking.0] {
+            let job = dag.submit(&stages).unwrap();
+            job.wait_timeout(Duration::from_secs(60)).unwrap();
+        }
+    }
 }

@@ -49,6 +49,8 @@ pub(crate) struct Spool<T> {
     end: u64,
     file: Option<SpillFile>,
     work: Work,
+    /// The consumer knows whom to wake when it goes.
+    watches_end: bool,
     /// How many items wait here, as its counters know it.
     counted: u64,
 }
@@ -81,6 +83,7 @@ impl<T: Send + 'static> Spool<T> {
             end: 0,
             file: None,
             work: Work::None,
+            watches_end: false,
             counted: 0,
         }
     }
@@ -307,6 +310,10 @@ impl<T: Send + 'static> Spool<T> {
                     && let Some(from) = &mut self.from
                 {
                     ready |= from.ready_or_wake(&waker);
+                }
+                if !ready && !self.watches_end {
+                    self.watches_end = true;
+                    ready = self.to.closed_or_wake(&view.weak_waker());
                 }
                 if !ready {
                     return Ok(Turn::Idle);

@@ -128,6 +128,10 @@ impl TurnView for PolledView<'_, '_> {
     fn waker(&self) -> Waker {
         Waker::from(self.0.waker().clone())
     }
+
+    fn weak_waker(&self) -> Waker {
+        self.0.waker().weak()
+    }
 }
 
 /// On a thread of its own: every call ends the turn, so that a cancelled job is noticed between two calls.
@@ -139,6 +143,10 @@ impl TurnView for ThreadView {
     }
 
     fn waker(&self) -> Waker {
+        self.0.clone()
+    }
+
+    fn weak_waker(&self) -> Waker {
         self.0.clone()
     }
 }
