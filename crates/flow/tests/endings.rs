@@ -174,10 +174,7 @@ fn blocking(stages: &Stages) -> (Job, mpsc::Sender<u64>, Collected<u64>) {
 }
 
 /// As `blocking`; `calls` is how often the source was called.
-fn blocking_counted(
-    stages: &Stages,
-    calls: &Arc<AtomicUsize>,
-) -> (Job, mpsc::Sender<u64>, Collected<u64>) {
+fn blocking_counted(stages: &Stages, calls: &Arc<AtomicUsize>) -> (Job, mpsc::Sender<u64>, Collected<u64>) {
     let calls = Arc::clone(calls);
     let (sender, receiver) = mpsc::channel();
     let receiver = Arc::new(std::sync::Mutex::new(Some(receiver)));
