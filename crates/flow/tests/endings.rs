@@ -415,3 +415,79 @@ fn producers_that_sleep_end_when_their_consumers_have_gone() {
         }
     }
 }
+
+/// Makes processors up to an index, and fails or panics there.
+struct FailsAt {
+    index: usize,
+    panics: bool,
+}
+
+/// Panics when it is dropped.
+struct PanicsInDrop;
+
+impl Processor for PanicsInDrop {
+    type In = Many<u64>;
+    type Out = Many<u64>;
+}
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        panic!("in a drop");
+    }
+}
+
+struct Never;
+
+impl Processor for Never {
+    type In = Many<u64>;
+    type Out = ();
+}
+
+impl MetaSupplier for FailsAt {
+    type Processor = Never;
+    type Supplier = FailsAt;
+    fn supplier(&self, _: Share) -> Result<FailsAt, Failure> {
+        Ok(FailsAt { ..*self })
+    }
+}
+
+impl Supplier for FailsAt {
+    type Processor = Never;
+    fn processor(&mut self, share: Share) -> Result<Never, Failure> {
+        match share.index == self.index {
+            false => Ok(Never),
+            true if self.panics => panic!("no file"),
+            true => Err("no file".into()),
+        }
+    }
+}
+
+#[test]
+fn a_supplier_that_fails_is_told_with_its_index_whatever_the_others_do_when_they_are_dropped() {
+    for panics in [false, true] {
+        let stages = Stages::simulated(3);
+        let mut dag = DagBuilder::new("refused");
+        let source = dag.vertex("source", iterate(|_| 0..10_u64));
+        let inner = dag.vertex("inner", |_: Share| PanicsInDrop);
+        let sink = dag.vertex("sink", FailsAt { index: 2, panics });
+        dag.local_parallelism(&sink, 4);
+        dag.edge(source.output().to(inner.input()));
+        dag.edge(inner.output().to(sink.input()));
+        let failed = dag.build().unwrap().submit(&stages).unwrap().wait().unwrap_err();
+        let JobError::Failed(failure) = failed else { panic!("{failed}") };
+        let told = (failure.vertex.as_str(), failure.index, failure.panicked, failure.message.as_str());
+        assert_eq!(told, ("sink", 2, panics, "no file"));
+    }
+}
+
+#[test]
+fn queues_that_fit_no_memory_fail_the_job_with_the_name_of_the_edge() {
+    let stages = Stages::simulated(3);
+    let mut dag = DagBuilder::new("large");
+    let source = dag.vertex("source", iterate(|_| 0..10_u64));
+    let sink = dag.vertex("sink", for_each(|_: u64| {}));
+    dag.edge(source.output().to(sink.input()).queue_size(usize::MAX));
+    let failed = dag.build().unwrap().submit(&stages).unwrap().wait().unwrap_err();
+    let JobError::Failed(failure) = failed else { panic!("{failed}") };
+    assert_eq!(failure.vertex, "source -> sink");
+}

@@ -3,6 +3,7 @@
 use crate::processor::{Failure, MetaSupplier, Processor, Share, Supplier};
 use crate::signature::{AnyEnd, Arity, Inputs, ItemType, Outputs};
 use crate::tasklet::{Conduct, ProcessorTasklet, Seat};
+use std::cell::Cell;
 
 /// Makes the tasklets of a vertex.
 pub(crate) trait Maker: Send + Sync {
@@ -21,8 +22,13 @@ pub(crate) trait Maker: Send + Sync {
     /// False when each of its processors needs a thread of its own.
     fn is_cooperative(&self) -> bool;
 
-    /// A processor per seat, with the ends of its edges.
-    fn tasklets(&self, share: Share, seats: Vec<Seat>) -> Result<Vec<Box<dyn Conduct>>, Failure>;
+    /// A processor per seat, with the ends of its edges. `at` says which one is being made, should that fail or panic.
+    fn tasklets(
+        &self,
+        share: Share,
+        seats: Vec<Seat>,
+        at: &Cell<usize>,
+    ) -> Result<Vec<Box<dyn Conduct>>, Failure>;
 }
 
 /// The maker of a meta-supplier.
@@ -49,10 +55,16 @@ impl<M: MetaSupplier> Maker for MakerOf<M> {
         M::Processor::IS_COOPERATIVE
     }
 
-    fn tasklets(&self, share: Share, seats: Vec<Seat>) -> Result<Vec<Box<dyn Conduct>>, Failure> {
+    fn tasklets(
+        &self,
+        share: Share,
+        seats: Vec<Seat>,
+        at: &Cell<usize>,
+    ) -> Result<Vec<Box<dyn Conduct>>, Failure> {
         let mut supplier = self.0.supplier(share)?;
         let mut tasklets: Vec<Box<dyn Conduct>> = Vec::with_capacity(seats.len());
         for seat in seats {
+            at.set(seat.share.index);
             let processor = supplier.processor(seat.share)?;
             tasklets.push(Box::new(ProcessorTasklet::new(processor, seat)));
         }

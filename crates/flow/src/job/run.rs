@@ -93,7 +93,8 @@ impl Running {
             match self.turn(&view) {
                 Turn::Again => {}
                 Turn::Idle => parker.park(),
-                Turn::Done => break,
+                // Whatever the signal says: it did what it had to do.
+                Turn::Done => return,
             }
         }
         if stop.is_set() {
