@@ -32,8 +32,10 @@ pub(crate) struct EndCounters {
 /// Why a tasklet rests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// It has nothing to do.
+    /// It has found no items.
     Idle,
+    /// Its processor waits for something else than items; counts as idle.
+    Waiting,
     /// Its results find no room.
     Blocked,
     /// It has more to do, and others go first.

@@ -231,6 +231,9 @@ pub trait Output {
     /// True when a `flush` would move something. False: `waker` will be woken when that is so.
     fn ready_or_wake(&mut self, waker: &Waker) -> bool;
 
+    /// True when a consumer is gone. Else `waker` will be woken when one goes; once is enough for all times.
+    fn closed_or_wake(&mut self, waker: &Waker) -> bool;
+
     /// Items that were emitted and are not in the queues yet.
     fn backlog(&self) -> usize;
 
@@ -258,6 +261,10 @@ impl<T: Send + 'static> Output for Bucket<T> {
 
     fn ready_or_wake(&mut self, waker: &Waker) -> bool {
         self.link.ready_or_wake(waker)
+    }
+
+    fn closed_or_wake(&mut self, waker: &Waker) -> bool {
+        self.link.closed_or_wake(waker)
     }
 
     fn backlog(&self) -> usize {

@@ -36,6 +36,9 @@ pub(crate) trait TurnView {
 
     /// Gets the tasklet its next turn.
     fn waker(&self) -> Waker;
+
+    /// As `waker`, but does not keep the tasklet: for those who may never wake it.
+    fn weak_waker(&self) -> Waker;
 }
 
 /// A tasklet without its types.
@@ -62,7 +65,13 @@ pub(crate) struct ProcessorTasklet<P: Processor> {
     inputs: Vec<InputState>,
     /// The input that is asked first for the next slice.
     next: usize,
+    /// The input that the processor was called for when its outbox got full and its inbox empty: it may have more to emit.
+    resumes: Option<usize>,
     phase: Phase,
+    /// All consumers know whom to wake when they go.
+    watches_ends: bool,
+    /// The processor was called, and the call is not counted yet.
+    is_called: bool,
     vertex: Arc<str>,
     share: Share,
     clock: Clock,
@@ -116,7 +125,10 @@ impl<P: Processor> ProcessorTasklet<P> {
             inbox: Inbox { store: <P::In as Inputs>::store(ends.inputs), ordinal: 0 },
             outbox: Outbox { store: <P::Out as Outputs>::store(ends.outputs) },
             next: 0,
+            resumes: None,
             phase: Phase::Starting,
+            watches_ends: false,
+            is_called: false,
             vertex,
             share,
             clock,
@@ -128,9 +140,11 @@ impl<P: Processor> ProcessorTasklet<P> {
     fn run(&mut self, view: &dyn TurnView) -> Result<Turn, Failure> {
         let began = self.clock.now();
         self.counters.end_rest(began);
-        let (turn, rest) = self.take_turn(view, began)?;
+        let outcome = self.take_turn(view, began);
         let now = self.clock.now();
         self.counters.busy.add(now.saturating_sub(began).as_nanos() as u64);
+        // Also of a turn that failed.
+        let (turn, rest) = outcome.inspect_err(|_| self.count_items(Rest::Again))?;
         self.count_items(rest);
         if turn != Turn::Done {
             self.counters.begin_rest(now, rest);
@@ -147,12 +161,18 @@ impl<P: Processor> ProcessorTasklet<P> {
                 return Ok((Turn::Done, Rest::Idle));
             }
             if outputs.blocked {
-                if self.room_or_wake(&view.waker()) {
-                    continue;
+                if !self.room_or_wake(&view.waker()) {
+                    return Ok((Turn::Idle, Rest::Blocked));
                 }
-                return Ok((Turn::Idle, Rest::Blocked));
+                // There may be much to send, and a consumer that takes it bit by bit.
+                if view.should_yield() {
+                    return Ok((Turn::Again, Rest::Again));
+                }
+                continue;
             }
-            match self.go_on(view)? {
+            let went = self.go_on(view);
+            called = self.count_call(called);
+            match went? {
                 Went::On => {}
                 Went::Nowhere => return Ok((Turn::Again, Rest::Again)),
                 Went::Through => return Ok((Turn::Done, Rest::Idle)),
@@ -160,19 +180,19 @@ impl<P: Processor> ProcessorTasklet<P> {
                     let waker = view.waker();
                     // Both are asked, whatever the first says: each must know the waker.
                     let data = self.data_or_wake(&waker);
-                    if !self.room_or_wake(&waker) && !data {
+                    if !self.room_or_wake(&waker) && !data && !self.end_or_wake(view) {
                         return Ok((Turn::Idle, Rest::Idle));
                     }
                 }
                 Went::Waiting => {
                     // What was emitted in this call must not wait with it.
                     self.flush()?;
-                    if !self.room_or_wake(&view.waker()) {
-                        return Ok((Turn::Idle, Rest::Idle));
+                    if !self.room_or_wake(&view.waker()) && !self.end_or_wake(view) {
+                        let is_emptying = self.phase == Phase::Emptying;
+                        return Ok((Turn::Idle, if is_emptying { Rest::Blocked } else { Rest::Waiting }));
                     }
                 }
             }
-            called = self.count_call(called);
             if view.should_yield() {
                 self.flush()?;
                 return Ok((Turn::Again, Rest::Again));
@@ -191,6 +211,7 @@ impl<P: Processor> ProcessorTasklet<P> {
                     waker: &waker,
                     stages: &self.stages,
                 };
+                self.is_called = true;
                 self.processor.init(&context)?;
                 self.phase = Phase::Consuming;
                 Ok(Went::On)
@@ -198,6 +219,7 @@ impl<P: Processor> ProcessorTasklet<P> {
             Phase::Consuming => self.consume(),
             Phase::Completing => {
                 let backlog = self.backlog();
+                self.is_called = true;
                 Ok(match self.processor.complete(&mut self.outbox)? {
                     Step::Done => {
                         self.phase = Phase::Emptying;
@@ -218,6 +240,11 @@ impl<P: Processor> ProcessorTasklet<P> {
             self.phase = Phase::Completing;
             return Ok(Went::On);
         };
+        if let Some(ordinal) = self.resumes.take() {
+            // Without new items: those of the other inputs have their turn first.
+            self.process(ordinal)?;
+            return Ok(Went::On);
+        }
         let count = self.inputs.len();
         for step in 0..count {
             let ordinal = (self.next + step) % count;
@@ -254,6 +281,7 @@ impl<P: Processor> ProcessorTasklet<P> {
     fn process(&mut self, ordinal: usize) -> Result<Went, Failure> {
         let before = (P::In::input(&mut self.inbox.store, ordinal).ready(), self.backlog());
         self.inbox.ordinal = ordinal;
+        self.is_called = true;
         let step = self.processor.process(&mut self.inbox, &mut self.outbox)?;
         let input = P::In::input(&mut self.inbox.store, ordinal);
         if step == Step::Done {
@@ -264,6 +292,9 @@ impl<P: Processor> ProcessorTasklet<P> {
         if left == 0 {
             // The others have their turn before this one gives its next slice.
             self.next = ordinal + 1;
+            if step == Step::Again && self.is_full() {
+                self.resumes = Some(ordinal);
+            }
         }
         Ok(match step {
             Step::Wait => Went::Waiting,
@@ -274,6 +305,7 @@ impl<P: Processor> ProcessorTasklet<P> {
 
     fn end_edge(&mut self, ordinal: usize) -> Result<Went, Failure> {
         let backlog = self.backlog();
+        self.is_called = true;
         Ok(match self.processor.complete_edge(ordinal, &mut self.outbox)? {
             Step::Done => {
                 self.inputs[ordinal].stage = InputStage::Ended;
@@ -289,6 +321,14 @@ impl<P: Processor> ProcessorTasklet<P> {
     fn backlog(&mut self) -> usize {
         let store = &mut self.outbox.store;
         (0..P::Out::count(store)).map(|ordinal| P::Out::output(store, ordinal).backlog()).sum()
+    }
+
+    fn is_full(&mut self) -> bool {
+        let store = &mut self.outbox.store;
+        (0..P::Out::count(store)).any(|ordinal| {
+            let output = P::Out::output(store, ordinal);
+            output.backlog() >= output.mark()
+        })
     }
 
     fn flush(&mut self) -> Result<Outlook, Failure> {
@@ -315,6 +355,24 @@ impl<P: Processor> ProcessorTasklet<P> {
         ready
     }
 
+    /// True when a consumer may have gone: look again. Else all of them know whom to wake when they go, for all times.
+    ///
+    /// Weakly: a processor that said Wait and left its waker nowhere must not be kept by consumers that never go.
+    fn end_or_wake(&mut self, view: &dyn TurnView) -> bool {
+        let store = &mut self.outbox.store;
+        let count = P::Out::count(store);
+        if self.watches_ends || count == 0 {
+            return false;
+        }
+        self.watches_ends = true;
+        let waker = view.weak_waker();
+        let mut closed = false;
+        for ordinal in 0..count {
+            closed |= P::Out::output(store, ordinal).closed_or_wake(&waker);
+        }
+        closed
+    }
+
     /// True when an input that may be consumed now has something. Else all of them know the waker.
     fn data_or_wake(&mut self, waker: &Waker) -> bool {
         let class = self.class();
@@ -327,12 +385,15 @@ impl<P: Processor> ProcessorTasklet<P> {
         ready
     }
 
-    /// A call ended now; the next one begins.
+    /// If there was a call it ended now, and the next one begins.
     fn count_call(&mut self, began: Duration) -> Duration {
+        if !std::mem::take(&mut self.is_called) {
+            return began;
+        }
         let now = self.clock.now();
         let took = now.saturating_sub(began);
         self.counters.calls.add(1);
-        if took > TURN_BUDGET {
+        if P::IS_COOPERATIVE && took > TURN_BUDGET {
             self.counters.long_calls.add(1);
         }
         self.counters.longest_call.raise_to(took.as_nanos() as u64);
@@ -362,6 +423,13 @@ struct Outlook {
     blocked: bool,
     /// There are outputs, and nobody takes from any of them.
     closed: bool,
+}
+
+impl<P: Processor> Drop for ProcessorTasklet<P> {
+    fn drop(&mut self) {
+        // One that is cancelled in its sleep does not sleep on.
+        self.counters.end_rest(self.clock.now());
+    }
 }
 
 impl<P: Processor> Conduct for ProcessorTasklet<P> {

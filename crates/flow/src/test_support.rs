@@ -59,6 +59,10 @@ pub const MANNERS: [Manner; 6] = [
 ///     fn try_process(&mut self, _: usize, line: String, outbox: &mut Outbox<Many<String>>) -> Result<Tried<String>, Failure> {
 ///         Ok(self.mapper.try_process(line, outbox))
 ///     }
+///     fn resume(&mut self, outbox: &mut Outbox<Many<String>>) -> Result<(), Failure> {
+///         self.mapper.resume(outbox);
+///         Ok(())
+///     }
 ///     fn complete(&mut self, outbox: &mut Outbox<Many<String>>) -> Result<Step, Failure> {
 ///         Ok(self.mapper.complete(outbox))
 ///     }
@@ -257,6 +261,8 @@ struct Run<P: Processor> {
     manner: Manner,
     in_order: bool,
     parker: Arc<Parker>,
+    /// The outbox was full at the end of the last call.
+    was_full: bool,
     calls: usize,
     calls_allowed: usize,
 }
@@ -286,6 +292,7 @@ impl<P: Processor> Run<P> {
             manner,
             in_order: support.in_order,
             parker: Arc::new(Parker::new()),
+            was_full: false,
             calls: 0,
             calls_allowed: CALLS_PER_ITEM * (items + 10),
         }
@@ -321,14 +328,24 @@ impl<P: Processor> Run<P> {
 
     fn process(&mut self, ordinal: usize) {
         self.inbox.ordinal = ordinal;
-        let before = P::In::input(&mut self.inbox.store, ordinal).ready();
-        let step = self.call(
-            "process",
-            |run| run.processor.process(&mut run.inbox, &mut run.outbox),
-            |run| before - P::In::input(&mut run.inbox.store, ordinal).ready().min(before),
-        );
-        if step == Step::Done {
-            P::In::input(&mut self.inbox.store, ordinal).close();
+        loop {
+            let before = P::In::input(&mut self.inbox.store, ordinal).ready();
+            let step = self.call(
+                "process",
+                |run| run.processor.process(&mut run.inbox, &mut run.outbox),
+                |run| match before {
+                    // A call for what could not be emitted before; there may be nothing.
+                    0 => 1,
+                    _ => before - P::In::input(&mut run.inbox.store, ordinal).ready().min(before),
+                },
+            );
+            let input = P::In::input(&mut self.inbox.store, ordinal);
+            if step == Step::Done {
+                input.close();
+            }
+            if step != Step::Again || !self.was_full || input.ready() > 0 {
+                break;
+            }
         }
     }
 
@@ -357,7 +374,8 @@ impl<P: Processor> Run<P> {
             "`{method}` emitted {emitted:?} items per edge where there was room for {room:?}: return when the outbox is \
              full; {manner:?}"
         );
-        let is_full = room.contains(&0) || self.room().contains(&0);
+        self.was_full = self.room().contains(&0);
+        let is_full = room.contains(&0) || self.was_full;
         let progressed = taken(self) > 0 || emitted.iter().any(|count| *count > 0) || step == Step::Done;
         if step == Step::Wait {
             assert!(

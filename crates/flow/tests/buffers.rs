@@ -140,6 +140,7 @@ fn a_disk_that_fails_fails_the_job() {
         panic!("it must fail")
     };
     assert_eq!(failure.vertex, "right -> join");
+    assert!(failure.message.contains("/no/such/folder"), "{failure}");
 }
 
 #[test]
@@ -174,4 +175,16 @@ fn items_of_distributed_edges_go_through_their_codec() {
         found.sort_unstable();
         assert_eq!(found, (more..10 + more).collect::<Vec<_>>());
     }
+}
+
+#[test]
+fn a_buffer_of_any_size_but_none_is_a_buffer() {
+    let refused = fork(10, Rejoin::Buffer, |edge| edge.buffered_in_memory(0)).map(|_| ()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the buffer of the edge from \"right\" to \"join\" is 0; it must be at least 1"
+    );
+    let (dag, list) = fork(1_000, Rejoin::Buffer, |edge| edge.buffered_in_memory(usize::MAX)).unwrap();
+    dag.submit(&Stages::simulated(1)).unwrap().wait().unwrap();
+    check(&list, 1_000);
 }

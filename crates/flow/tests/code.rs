@@ -106,6 +106,8 @@ fn what_is_not_registered_here_is_named() {
         (text.replace("\"to\":[1,0]", "\"to\":[9,0]"), "an edge refers to a vertex that there is not"),
         (text.replace("\"queue_size\":7", "\"queue_size\":70000000000"), "its queues have"),
         (text.replace("\"queue_size\":7", "\"queue_size\":0"), "the queue size"),
+        (text.replace("\"parallelism\":null", "\"parallelism\":20000"), "processors, more than 10000"),
+        (text.replace("\"buffer\":null", "\"buffer\":0"), "the buffer of the edge"),
         (text[..text.len() / 2].to_owned(), "this is not an encoded DAG"),
     ];
     for (changed, expected) in cases {

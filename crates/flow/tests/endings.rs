@@ -150,6 +150,7 @@ fn a_failing_supplier_fails_the_job_before_anything_runs() {
 /// Blocks in a call until something comes through a channel.
 struct Blocks {
     channel: mpsc::Receiver<u64>,
+    calls: Arc<AtomicUsize>,
 }
 
 impl Processor for Blocks {
@@ -158,6 +159,7 @@ impl Processor for Blocks {
     const IS_COOPERATIVE: bool = false;
 
     fn complete(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<Step, Failure> {
+        self.calls.fetch_add(1, Ordering::Relaxed);
         match self.channel.recv() {
             Ok(item) => outbox.emit(item),
             Err(_) => return Ok(Step::Done),
@@ -168,12 +170,20 @@ impl Processor for Blocks {
 
 /// A source that blocks on a channel, into a sink; what sends into it and the sink's list.
 fn blocking(stages: &Stages) -> (Job, mpsc::Sender<u64>, Collected<u64>) {
+    blocking_counted(stages, &Arc::default())
+}
+
+/// As `blocking`; `calls` is how often the source was called.
+fn blocking_counted(stages: &Stages, calls: &Arc<AtomicUsize>) -> (Job, mpsc::Sender<u64>, Collected<u64>) {
+    let calls = Arc::clone(calls);
     let (sender, receiver) = mpsc::channel();
     let receiver = Arc::new(std::sync::Mutex::new(Some(receiver)));
     let list = Collected::new();
     let mut dag = DagBuilder::new("blocking");
-    let source =
-        dag.vertex("source", move |_: Share| Blocks { channel: receiver.lock().unwrap().take().unwrap() });
+    let source = dag.vertex("source", move |_: Share| Blocks {
+        channel: receiver.lock().unwrap().take().unwrap(),
+        calls: Arc::clone(&calls),
+    });
     let sink = dag.vertex("sink", collect(&list));
     dag.local_parallelism(&source, 1);
     dag.edge(source.output().to(sink.input()).queue_size(2).high_water_mark(1));
@@ -197,8 +207,9 @@ fn a_processor_that_blocks_has_a_thread_of_its_own() {
 #[test]
 fn a_blocking_processor_ends_with_its_call_when_the_job_is_cancelled() {
     let stages = Stages::start().unwrap();
-    let (job, sender, _list) = blocking(&stages);
-    wait_until("start", || job.status() == JobStatus::Running);
+    let calls = Arc::default();
+    let (job, sender, _list) = blocking_counted(&stages, &calls);
+    wait_until("its call", || calls.load(Ordering::Relaxed) > 0);
     job.cancel();
     assert!(
         matches!(job.wait_timeout(Duration::from_millis(20)), Err(JobError::Wait(_))),
@@ -324,4 +335,159 @@ fn a_job_that_finds_no_thread_says_so() {
     assert!(failed.contains("dedicated"), "{failed}");
     drop(sender);
     first.wait().unwrap();
+}
+
+/// Takes ten items and wants no more.
+struct TakesTen(usize);
+
+impl Processor for TakesTen {
+    type In = Many<u64>;
+    type Out = ();
+
+    fn process(&mut self, inbox: &mut Inbox<Many<u64>>, _: &mut Outbox<()>) -> Result<Step, Failure> {
+        self.0 += inbox.take(10 - self.0).count();
+        Ok(if self.0 == 10 { Step::Done } else { Step::Again })
+    }
+}
+
+/// Emits ten items and then sleeps, with its waker where nobody wakes it.
+struct TenThenSleeps<const COOPERATIVE: bool> {
+    emitted: bool,
+    waker: Arc<std::sync::Mutex<Vec<Waker>>>,
+}
+
+impl<const COOPERATIVE: bool> Processor for TenThenSleeps<COOPERATIVE> {
+    type In = ();
+    type Out = Many<u64>;
+    const IS_COOPERATIVE: bool = COOPERATIVE;
+
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.waker.lock().unwrap().push(context.waker().clone());
+        Ok(())
+    }
+
+    fn complete(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<Step, Failure> {
+        if !std::mem::replace(&mut self.emitted, true) {
+            (0..10).for_each(|n| outbox.emit(n));
+        }
+        Ok(Step::Wait)
+    }
+}
+
+/// A source that sleeps for ever after ten items, a vertex that waits for its items, and a consumer that wants no more than these.
+fn asleep<const COOPERATIVE: bool>(
+    edge: fn(filbert_flow::Edge<u64>) -> filbert_flow::Edge<u64>,
+) -> (Dag, Arc<std::sync::Mutex<Vec<Waker>>>) {
+    let wakers = Arc::<std::sync::Mutex<Vec<Waker>>>::default();
+    let kept = Arc::clone(&wakers);
+    let mut dag = DagBuilder::new("asleep");
+    let source = dag.vertex("source", move |_: Share| TenThenSleeps::<COOPERATIVE> {
+        emitted: false,
+        waker: Arc::clone(&kept),
+    });
+    let same = dag.vertex("same", map(|n: u64| n));
+    let ten = dag.vertex("ten", |_: Share| TakesTen(0));
+    dag.local_parallelism(&source, 1);
+    dag.local_parallelism(&ten, 1);
+    dag.edge(edge(source.output().to(same.input())));
+    dag.edge(edge(same.output().to(ten.input())));
+    (dag.build().unwrap(), wakers)
+}
+
+#[test]
+fn producers_that_sleep_end_when_their_consumers_have_gone() {
+    let edges: [fn(filbert_flow::Edge<u64>) -> filbert_flow::Edge<u64>; 4] = [
+        |edge| edge,
+        |edge| edge.partitioned(),
+        |edge| edge.buffered_in_memory(100),
+        |edge| edge.broadcast(),
+    ];
+    for edge in edges {
+        simulate::seeds("producers_that_sleep_end_when_their_consumers_have_gone", 0..50, move |seed| {
+            let stages = Stages::simulated(seed);
+            asleep::<true>(edge).0.submit(&stages).unwrap().wait().unwrap();
+        });
+        let stages = Stages::start().unwrap();
+        let (cooperative, blocking) = (asleep::<true>(edge), asleep::<false>(edge));
+        for dag in [&cooperative.0, &blocking.0] {
+            let job = dag.submit(&stages).unwrap();
+            job.wait_timeout(Duration::from_secs(60)).unwrap();
+        }
+    }
+}
+
+/// Makes processors up to an index, and fails or panics there.
+struct FailsAt {
+    index: usize,
+    panics: bool,
+}
+
+/// Panics when it is dropped.
+struct PanicsInDrop;
+
+impl Processor for PanicsInDrop {
+    type In = Many<u64>;
+    type Out = Many<u64>;
+}
+
+impl Drop for PanicsInDrop {
+    fn drop(&mut self) {
+        panic!("in a drop");
+    }
+}
+
+struct Never;
+
+impl Processor for Never {
+    type In = Many<u64>;
+    type Out = ();
+}
+
+impl MetaSupplier for FailsAt {
+    type Processor = Never;
+    type Supplier = FailsAt;
+    fn supplier(&self, _: Share) -> Result<FailsAt, Failure> {
+        Ok(FailsAt { ..*self })
+    }
+}
+
+impl Supplier for FailsAt {
+    type Processor = Never;
+    fn processor(&mut self, share: Share) -> Result<Never, Failure> {
+        match share.index == self.index {
+            false => Ok(Never),
+            true if self.panics => panic!("no file"),
+            true => Err("no file".into()),
+        }
+    }
+}
+
+#[test]
+fn a_supplier_that_fails_is_told_with_its_index_whatever_the_others_do_when_they_are_dropped() {
+    for panics in [false, true] {
+        let stages = Stages::simulated(3);
+        let mut dag = DagBuilder::new("refused");
+        let source = dag.vertex("source", iterate(|_| 0..10_u64));
+        let inner = dag.vertex("inner", |_: Share| PanicsInDrop);
+        let sink = dag.vertex("sink", FailsAt { index: 2, panics });
+        dag.local_parallelism(&sink, 4);
+        dag.edge(source.output().to(inner.input()));
+        dag.edge(inner.output().to(sink.input()));
+        let failed = dag.build().unwrap().submit(&stages).unwrap().wait().unwrap_err();
+        let JobError::Failed(failure) = failed else { panic!("{failed}") };
+        let told = (failure.vertex.as_str(), failure.index, failure.panicked, failure.message.as_str());
+        assert_eq!(told, ("sink", 2, panics, "no file"));
+    }
+}
+
+#[test]
+fn queues_that_fit_no_memory_fail_the_job_with_the_name_of_the_edge() {
+    let stages = Stages::simulated(3);
+    let mut dag = DagBuilder::new("large");
+    let source = dag.vertex("source", iterate(|_| 0..10_u64));
+    let sink = dag.vertex("sink", for_each(|_: u64| {}));
+    dag.edge(source.output().to(sink.input()).queue_size(usize::MAX));
+    let failed = dag.build().unwrap().submit(&stages).unwrap().wait().unwrap_err();
+    let JobError::Failed(failure) = failed else { panic!("{failed}") };
+    assert_eq!(failure.vertex, "source -> sink");
 }

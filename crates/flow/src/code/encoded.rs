@@ -14,6 +14,12 @@ const MOST_PARTS: usize = 500;
 /// How many places the queues of all edges of an encoded DAG have at most, together.
 const MOST_PLACES: u128 = 1 << 26;
 
+/// What a queue takes beside its places, in places.
+const PLACES_PER_QUEUE: usize = 32;
+
+/// How many processors an encoded DAG has at most, all vertices together.
+const MOST_PROCESSORS: u128 = 10_000;
+
 /// What a vertex without a parallelism counts as there.
 const ASSUMED_PARALLELISM: usize = 64;
 
@@ -143,6 +149,11 @@ impl Dag {
             let wire = registry.wire(dag.graph(), &parts, &name)?;
             dag.add_edge(parts, wire);
         }
+        let processors: u128 =
+            (0..dag.graph().vertices.len()).map(|vertex| processors(dag.graph(), vertex)).sum();
+        if processors > MOST_PROCESSORS {
+            return Err(malformed(format!("it has {processors} processors, more than {MOST_PROCESSORS}")));
+        }
         let places: u128 = dag.graph().edges.iter().map(|edge| places(dag.graph(), &edge.parts)).sum();
         if places > MOST_PLACES {
             return Err(malformed(format!("its queues have {places} places, more than {MOST_PLACES}")));
@@ -153,10 +164,13 @@ impl Dag {
 
 /// How many places the queues of an edge have.
 fn places(graph: &Graph, parts: &EdgeParts) -> u128 {
-    let processors =
-        |vertex: usize| graph.vertices[vertex].parallelism.unwrap_or(ASSUMED_PARALLELISM) as u128;
-    let lanes = processors(parts.from.vertex).saturating_mul(processors(parts.to.vertex));
-    lanes.saturating_mul(parts.queue_size.max(parts.high_water_mark) as u128)
+    let lanes = processors(graph, parts.from.vertex).saturating_mul(processors(graph, parts.to.vertex));
+    let queue = parts.queue_size.max(parts.high_water_mark).max(PLACES_PER_QUEUE);
+    lanes.saturating_mul(queue as u128)
+}
+
+fn processors(graph: &Graph, vertex: usize) -> u128 {
+    graph.vertices[vertex].parallelism.unwrap_or(ASSUMED_PARALLELISM) as u128
 }
 
 fn edge_name(graph: &Graph, parts: &EdgeParts) -> String {

@@ -173,6 +173,7 @@ impl DagBuilder {
             let sizes = [
                 ("the queue size", edge.parts.queue_size),
                 ("the high-water mark", edge.parts.high_water_mark),
+                ("the buffer", edge.parts.buffer.unwrap_or(1)),
             ];
             if let Some((what, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
                 let whose =

@@ -3,6 +3,7 @@
 use crate::processor::{Failure, MetaSupplier, Processor, Share, Supplier};
 use crate::signature::{AnyEnd, Arity, Inputs, ItemType, Outputs};
 use crate::tasklet::{Conduct, ProcessorTasklet, Seat};
+use std::cell::Cell;
 
 /// Makes the tasklets of a vertex.
 pub(crate) trait Maker: Send + Sync {
@@ -21,8 +22,8 @@ pub(crate) trait Maker: Send + Sync {
     /// False when each of its processors needs a thread of its own.
     fn is_cooperative(&self) -> bool;
 
-    /// A processor per seat, with the ends of its edges.
-    fn tasklets(&self, share: Share, seats: Vec<Seat>) -> Result<Made, Failure>;
+    /// A processor per seat, with the ends of its edges. `at` says which one is being made, should that fail or panic.
+    fn tasklets(&self, share: Share, seats: Vec<Seat>, at: &Cell<usize>) -> Result<Made, Failure>;
 }
 
 /// The tasklets of a vertex for one job, and what is to be done when the job ends.
@@ -67,10 +68,11 @@ impl<M: MetaSupplier> Maker for MakerOf<M> {
         M::Processor::IS_COOPERATIVE
     }
 
-    fn tasklets(&self, share: Share, seats: Vec<Seat>) -> Result<Made, Failure> {
+    fn tasklets(&self, share: Share, seats: Vec<Seat>, at: &Cell<usize>) -> Result<Made, Failure> {
         let mut supplier = self.0.supplier(share)?;
         let mut tasklets: Vec<Box<dyn Conduct>> = Vec::with_capacity(seats.len());
         for seat in seats {
+            at.set(seat.share.index);
             match supplier.processor(seat.share) {
                 Ok(processor) => tasklets.push(Box::new(ProcessorTasklet::new(processor, seat))),
                 Err(failure) => {

@@ -26,4 +26,8 @@ impl<T: Send + 'static> Link<T> for EncodedLink<T> {
     fn ready_or_wake(&mut self, waker: &Waker) -> bool {
         self.inner.ready_or_wake(waker)
     }
+
+    fn closed_or_wake(&mut self, waker: &Waker) -> bool {
+        self.inner.closed_or_wake(waker)
+    }
 }

@@ -33,6 +33,11 @@ pub(crate) trait Link<T>: Send {
 
     /// True when a held item could go now. False: `waker` will be woken when that is so.
     fn ready_or_wake(&mut self, waker: &Waker) -> bool;
+
+    /// True when a consumer is gone. Else, and for those that are not, `waker` will be woken when one goes.
+    fn closed_or_wake(&mut self, _waker: &Waker) -> bool {
+        false
+    }
 }
 
 /// Decides where the items of a slice go.
@@ -89,6 +94,14 @@ impl<T> Lanes<T> {
         }
         ready
     }
+
+    fn closed_or_wake(&mut self, waker: &Waker) -> bool {
+        let mut closed = false;
+        for sender in self.senders.iter_mut().flatten() {
+            closed |= sender.closed_or_wake(waker);
+        }
+        closed
+    }
 }
 
 /// A router with its lanes.
@@ -117,5 +130,9 @@ impl<T: Send, R: Router<T>> Link<T> for RoutedLink<T, R> {
 
     fn ready_or_wake(&mut self, waker: &Waker) -> bool {
         self.lanes.ready_or_wake(waker)
+    }
+
+    fn closed_or_wake(&mut self, waker: &Waker) -> bool {
+        self.lanes.closed_or_wake(waker)
     }
 }

@@ -9,11 +9,14 @@
 //! beyond that the newest are written to a file, chunk by chunk, on the stage `mixed`, and read back in order. An edge whose items have
 //! no codec can not be written: it fails its job at its limit, with a message that says what to do.
 //!
-//! The file has no name in its folder once it is open, where the system allows that: whatever ends the process, nothing is left.
+//! A file has no name in its folder once it is open, where the system allows that: whatever ends the process, nothing is left. Files
+//! are of a limited size, and each goes when the last of it is read: a buffer that is never quite empty takes the disk that it needs, not
+//! the sum of all that ever went through it. An open file holds up the end of its job, also while `mixed` still writes to it.
 
 use super::codec::{ItemCodec, decode_all, encode_all};
 use super::link::Link;
 use super::wiring::Buffer;
+use crate::job::Live;
 use crate::processor::Failure;
 use crate::tasklet::{Conduct, TurnView};
 use filbert_pool::{TaskFuture, Turn};
@@ -23,11 +26,17 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
 
 /// How many items are taken from the queues at a time.
 const SLICE: usize = 1024;
+
+/// How large the first file gets; each has twice the size of the one before, so that there are never many.
+const FIRST_FILE: u64 = 1 << 20;
+
+/// How large files get at most, but for the last chunk.
+const LARGEST_FILE: u64 = 1 << 30;
 
 /// How a buffer is made.
 pub(crate) struct SpoolSettings<T> {
@@ -45,16 +54,21 @@ pub(crate) struct Spool<T> {
     oldest: VecDeque<T>,
     /// Where the chunks on disk are, oldest first.
     chunks: VecDeque<Chunk>,
-    /// The end of what is written.
+    /// The end of what is written to the file that is written to.
     end: u64,
-    file: Option<SpillFile>,
+    file: Option<Arc<SpillFile>>,
+    /// How large it may get.
+    most: u64,
     work: Work,
+    /// The consumer knows whom to wake when it goes.
+    watches_end: bool,
     /// How many items wait here, as its counters know it.
     counted: u64,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Chunk {
+    file: Arc<SpillFile>,
     at: u64,
     bytes: usize,
     items: u64,
@@ -63,11 +77,15 @@ struct Chunk {
 /// What the stage `mixed` does for it now.
 enum Work {
     None,
-    Writes(TaskFuture<std::io::Result<SpillFile>>, Chunk),
+    Writes { written: TaskFuture<std::io::Result<Chunk>>, items: u64 },
     Reads(TaskFuture<std::io::Result<Vec<u8>>>),
 }
 
-type SpillFile = Arc<Mutex<File>>;
+/// The fields are dropped in their order: the job must not be over before the file is closed.
+struct SpillFile {
+    file: Mutex<File>,
+    _live: Live,
+}
 
 impl<T: Send + 'static> Spool<T> {
     pub(crate) fn new(settings: SpoolSettings<T>, from: Conveyor<T>, to: Box<dyn Link<T>>) -> Self {
@@ -80,14 +98,16 @@ impl<T: Send + 'static> Spool<T> {
             chunks: VecDeque::new(),
             end: 0,
             file: None,
+            most: FIRST_FILE,
             work: Work::None,
+            watches_end: false,
             counted: 0,
         }
     }
 
     /// Tells its counters how many items wait here.
     fn count(&mut self) {
-        let writes = if let Work::Writes(_, chunk) = &self.work { chunk.items } else { 0 };
+        let writes = if let Work::Writes { items, .. } = &self.work { *items } else { 0 };
         let on_disk = self.chunks.iter().map(|chunk| chunk.items).sum::<u64>();
         let now = (self.newest.len() + self.oldest.len()) as u64 + on_disk + writes;
         self.settings.buffer.counters.set_waiting(self.counted, now);
@@ -103,7 +123,10 @@ impl<T: Send + 'static> Spool<T> {
     fn room(&self) -> usize {
         match self.settings.codec {
             // One more than its limit: to see that there is too much.
-            None => (self.settings.buffer.memory + 1).saturating_sub(self.newest.len() + self.oldest.len()),
+            None => {
+                let most = self.settings.buffer.memory.saturating_add(1);
+                most.saturating_sub(self.newest.len() + self.oldest.len())
+            }
             Some(_) => self.settings.buffer.memory.saturating_sub(self.newest.len()),
         }
     }
@@ -144,20 +167,21 @@ impl<T: Send + 'static> Spool<T> {
         }
     }
 
-    /// Moves items towards the consumer.
+    /// Moves a slice towards the consumer; one, since the turn has a budget.
     fn give(&mut self) -> Result<bool, Failure> {
-        let mut moved = false;
-        while !self.oldest.is_empty() {
-            let mut slice: Vec<T> = self.oldest.drain(..self.oldest.len().min(SLICE)).collect();
-            let count = slice.len();
-            self.to.route(&mut slice)?;
-            let held = self.to.flush().held;
-            moved |= held < count;
-            if held > 0 {
-                break;
-            }
-        }
-        Ok(moved)
+        let mut slice: Vec<T> = self.oldest.drain(..self.oldest.len().min(SLICE)).collect();
+        let count = slice.len();
+        self.to.route(&mut slice)?;
+        Ok(self.to.flush().held < count)
+    }
+
+    /// An error of the disk says whose disk.
+    fn on_disk<V>(&self, done: std::io::Result<V>) -> Result<V, Failure> {
+        let Buffer { edge, folder, .. } = &self.settings.buffer;
+        done.map_err(|error| {
+            format!("the buffer of the edge {edge} can not use its file in {}: {error}", folder.display())
+                .into()
+        })
     }
 
     /// Has the disk do what is due. True when something changed.
@@ -165,10 +189,11 @@ impl<T: Send + 'static> Spool<T> {
         let mut context = Context::from_waker(waker);
         match std::mem::replace(&mut self.work, Work::None) {
             Work::None => {}
-            Work::Writes(mut future, chunk) => match Pin::new(&mut future).poll(&mut context) {
-                Poll::Pending => self.work = Work::Writes(future, chunk),
+            Work::Writes { mut written, items } => match Pin::new(&mut written).poll(&mut context) {
+                Poll::Pending => self.work = Work::Writes { written, items },
                 Poll::Ready(written) => {
-                    self.file = Some(written??);
+                    let chunk = self.on_disk(written?)?;
+                    self.file = Some(Arc::clone(&chunk.file));
                     self.chunks.push_back(chunk);
                     return Ok(true);
                 }
@@ -176,7 +201,7 @@ impl<T: Send + 'static> Spool<T> {
             Work::Reads(mut future) => match Pin::new(&mut future).poll(&mut context) {
                 Poll::Pending => self.work = Work::Reads(future),
                 Poll::Ready(bytes) => {
-                    let bytes = bytes??;
+                    let bytes = self.on_disk(bytes?)?;
                     if let Some(codec) = &self.settings.codec {
                         decode_all(&**codec, &bytes, &mut self.oldest)?;
                     }
@@ -209,39 +234,49 @@ impl<T: Send + 'static> Spool<T> {
     }
 
     fn write(&mut self, bytes: Vec<u8>, items: u64) -> Result<Work, Failure> {
-        let chunk = Chunk { at: self.end, bytes: bytes.len(), items };
-        self.settings.buffer.counters.spilled(bytes.len() as u64);
+        let buffer = &self.settings.buffer;
+        if self.end >= self.most {
+            // It goes with the last chunk that is in it.
+            self.file = None;
+            self.end = 0;
+            self.most = (self.most * 2).min(LARGEST_FILE);
+        }
+        let at = self.end;
         self.end += bytes.len() as u64;
-        let file = self.file.clone();
-        let folder = self.settings.buffer.folder.clone();
-        let stages = self.settings.buffer.stages.upgrade().ok_or("the stages have ended")?;
-        let future = stages.mixed().submit("spill", move || {
+        buffer.counters.spilled(bytes.len() as u64);
+        let (file, folder, live) = (self.file.clone(), buffer.folder.clone(), buffer.job.hold());
+        let stages = buffer.stages.upgrade().ok_or("the stages have ended")?;
+        let written = stages.mixed().submit("spill", move || {
             let file = match file {
                 Some(file) => file,
-                None => Arc::new(Mutex::new(create_file(&folder)?)),
+                None => Arc::new(SpillFile { file: Mutex::new(create_file(&folder)?), _live: live }),
             };
-            let mut open = file.lock().unwrap_or_else(|broken| broken.into_inner());
-            open.seek(SeekFrom::Start(chunk.at))?;
+            let mut open = file.lock();
+            open.seek(SeekFrom::Start(at))?;
             open.write_all(&bytes)?;
             drop(open);
-            Ok(file)
+            Ok(Chunk { file, at, bytes: bytes.len(), items })
         })?;
-        Ok(Work::Writes(future, chunk))
+        Ok(Work::Writes { written, items })
     }
 
     fn read(&mut self) -> Result<Work, Failure> {
-        let (Some(&chunk), Some(file)) = (self.chunks.front(), self.file.clone()) else {
-            return Ok(Work::None);
-        };
+        let Some(chunk) = self.chunks.front().cloned() else { return Ok(Work::None) };
         let stages = self.settings.buffer.stages.upgrade().ok_or("the stages have ended")?;
-        let future = stages.mixed().submit("unspill", move || {
+        let bytes = stages.mixed().submit("unspill", move || {
             let mut bytes = vec![0; chunk.bytes];
-            let mut open = file.lock().unwrap_or_else(|broken| broken.into_inner());
+            let mut open = chunk.file.lock();
             open.seek(SeekFrom::Start(chunk.at))?;
             open.read_exact(&mut bytes)?;
             Ok(bytes)
         })?;
-        Ok(Work::Reads(future))
+        Ok(Work::Reads(bytes))
+    }
+}
+
+impl SpillFile {
+    fn lock(&self) -> MutexGuard<'_, File> {
+        self.file.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 }
 
@@ -307,6 +342,10 @@ impl<T: Send + 'static> Spool<T> {
                     && let Some(from) = &mut self.from
                 {
                     ready |= from.ready_or_wake(&waker);
+                }
+                if !ready && !self.watches_end {
+                    self.watches_end = true;
+                    ready = self.to.closed_or_wake(&view.weak_waker());
                 }
                 if !ready {
                     return Ok(Turn::Idle);

@@ -70,4 +70,12 @@ impl<T: Send> Link<T> for UnicastLink<T> {
         }
         ready
     }
+
+    fn closed_or_wake(&mut self, waker: &Waker) -> bool {
+        let mut closed = false;
+        for sender in &mut self.senders {
+            closed |= sender.closed_or_wake(waker);
+        }
+        closed
+    }
 }

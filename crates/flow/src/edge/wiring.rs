@@ -11,6 +11,7 @@ use super::spool::{Spool, SpoolSettings};
 use super::unicast::UnicastLink;
 use crate::counters::SpoolCounters;
 use crate::inbox::Items;
+use crate::job::JobCore;
 use crate::outbox::Bucket;
 use crate::signature::AnyEnd;
 use crate::tasklet::Conduct;
@@ -87,7 +88,7 @@ pub(crate) struct Ends {
 }
 
 /// How large an edge is made for one job.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Size {
     pub(crate) producers: usize,
     pub(crate) consumers: usize,
@@ -101,7 +102,7 @@ pub(crate) struct Size {
 }
 
 /// How a buffered edge is made for one job.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Buffer {
     pub(crate) memory: usize,
     pub(crate) folder: PathBuf,
@@ -109,6 +110,8 @@ pub(crate) struct Buffer {
     /// Names the edge in errors.
     pub(crate) edge: Arc<str>,
     pub(crate) counters: Arc<SpoolCounters>,
+    /// Is not over while a file is open.
+    pub(crate) job: Arc<JobCore>,
 }
 
 /// An edge that can make its ends.

@@ -93,6 +93,13 @@ impl JobCore {
         Live { core: Arc::clone(self), is_done: false }
     }
 
+    /// Holds up the end of the job until it is dropped, which says nothing about how it ends.
+    pub(crate) fn hold(self: &Arc<Self>) -> Live {
+        let mut live = self.live();
+        live.done();
+        live
+    }
+
     /// All tasklets are made.
     pub(crate) fn running(&self) {
         let mut state = self.lock();
@@ -153,12 +160,20 @@ impl JobCore {
         }
     }
 
+    /// How many are to be told.
+    #[cfg(test)]
+    pub(crate) fn waiters(&self) -> usize {
+        self.lock().waiters.len()
+    }
+
     /// Keeps the promise when the job is over; if it is already, says how it ended.
     pub(crate) fn tell(&self, promise: Promise<()>) -> Result<(), Outcome> {
         let mut state = self.lock();
         if state.status.is_over() {
             return Err(state.cause.clone().unwrap_or(Outcome::Completed));
         }
+        // Those who gave up, or every wait with a time-out would leave something for as long as the job lives.
+        state.waiters.retain(|waiter| !waiter.is_cancelled());
         state.waiters.push(promise);
         Ok(())
     }

@@ -37,7 +37,7 @@ pub struct VertexMetrics {
     pub idle: Duration,
     /// Calls of its processors.
     pub calls: u64,
-    /// Calls that took longer than a cooperative processor's should, a millisecond.
+    /// Calls that took longer than a cooperative processor's should, a millisecond; none where a processor may block.
     pub long_calls: u64,
     /// The longest call.
     pub longest_call: Duration,

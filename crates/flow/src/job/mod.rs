@@ -20,7 +20,9 @@ pub use error::{JobError, JobFailure};
 pub use metrics::{EdgeMetrics, JobMetrics, VertexMetrics};
 pub use settings::JobSettings;
 
-use self::core::{JobCore, Outcome};
+pub(crate) use self::core::{JobCore, Live};
+
+use self::core::Outcome;
 use crate::dag::Dag;
 use filbert_pool::{StageKind, Stages, TaskError, TaskFuture};
 use std::future::{Future, IntoFuture};
@@ -123,7 +125,11 @@ impl Job {
     /// As [`Job::wait`], for some time; after [`JobError::Wait`] with a time-out it can be asked again.
     pub fn wait_timeout(&self, timeout: Duration) -> Result<(), JobError> {
         match self.end() {
-            Ok(mut end) => self.outcome_after(end.wait_timeout(timeout)),
+            Ok(mut end) => {
+                let waited = end.wait_timeout(timeout);
+                end.cancel();
+                self.outcome_after(waited)
+            }
             Err(outcome) => self.result(outcome),
         }
     }
@@ -191,8 +197,54 @@ impl Future for JobFuture {
     }
 }
 
+impl Drop for JobFuture {
+    fn drop(&mut self) {
+        if let Some(end) = self.end.take() {
+            end.cancel();
+        }
+    }
+}
+
 impl std::fmt::Debug for Job {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Job").field("name", &self.name()).field("status", &self.status()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DagBuilder, processors};
+
+    #[test]
+    fn a_job_whose_tasklets_are_gone_is_over_when_nobody_holds_it_up() {
+        let stages = Stages::simulated(1);
+        let mut dag = DagBuilder::new("short");
+        let numbers = dag.vertex("numbers", processors::iterate(|_| 0..10_u64));
+        let sink = dag.vertex("sink", processors::for_each(|_: u64| {}));
+        dag.edge(numbers.output().to(sink.input()));
+        let job = dag.build().unwrap().submit(&stages).unwrap();
+        let held = job.core.hold();
+        assert!(matches!(job.wait_timeout(Duration::from_secs(1)), Err(JobError::Wait(_))));
+        assert_eq!(job.core.group().tasks(), 0);
+        drop(held);
+        assert_eq!(job.status(), JobStatus::Completed);
+    }
+
+    #[test]
+    fn whoever_waits_no_longer_is_forgotten() {
+        let stages = Stages::simulated(1);
+        let mut dag = DagBuilder::new("endless");
+        let numbers = dag.vertex("numbers", processors::iterate(|_| 0_u64..));
+        let sink = dag.vertex("sink", processors::for_each(|_: u64| {}));
+        dag.edge(numbers.output().to(sink.input()));
+        let job = dag.build().unwrap().submit(&stages).unwrap();
+        for _ in 0..20 {
+            assert!(matches!(job.wait_timeout(Duration::from_micros(1)), Err(JobError::Wait(_))));
+            drop((&job).into_future());
+        }
+        assert!(job.core.waiters() <= 1);
+        job.cancel();
+        assert!(job.wait().is_err());
     }
 }

@@ -93,7 +93,8 @@ impl Running {
             match self.turn(&view) {
                 Turn::Again => {}
                 Turn::Idle => parker.park(),
-                Turn::Done => break,
+                // Whatever the signal says: it did what it had to do.
+                Turn::Done => return,
             }
         }
         if stop.is_set() {
@@ -128,6 +129,10 @@ impl TurnView for PolledView<'_, '_> {
     fn waker(&self) -> Waker {
         Waker::from(self.0.waker().clone())
     }
+
+    fn weak_waker(&self) -> Waker {
+        self.0.waker().weak()
+    }
 }
 
 /// On a thread of its own: every call ends the turn, so that a cancelled job is noticed between two calls.
@@ -139,6 +144,10 @@ impl TurnView for ThreadView {
     }
 
     fn waker(&self) -> Waker {
+        self.0.clone()
+    }
+
+    fn weak_waker(&self) -> Waker {
         self.0.clone()
     }
 }

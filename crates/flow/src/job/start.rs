@@ -15,6 +15,7 @@ use crate::edge::wiring::{Buffer, Size};
 use crate::processor::Share;
 use crate::tasklet::{Conduct, Seat};
 use filbert_pool::{Stages, caught};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// Has the job started.
@@ -33,7 +34,10 @@ pub(super) fn begin(
             Ok(()) => live.core().running(),
             Err(failure) => live.core().fail(failure),
         }
-        drop(made);
+        // One by one: two drops of user code that panic inside one drop would end the process.
+        for tasklet in made {
+            let _ = caught(|| drop(tasklet));
+        }
         live.done();
     });
     match started {
@@ -53,7 +57,7 @@ fn start(
     running: &mut Vec<(Running, bool)>,
 ) -> Result<(), JobFailure> {
     let shares = shares(graph, stages);
-    let Wired { mut ends, spools, spool_counters } = wire(graph, stages, settings, &shares);
+    let Wired { mut ends, spools, spool_counters } = wire(graph, stages, settings, &shares, live)?;
     let mut counters = JobCounters { processors: Vec::new(), spools: spool_counters };
     for (index, spool, edge) in spools {
         running.push((Running::new(spool, edge, index, live.core().live()), true));
@@ -76,10 +80,11 @@ fn start(
         });
         let seats: Vec<Seat> = seats.collect();
         counters.processors.push(seats.iter().map(|seat| Arc::clone(&seat.counters)).collect());
-        let made = match caught(|| parts.maker.tasklets(*share, seats)) {
+        let at = Cell::new(0);
+        let made = match caught(|| parts.maker.tasklets(*share, seats, &at)) {
             Ok(Ok(made)) => made,
-            Ok(Err(failure)) => return Err(failed(0, failure.to_string(), false)),
-            Err(message) => return Err(failed(0, message, true)),
+            Ok(Err(failure)) => return Err(failed(at.get(), failure.to_string(), false)),
+            Err(message) => return Err(failed(at.get(), message, true)),
         };
         if let Some(closer) = made.closer {
             live.core().add_closer(&parts.name, closer);
@@ -116,7 +121,13 @@ struct Wired {
     spool_counters: Vec<Arc<SpoolCounters>>,
 }
 
-fn wire(graph: &Graph, stages: &Stages, settings: &JobSettings, shares: &[Share]) -> Wired {
+fn wire(
+    graph: &Graph,
+    stages: &Stages,
+    settings: &JobSettings,
+    shares: &[Share],
+    live: &Live,
+) -> Result<Wired, JobFailure> {
     let none = |share: &Share| (0..share.count).map(|_| EndsOfProcessor::default()).collect();
     let spool_counters = graph.edges.iter().map(|_| Arc::default()).collect();
     let mut wired = Wired { ends: shares.iter().map(none).collect(), spools: Vec::new(), spool_counters };
@@ -133,8 +144,9 @@ fn wire(graph: &Graph, stages: &Stages, settings: &JobSettings, shares: &[Share]
             stages: stages.downgrade(),
             edge: Arc::clone(&name),
             counters: Arc::clone(&wired.spool_counters[*number]),
+            job: Arc::clone(live.core()),
         });
-        let made = edge.wire.ends(Size {
+        let size = Size {
             producers: shares[from].count,
             consumers: shares[to].count,
             queue: edge.parts.queue_size,
@@ -142,7 +154,14 @@ fn wire(graph: &Graph, stages: &Stages, settings: &JobSettings, shares: &[Share]
             chosen: stages.clock().random_below(shares[to].count),
             is_encoded: edge.parts.is_distributed && settings.encode_distributed,
             buffer,
-        });
+        };
+        // Queues of a size that fits no memory.
+        let made = caught(|| edge.wire.ends(size)).map_err(|message| JobFailure {
+            vertex: name.to_string(),
+            index: 0,
+            message,
+            panicked: true,
+        })?;
         for (processor, bucket) in wired.ends[from].iter_mut().zip(made.buckets) {
             processor.outputs.push(bucket);
         }
@@ -158,5 +177,5 @@ fn wire(graph: &Graph, stages: &Stages, settings: &JobSettings, shares: &[Share]
             processor.priorities.push(edge.parts.priority);
         }
     }
-    wired
+    Ok(wired)
 }

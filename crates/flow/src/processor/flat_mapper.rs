@@ -21,6 +21,11 @@ use std::marker::PhantomData;
 ///         Ok(self.mapper.try_process(item, outbox))
 ///     }
 ///
+///     fn resume(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<(), Failure> {
+///         self.mapper.resume(outbox);
+///         Ok(())
+///     }
+///
 ///     fn complete(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<Step, Failure> {
 ///         Ok(self.mapper.complete(outbox))
 ///     }
@@ -55,7 +60,7 @@ impl<A, I: Iterator, F: FnMut(A) -> I> FlatMapper<A, I, F> {
         Tried::Done
     }
 
-    /// Emits what is left while there is room. True when nothing is left.
+    /// Emits what is left while there is room. True when nothing is left. What a processor calls when it is called without items.
     #[inline]
     pub fn resume(&mut self, outbox: &mut Outbox<Many<I::Item>>) -> bool
     where

@@ -32,7 +32,7 @@ pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 pub enum Step {
     /// Call me again: as soon as there is room if the outbox is full, and with more items when there are none left.
     Again,
-    /// Nothing to do until my [waker](ProcessorContext::waker) is woken, though there may be items.
+    /// Nothing to do until my [waker](ProcessorContext::waker) is woken, though there may be items. A call may come without that, too.
     Wait,
     /// From `complete` and `complete_edge`: all is emitted. From `process`: no more items are wanted from this edge; what is left of it
     /// is dropped, and its producers may stop early.
@@ -116,6 +116,9 @@ pub trait Processor: Send + 'static {
     }
 
     /// Takes items of one edge, [`Inbox::ordinal`], and emits results while there is room. What it leaves is there in the next call.
+    ///
+    /// After a call that took the last item and left the outbox full there is one without items, when there is room: for what could not be
+    /// emitted. Else it would stay until another item comes.
     fn process(
         &mut self,
         inbox: &mut Inbox<Self::In>,

@@ -35,6 +35,13 @@ pub trait OneItem: Send + 'static {
         outbox: &mut Outbox<Self::Out>,
     ) -> Result<Tried<Self::Item>, Failure>;
 
+    /// There is room again and no item: emits what is left of earlier ones, for a processor that may have something left, as a
+    /// [`FlatMapper`](crate::FlatMapper) does.
+    fn resume(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<(), Failure> {
+        let _ = outbox;
+        Ok(())
+    }
+
     /// See [`Processor::complete`].
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
         let _ = outbox;
@@ -71,6 +78,13 @@ pub trait OneItem2: Send + 'static {
         outbox: &mut Outbox<Self::Out>,
     ) -> Result<Tried<Self::Item1>, Failure>;
 
+    /// There is room again and no item: emits what is left of earlier ones, for a processor that may have something left, as a
+    /// [`FlatMapper`](crate::FlatMapper) does.
+    fn resume(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<(), Failure> {
+        let _ = outbox;
+        Ok(())
+    }
+
     /// See [`Processor::complete`].
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
         let _ = outbox;
@@ -104,6 +118,9 @@ impl<P: OneItem> Processor for OneByOne<P> {
     }
 
     fn process(&mut self, inbox: &mut Inbox<Self::In>, outbox: &mut Outbox<P::Out>) -> Result<Step, Failure> {
+        if inbox.is_empty() {
+            self.0.resume(outbox)?;
+        }
         let ordinal = inbox.ordinal();
         offer(inbox.items(), |item| self.0.try_process(ordinal, item, outbox))
     }
@@ -125,6 +142,13 @@ impl<P: OneItem2> Processor for OneByOne2<P> {
     }
 
     fn process(&mut self, inbox: &mut Inbox<Self::In>, outbox: &mut Outbox<P::Out>) -> Result<Step, Failure> {
+        let is_empty = match inbox.ordinal() {
+            0 => inbox.at::<0>().is_empty(),
+            _ => inbox.at::<1>().is_empty(),
+        };
+        if is_empty {
+            self.0.resume(outbox)?;
+        }
         match inbox.ordinal() {
             0 => offer(inbox.at::<0>(), |item| self.0.try_process_0(item, outbox)),
             _ => offer(inbox.at::<1>(), |item| self.0.try_process_1(item, outbox)),

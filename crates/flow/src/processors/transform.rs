@@ -111,6 +111,8 @@ where
         inbox: &mut Inbox<Many<A>>,
         outbox: &mut Outbox<Self::Out>,
     ) -> Result<Step, Failure> {
+        // Also without items: what found no room before goes on when there is some.
+        self.mapper.resume(outbox);
         while let Some(item) = inbox.pop() {
             if let Tried::Later(item) = self.mapper.try_process(item, outbox) {
                 inbox.items().put_back(item);

@@ -5,7 +5,7 @@ use crate::error::TaskError;
 use crate::future::{TaskFuture, TaskResult};
 use std::fmt;
 use std::future::IntoFuture;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Duration;
 
@@ -36,9 +36,24 @@ impl TaskWaker {
         self.task.wake();
     }
 
+    /// Wakes the task as long as others keep it alive: for whoever may have something for it, but owes it nothing.
+    pub fn weak(&self) -> Waker {
+        Waker::from(Arc::new(WeakTaskWaker(Arc::downgrade(&self.task))))
+    }
+
     /// True when both wake the same task.
     pub fn will_wake(&self, other: &TaskWaker) -> bool {
         Arc::ptr_eq(&self.task, &other.task)
+    }
+}
+
+struct WeakTaskWaker(Weak<Task>);
+
+impl std::task::Wake for WeakTaskWaker {
+    fn wake(self: Arc<Self>) {
+        if let Some(task) = self.0.upgrade() {
+            task.wake();
+        }
     }
 }
 

@@ -173,6 +173,7 @@ impl<T> Drop for Receiver<T> {
         self.ring.receiver_gone.store(true, Ordering::Relaxed);
         // Before the items: their drops may panic, and a sleeping sender must learn of the end all the same.
         self.ring.room_bell.ring();
+        self.ring.end_bell.ring();
         let count = Cell::new(self.items_for(self.ring.capacity()));
         drop(DroppedOnDrop { receiver: self, count });
     }

@@ -13,6 +13,7 @@
 //! | `receiver_gone` | reads (Relaxed) | writes once |
 //! | `data_bell` | rings | arms |
 //! | `room_bell` | arms | rings |
+//! | `end_bell` | arms | rings once, last |
 //!
 //! Rules:
 //! 1. One producer and one consumer: [`Sender`](super::Sender) and [`Receiver`](super::Receiver) are not `Clone`, and
@@ -41,6 +42,7 @@ pub(super) struct Ring<T> {
     pub(super) sender_gone: AtomicBool,
     pub(super) receiver_gone: AtomicBool,
     pub(super) data_bell: Arc<Bell>,
+    pub(super) end_bell: Bell,
     pub(super) room_bell: CachePadded<Bell>,
     pub(super) tail: CachePadded<AtomicUsize>,
     pub(super) head: CachePadded<AtomicUsize>,
@@ -63,6 +65,7 @@ impl<T> Ring<T> {
             sender_gone: AtomicBool::new(false),
             receiver_gone: AtomicBool::new(false),
             data_bell,
+            end_bell: Bell::new(),
             room_bell: CachePadded::new(Bell::new()),
             tail: CachePadded::new(AtomicUsize::new(0)),
             head: CachePadded::new(AtomicUsize::new(0)),

@@ -136,6 +136,14 @@ impl<T> Sender<T> {
         true
     }
 
+    /// True when the receiver is gone. False: `waker` will be woken when that is so, and not for room.
+    ///
+    /// For a sender that has nothing to send: who takes its items must be able to tell it to stop. Once is enough.
+    pub fn closed_or_wake(&mut self, waker: &Waker) -> bool {
+        // A bell that can not be armed is being rung, and there is one reason to ring it.
+        self.is_closed() || !self.ring.end_bell.arm(waker) || self.is_closed()
+    }
+
     fn is_ready(&mut self) -> bool {
         self.room_for(1) > 0 || self.is_closed()
     }
@@ -197,6 +205,7 @@ impl<T> Drop for SentOnDrop<'_, T> {
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         self.ring.room_bell.clear();
+        self.ring.end_bell.clear();
         // Release: everything sent is visible to a receiver that sees the flag.
         self.ring.sender_gone.store(true, Ordering::Release);
         self.ring.data_bell.ring();

@@ -55,6 +55,24 @@ fn receive_all<T>(receiver: &mut Receiver<T>, max: usize) -> Vec<T> {
 }
 
 #[test]
+fn a_sender_with_nothing_to_send_learns_of_the_end() {
+    model(|| {
+        let (mut sender, mut receiver) = conveyor::lane(1);
+        sender.try_send(1).unwrap();
+        let consumer = thread::spawn(move || {
+            assert_eq!(receiver.try_receive(), Ok(1));
+            drop(receiver);
+        });
+        let (parker, waker) = sleeper();
+        if !sender.closed_or_wake(&waker) {
+            parker.park();
+        }
+        assert!(sender.is_closed(), "it is woken for the end and for nothing else");
+        consumer.join().unwrap();
+    });
+}
+
+#[test]
 fn one_slot_data_room_and_end() {
     model(|| {
         let (mut sender, mut receiver) = conveyor::lane(1);

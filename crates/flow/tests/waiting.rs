@@ -1,0 +1,200 @@
+//! Processors that wait, and what becomes of their items and counters meanwhile.
+
+use filbert_flow::processors::{for_each, iterate};
+use filbert_flow::{
+    DagBuilder, Failure, FlatMapper, Inbox, Job, Many, OneByOne, OneItem, Outbox, Processor,
+    ProcessorContext, Share, Step, Tried,
+};
+use filbert_pool::Stages;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
+use std::time::Duration;
+
+type Wakers = Arc<Mutex<Vec<Waker>>>;
+
+/// Emits some items in its first call, and waits in all of them.
+struct EmitsAndWaits {
+    items: u64,
+    takes: Duration,
+    wakers: Wakers,
+}
+
+impl Processor for EmitsAndWaits {
+    type In = ();
+    type Out = Many<u64>;
+
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.wakers.lock().unwrap().push(context.waker().clone());
+        Ok(())
+    }
+
+    fn complete(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<Step, Failure> {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "sleeps because the call must take longer than it should"
+        )]
+        std::thread::sleep(self.takes);
+        (0..std::mem::take(&mut self.items)).for_each(|n| outbox.emit(n));
+        Ok(Step::Wait)
+    }
+}
+
+/// Takes nothing, and waits.
+struct TakesNothing(Wakers);
+
+impl Processor for TakesNothing {
+    type In = Many<u64>;
+    type Out = ();
+
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.0.lock().unwrap().push(context.waker().clone());
+        Ok(())
+    }
+
+    fn process(&mut self, _: &mut Inbox<Many<u64>>, _: &mut Outbox<()>) -> Result<Step, Failure> {
+        Ok(Step::Wait)
+    }
+}
+
+/// Emits as many numbers as the item says, a few at a time.
+struct Expands(FlatMapper<u64, Range<u64>, fn(u64) -> Range<u64>>);
+
+impl OneItem for Expands {
+    type Item = u64;
+    type Out = Many<u64>;
+
+    fn try_process(
+        &mut self,
+        _: usize,
+        item: u64,
+        outbox: &mut Outbox<Many<u64>>,
+    ) -> Result<Tried<u64>, Failure> {
+        Ok(self.0.try_process(item, outbox))
+    }
+
+    fn resume(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<(), Failure> {
+        self.0.resume(outbox);
+        Ok(())
+    }
+
+    fn complete(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<Step, Failure> {
+        Ok(self.0.complete(outbox))
+    }
+}
+
+fn emits_and_waits(wakers: &Wakers, items: u64) -> impl Fn(Share) -> EmitsAndWaits + Clone + use<> {
+    let wakers = Arc::clone(wakers);
+    move |_| EmitsAndWaits { items, takes: Duration::ZERO, wakers: Arc::clone(&wakers) }
+}
+
+#[test]
+fn what_is_emitted_in_a_call_that_waits_arrives() {
+    let (stages, wakers, seen) = (Stages::simulated(1), Wakers::default(), Arc::new(AtomicUsize::new(0)));
+    let mut dag = DagBuilder::new("emits and waits");
+    let source = dag.vertex("source", emits_and_waits(&wakers, 3));
+    let counted = Arc::clone(&seen);
+    let sink = dag.vertex(
+        "sink",
+        for_each(move |_: u64| {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }),
+    );
+    dag.local_parallelism(&source, 1);
+    dag.edge(source.output().to(sink.input()));
+    let job = dag.build().unwrap().submit(&stages).unwrap();
+    stages.simulation().unwrap().settle();
+    assert_eq!(seen.load(Ordering::Relaxed), 3);
+    job.cancel();
+}
+
+#[test]
+fn what_a_flat_mapper_has_left_does_not_wait_for_the_next_item() {
+    let (stages, wakers, seen) = (Stages::simulated(1), Wakers::default(), Arc::new(AtomicUsize::new(0)));
+    let mut dag = DagBuilder::new("expands");
+    let source = dag.vertex("source", emits_and_waits(&wakers, 3));
+    let expands = dag.vertex("expands", |_: Share| {
+        OneByOne(Expands(FlatMapper::new((|n| 0..n * 10_000) as fn(u64) -> Range<u64>)))
+    });
+    let counted = Arc::clone(&seen);
+    let sink = dag.vertex(
+        "sink",
+        for_each(move |_: u64| {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }),
+    );
+    dag.local_parallelism(&source, 1);
+    dag.edge(source.output().to(expands.input()).all_to_one());
+    dag.edge(expands.output().to(sink.input()));
+    let job = dag.build().unwrap().submit(&stages).unwrap();
+    stages.simulation().unwrap().settle();
+    assert_eq!(seen.load(Ordering::Relaxed), 30_000);
+    job.cancel();
+}
+
+/// A source with so many items before a sink that takes none.
+fn stuck(stages: &Stages, wakers: &Wakers) -> Job {
+    let mut dag = DagBuilder::new("stuck");
+    let source = dag.vertex("source", iterate(|_| 0..10_000_u64));
+    let kept = Arc::clone(wakers);
+    let sink = dag.vertex("sink", move |_: Share| TakesNothing(Arc::clone(&kept)));
+    dag.local_parallelism(&source, 1);
+    dag.local_parallelism(&sink, 1);
+    dag.edge(source.output().to(sink.input()).queue_size(2_000));
+    dag.build().unwrap().submit(stages).unwrap()
+}
+
+#[test]
+fn the_queue_before_a_processor_that_waits_is_seen() {
+    let (stages, wakers) = (Stages::simulated(1), Wakers::default());
+    let job = stuck(&stages, &wakers);
+    stages.simulation().unwrap().settle();
+    // It looks when it has a turn.
+    wakers.lock().unwrap().iter().for_each(Waker::wake_by_ref);
+    stages.simulation().unwrap().settle();
+    let metrics = job.metrics();
+    assert!(metrics.edges[0].queued > 2_000, "{metrics:?}");
+    job.cancel();
+}
+
+#[test]
+fn a_job_that_is_over_waits_no_longer() {
+    let (stages, wakers) = (Stages::simulated(1), Wakers::default());
+    let job = stuck(&stages, &wakers);
+    stages.simulation().unwrap().advance(Duration::from_secs(5));
+    job.cancel();
+    assert!(job.wait().is_err());
+    let metrics = job.metrics();
+    let rests = [metrics.vertices[0].blocked, metrics.vertices[1].idle];
+    assert!(rests.into_iter().all(|rest| (4_900..5_100).contains(&rest.as_millis())), "{metrics:?}");
+    stages.simulation().unwrap().advance(Duration::from_secs(5));
+    assert_eq!(job.metrics(), metrics);
+}
+
+#[test]
+fn a_long_call_that_says_wait_is_counted() {
+    let (stages, wakers) = (Stages::start().unwrap(), Wakers::default());
+    let mut dag = DagBuilder::new("long");
+    let kept = Arc::clone(&wakers);
+    let source = dag.vertex("source", move |_: Share| EmitsAndWaits {
+        items: 1,
+        takes: Duration::from_millis(3),
+        wakers: Arc::clone(&kept),
+    });
+    let sink = dag.vertex("sink", for_each(|_: u64| {}));
+    dag.local_parallelism(&source, 1);
+    dag.edge(source.output().to(sink.input()));
+    let job = dag.build().unwrap().submit(&stages).unwrap();
+    // Its item arrives after the call; the call is counted when the turn ends.
+    let begun = stages.clock().now();
+    while job.metrics().vertices.first().is_none_or(|source| source.idle.is_zero()) {
+        assert!(stages.clock().now() - begun < Duration::from_secs(60), "{:?}", job.metrics());
+        std::thread::yield_now();
+    }
+    let metrics = job.metrics();
+    assert_eq!(metrics.vertices[0].long_calls, 1, "{metrics:?}");
+    assert!(metrics.vertices[0].longest_call >= Duration::from_millis(3), "{metrics:?}");
+    job.cancel();
+    assert!(job.wait().is_err());
+}
