@@ -23,7 +23,7 @@ fn endless() -> (Dag, Arc<AtomicU64>) {
     let sink = dag.vertex(
         "sink",
         processors::for_each(move |number: u64| {
-            if black_box(number) % 1024 == 0 {
+            if black_box(number).is_multiple_of(1024) {
                 seen.fetch_add(1, Ordering::Relaxed);
             }
         }),

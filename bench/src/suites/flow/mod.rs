@@ -49,6 +49,7 @@ pub(crate) fn run(effort: Effort, only: &str, report: &mut Report) {
 }
 
 /// How many threads every contestant has.
+#[cfg(feature = "peers")]
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
