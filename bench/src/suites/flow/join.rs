@@ -57,6 +57,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         Contestant::new("renoir ship_hash", || peers::renoir::join_hash(threads(), facts)),
         #[cfg(feature = "peers")]
         Contestant::new("rayon", || peers::rayon::join(facts)),
+        Contestant::new("plain loop", || plain(facts)),
     ];
     let times = alternate(effort.pick(1, 3, 7), 1, contestants);
     let case = format!("join of {} M with 100 k", facts / 1_000_000);
@@ -73,4 +74,10 @@ fn ours(stages: &Stages, facts: u64) -> u64 {
         .write(processors::for_each(move |(value, payload)| sum.add(weigh(value, payload))));
     completed(stages, pipeline);
     tally.total()
+}
+
+fn plain(facts: u64) -> u64 {
+    let table: Table = (0..SMALL).map(small).collect();
+    let found = |(key, value)| table.get(&key).map(|payload| weigh(value, *payload));
+    (0..facts).map(fact).filter_map(found).fold(0, u64::wrapping_add)
 }
