@@ -58,8 +58,10 @@ impl Processor for TakesNothing {
     }
 }
 
+type Expand = fn(u64) -> Range<u64>;
+
 /// Emits as many numbers as the item says, a few at a time.
-struct Expands(FlatMapper<u64, Range<u64>, fn(u64) -> Range<u64>>);
+struct Expands(FlatMapper<u64, Range<u64>, Expand>);
 
 impl OneItem for Expands {
     type Item = u64;
