@@ -12,13 +12,13 @@ use crate::harness::{Contestant, Effort, alternate};
 use crate::report::Report;
 use filbert_flow::{Pipeline, Share, processors};
 use filbert_pool::Stages;
+use hashbrown::HashMap;
 
 /// A key and something beside it.
 pub(super) type Pair = (u64, u64);
 
 /// The table of all who may choose.
-#[cfg(feature = "peers")]
-pub(super) type Table = hashbrown::HashMap<u64, u64, foldhash::fast::RandomState>;
+pub(super) type Table = HashMap<u64, u64, foldhash::fast::RandomState>;
 
 /// How many items the small side has; every key is there once.
 pub(super) const SMALL: u64 = 100_000;
