@@ -31,10 +31,8 @@ impl Processor for EmitsAndWaits {
     }
 
     fn complete(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<Step, Failure> {
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "sleeps because the call must take longer than it should"
-        )]
+        #[expect(clippy::disallowed_methods, reason = "the time that a call takes is the subject")]
+        // sleeps because the call must take longer than it should
         std::thread::sleep(self.takes);
         (0..std::mem::take(&mut self.items)).for_each(|n| outbox.emit(n));
         Ok(Step::Wait)
