@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | [`memory`] | vectors, ranges | ([`processors::collect`](filbert_flow::processors::collect) is in `flow`) |
 //! | [`channel`] | items that the program sends while the job runs | items that the program receives |
-//! | [`file`] | lines, blocks of lines, CSV, NDJSON; each file read by all processors at once | lines, CSV, NDJSON |
+//! | [`mod@file`] | lines, blocks of lines, CSV, NDJSON; each file read by all processors at once | lines, CSV, NDJSON |
 //! | [`stdio`] | lines of the standard input | lines to the standard output |
 //! | [`tcp`] | lines of connections | lines to a connection |
 //! | [`grid`] | maps, lists, topics, queues | the same |

@@ -53,7 +53,7 @@ pub fn csv<T: DeserializeOwned + Send + 'static>(pattern: impl AsRef<Path>) -> F
     )
 }
 
-/// The format of [`csv`].
+/// The format of [`csv()`].
 #[derive(Debug)]
 pub struct CsvRows<T> {
     delimiter: u8,
@@ -156,7 +156,7 @@ impl<T> CsvRows<T> {
     }
 }
 
-/// The parser of [`csv`].
+/// The parser of [`csv()`].
 pub struct ReadCsv<T> {
     core: csv_core::Reader,
     /// By file; empty without headers.
