@@ -6,7 +6,7 @@
 //!
 //! A *watermark* of time `t` is a producer's promise that it is done with items before `t`. It is the latest time it has seen, less the lag that
 //! the user allows. Watermarks travel among the items, to every consumer. A consumer has heard from all its producers up to the
-//! smallest of their watermarks ([`Coalescer`]): then it closes the windows that end there. An item that comes after its windows are closed is *late*:
+//! smallest of their watermarks (`Coalescer`): then it closes the windows that end there. An item that comes after its windows are closed is *late*:
 //! it is counted and dropped. A producer that ends promises everything; one that is silent holds the others up.
 //!
 //! Times are `i64`, in whatever unit the user's timestamps have. Nothing here reads a clock.

@@ -11,7 +11,7 @@
 //!
 //! *Suspending.* Whoever puts something into a receiver asks before whether it is full. A transform that makes many of one is in the middle of it
 //! when that happens: it keeps the rest, says that it is suspended, and goes on in `resume`, which comes before the next `push`. A
-//! transform that makes many of one also counts: after [`FUEL`] items of one call it suspends though there is room,
+//! transform that makes many of one also counts: after `FUEL` items of one call it suspends though there is room,
 //! so that a call is short even if the rest of the chain swallows everything.
 //!
 //! Rejected: chains of iterators (they borrow the inbox and can not rest between two calls); boxed closures per step (a virtual call per item and
