@@ -90,7 +90,7 @@ fn clients(grid: &Grid, seed: u64, count: u64) -> (Vec<Client>, Arc<History>) {
 
 #[test]
 fn simulated_histories_are_linearizable() {
-    simulate::seeds("simulated_histories_are_linearizable", 0..300, |seed| {
+    simulate::seeds("simulated_histories_are_linearizable", 0..10_000, |seed| {
         let stages = Stages::simulated(seed);
         let grid = Grid::with(&stages, settings(MapSettings::default()), registry());
         let (clients, history) = clients(&grid, seed, 4);
@@ -106,7 +106,7 @@ fn simulated_histories_are_linearizable() {
 #[test]
 fn histories_of_threads_are_linearizable() {
     let stages = Stages::start().unwrap();
-    for run in 0..20 {
+    for run in 0..200 {
         let grid = Grid::with(&stages, settings(MapSettings::default()), registry());
         let (clients, history) = clients(&grid, run, 4);
         std::thread::scope(|scope| {
