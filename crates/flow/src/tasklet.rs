@@ -187,8 +187,12 @@ impl<P: Processor> ProcessorTasklet<P> {
                 Went::Waiting => {
                     // What was emitted in this call must not wait with it.
                     self.flush()?;
+                    let is_emptying = self.phase == Phase::Emptying;
+                    // All of it found room in this moment: nobody would wake it for what is not there any more.
+                    if is_emptying && self.backlog() == 0 {
+                        continue;
+                    }
                     if !self.room_or_wake(&view.waker()) && !self.end_or_wake(view) {
-                        let is_emptying = self.phase == Phase::Emptying;
                         return Ok((Turn::Idle, if is_emptying { Rest::Blocked } else { Rest::Waiting }));
                     }
                 }

@@ -142,3 +142,14 @@ fn a_fork_copies_items_and_a_flat_map_suspends() {
         assert_eq!(sorted(&list), expected);
     });
 }
+
+/// What finds room in the very moment that its processor is about to sleep for the last time must not be slept for.
+#[test]
+fn a_last_flush_that_finds_room_ends_its_processor() {
+    let stages = Stages::start().unwrap();
+    let (dag, list) = numbers(200, |edge| edge.partitioned().queue_size(16));
+    for round in 0..1_000 {
+        dag.submit(&stages).unwrap().wait().unwrap_or_else(|error| panic!("round {round}: {error}"));
+        assert_eq!(list.take().len(), 200, "round {round}");
+    }
+}
