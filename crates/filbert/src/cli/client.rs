@@ -129,6 +129,11 @@ fn connect(
     Err(last)
 }
 
+/// The connection is gone: noticed by the next send or while waiting, whichever comes first.
+fn closed(at: &str) -> String {
+    format!("the member closed the connection at {at}; if it wants TLS, give --ca")
+}
+
 impl Client {
     /// Connects and logs in.
     pub(super) fn connect(whom: &Whom) -> Result<Self, Box<dyn Error>> {
@@ -143,7 +148,7 @@ impl Client {
             );
         }
         let outlet = connect(&stages, &connector, &addresses, sender)?;
-        outlet.send_slice(&PREAMBLE)?;
+        outlet.send_slice(&PREAMBLE).map_err(|_| closed("the begin"))?;
         let mut client = Self { stages, outlet, answers, correlation: 0 };
         let login = Authentication {
             cluster_name: whom.cluster_name.as_str().into(),
@@ -176,15 +181,13 @@ impl Client {
         self.correlation += 1;
         let mut bytes = BytesMut::new();
         request.encode(self.correlation, -1, &mut bytes);
-        self.outlet.send(bytes.freeze())?;
+        self.outlet.send(bytes.freeze()).map_err(|_| closed(R::NAME))?;
         loop {
             let answer = self.answers.recv_timeout(PATIENCE).map_err(|error| match error {
                 RecvTimeoutError::Timeout => {
                     format!("no answer to {} within {} s", R::NAME, PATIENCE.as_secs())
                 }
-                RecvTimeoutError::Disconnected => {
-                    format!("the member closed the connection at {}; if it wants TLS, give --ca", R::NAME)
-                }
+                RecvTimeoutError::Disconnected => closed(R::NAME),
             })?;
             let reader = MessageReader::new(answer.map_err(|why| format!("{}: {why}", R::NAME))?)?;
             if reader.correlation() != self.correlation {
