@@ -15,7 +15,7 @@ fn the_protocol_has_the_last_word() {
     assert_eq!(client.line(), "a");
     assert_eq!(client.line(), "bye");
     eventually("it is counted", || door.stats().closed_by(CloseReason::Protocol) == 1);
-    assert_eq!(*seen.closed.lock().unwrap(), [CloseReason::Protocol]);
+    eventually("it is told why", || *seen.closed.lock().unwrap() == [CloseReason::Protocol]);
     assert_eq!(seen.handled.load(Ordering::SeqCst), 2);
 }
 
@@ -60,7 +60,7 @@ fn a_drain_that_takes_too_long_ends_hard() {
     let report = door.drain(Duration::from_millis(20)).unwrap().wait().unwrap();
     assert_eq!((report.connections, report.cut_short), (1, 1));
     assert_eq!(client.rest(), "draining\n");
-    assert_eq!(*seen.closed.lock().unwrap(), [CloseReason::DoorClosed]);
+    eventually("it is told why", || *seen.closed.lock().unwrap() == [CloseReason::DoorClosed]);
     let owed = seen.held.lock().unwrap().pop().unwrap();
     assert!(owed.send("too late\n").is_err());
 }
@@ -75,7 +75,7 @@ fn a_dropped_door_closes_its_connections() {
     drop(door);
     assert_eq!(client.rest(), "");
     eventually("nobody listens", || TcpStream::connect(address).is_err());
-    assert_eq!(*seen.closed.lock().unwrap(), [CloseReason::DoorClosed]);
+    eventually("it is told why", || *seen.closed.lock().unwrap() == [CloseReason::DoorClosed]);
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn sockets_close_when_the_stages_end() {
     assert_eq!(client.line(), "here");
     stages.shutdown(Shutdown::Drain).unwrap();
     assert_eq!(client.rest(), "");
-    assert_eq!(*seen.closed.lock().unwrap(), [CloseReason::StagesEnded]);
+    eventually("it is told why", || *seen.closed.lock().unwrap() == [CloseReason::StagesEnded]);
     assert!(TcpStream::connect(door.local_addr()).is_err());
     assert!(door.drain(Duration::ZERO).is_err());
 }
@@ -111,7 +111,7 @@ fn a_panic_ends_one_connection_and_no_other() {
     client.send("panic\n");
     assert_eq!(client.rest(), "");
     eventually("it is counted", || door.stats().closed_by(CloseReason::Panicked) == 1);
-    assert_eq!(*seen.closed.lock().unwrap(), [CloseReason::Panicked]);
+    eventually("it is told why", || *seen.closed.lock().unwrap() == [CloseReason::Panicked]);
     bystander.send("echo fine\n");
     assert_eq!(bystander.line(), "fine");
 }

@@ -49,7 +49,7 @@ fn before_login_little_is_taken() {
     assert_eq!(client.rest(), "");
     eventually("it is counted", || door.stats().closed_by(CloseReason::TooLarge) == 1);
     assert!(door.stats().bytes_in <= 4_096);
-    assert_eq!(*seen.closed.lock().unwrap(), [CloseReason::TooLarge]);
+    eventually("it is told why", || *seen.closed.lock().unwrap() == [CloseReason::TooLarge]);
     let mut client = Client::connect(&door);
     client.send("login\n");
     let long = "y".repeat(100_000);
