@@ -1,17 +1,17 @@
 //! Lists: read from the first item to the last, written at the end.
 
 use super::asking::Asking;
-use super::{read, write};
-use filbert_flow::{
-    Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier,
-};
-use filbert_grid::{Grid, GridError, List, Structure};
+use super::batches::{TakesBatches, WriteBatches};
+use super::{only_reader, read};
+use filbert_flow::processors::with_parallelism;
+use filbert_flow::{Failure, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
+use filbert_grid::{Grid, GridError, Invocation, List, Structure};
 use filbert_wire::{Data, FromData, ToData};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::task::Poll;
 
-/// Items that are asked for, or added, at once.
+/// Items that are asked for at once.
 const PAGE: i64 = 512;
 
 /// Emits the items of a list, read as `T`, in their order. One processor: a list lives on one partition. What is added behind while it is
@@ -21,12 +21,32 @@ pub fn list<T: FromData + Send + 'static>(grid: &Grid, name: &str) -> ListSource
 }
 
 /// Adds every item at the end of a list; fails when the list has a greatest size and is full. Items of one processor keep their order.
-pub fn write_list<T: ToData + Send + 'static>(grid: &Grid, name: &str) -> ListSink<T> {
-    ListSink { list: grid.list(name), item: PhantomData }
+pub fn write_list<T: ToData + Send + 'static>(
+    grid: &Grid,
+    name: &str,
+) -> impl MetaSupplier<Processor = WriteList<T>> {
+    let list = grid.list(name);
+    with_parallelism(1, move |_| WriteBatches::new(&list))
 }
 
-fn name_of(list: &List) -> String {
-    format!("list {:?}", list.name())
+/// The processor of [`write_list`].
+pub type WriteList<T> = WriteBatches<T, List>;
+
+impl TakesBatches for List {
+    /// False: it is full.
+    type Answer = bool;
+
+    fn title(&self) -> String {
+        format!("list {:?}", self.name())
+    }
+
+    fn take(&self, items: Vec<Data>) -> Invocation<bool> {
+        self.add_all(items)
+    }
+
+    fn has_taken(answer: &bool) -> bool {
+        *answer
+    }
 }
 
 /// The vertex of [`list`].
@@ -40,13 +60,7 @@ impl<T: FromData + Send + 'static> MetaSupplier for ListSource<T> {
     type Supplier = ListSource<T>;
 
     fn supplier(&self, share: Share) -> Result<Self, Failure> {
-        if share.global_count() > 1 {
-            return Err(format!(
-                "{} is read by one processor; leave the parallelism at 1",
-                name_of(&self.list)
-            )
-            .into());
-        }
+        only_reader(share, || self.list.title())?;
         Ok(Self { list: Arc::clone(&self.list), item: PhantomData })
     }
 
@@ -60,7 +74,7 @@ impl<T: FromData + Send + 'static> Supplier for ListSource<T> {
 
     fn processor(&mut self, _: Share) -> Result<ReadList<T>, Failure> {
         Ok(ReadList {
-            name: name_of(&self.list),
+            name: self.list.title(),
             list: Arc::clone(&self.list),
             from: 0,
             size: None,
@@ -135,79 +149,5 @@ impl<T: FromData + Send + 'static> Processor for ReadList<T> {
             outbox.emit(read(&self.name, &item)?);
         }
         Ok(Step::Again)
-    }
-}
-
-/// The vertex of [`write_list`].
-pub struct ListSink<T> {
-    list: Arc<List>,
-    item: PhantomData<fn(T)>,
-}
-
-impl<T: ToData + Send + 'static> MetaSupplier for ListSink<T> {
-    type Processor = WriteList<T>;
-    type Supplier = ListSink<T>;
-
-    fn supplier(&self, _: Share) -> Result<Self, Failure> {
-        Ok(Self { list: Arc::clone(&self.list), item: PhantomData })
-    }
-
-    fn preferred_parallelism(&self) -> Option<usize> {
-        Some(1)
-    }
-}
-
-impl<T: ToData + Send + 'static> Supplier for ListSink<T> {
-    type Processor = WriteList<T>;
-
-    fn processor(&mut self, _: Share) -> Result<WriteList<T>, Failure> {
-        let list = Arc::clone(&self.list);
-        Ok(WriteList { name: name_of(&list), list, asking: Asking::new(), item: PhantomData })
-    }
-}
-
-/// The processor of [`write_list`].
-pub struct WriteList<T> {
-    list: Arc<List>,
-    name: String,
-    asking: Asking<bool>,
-    item: PhantomData<fn(T)>,
-}
-
-impl<T: ToData + Send + 'static> WriteList<T> {
-    /// True when nothing is under way.
-    fn is_free(&mut self) -> Result<bool, Failure> {
-        if !self.asking.is_busy() {
-            return Ok(true);
-        }
-        match self.asking.poll(&self.name)? {
-            Poll::Pending => Ok(false),
-            Poll::Ready(true) => Ok(true),
-            Poll::Ready(false) => Err(format!("{} is full", self.name).into()),
-        }
-    }
-}
-
-impl<T: ToData + Send + 'static> Processor for WriteList<T> {
-    type In = Many<T>;
-    type Out = ();
-
-    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
-        self.asking.init(context);
-        Ok(())
-    }
-
-    fn process(&mut self, inbox: &mut Inbox<Many<T>>, _: &mut Outbox<()>) -> Result<Step, Failure> {
-        if !self.is_free()? {
-            return Ok(Step::Wait);
-        }
-        let items = inbox.take(PAGE as usize).map(|item| write(&self.name, &item));
-        let items: Vec<Data> = items.collect::<Result<_, _>>()?;
-        self.asking.ask(self.list.add_all(items));
-        Ok(if self.is_free()? { Step::Again } else { Step::Wait })
-    }
-
-    fn complete(&mut self, _: &mut Outbox<()>) -> Result<Step, Failure> {
-        Ok(if self.is_free()? { Step::Done } else { Step::Wait })
     }
 }

@@ -8,19 +8,21 @@
 //! an entry between processors only if its key changes.
 
 mod asking;
+mod batches;
 mod list;
 mod map_sink;
 mod map_source;
 mod queue;
 mod topic;
 
-pub use list::{ListSink, ListSource, ReadList, WriteList, list, write_list};
+pub use batches::{TakesBatches, WriteBatches};
+pub use list::{ListSource, ReadList, WriteList, list, write_list};
 pub use map_sink::{MapSink, WriteMap, partition_of, write_map};
 pub use map_source::{MapSource, ReadMap, map};
-pub use queue::{QueueSource, ReadQueue, WriteQueue, queue, write_queue};
+pub use queue::{ReadQueue, WriteQueue, queue, write_queue};
 pub use topic::{ReadTopic, TopicSource, WriteTopic, topic, write_topic};
 
-use filbert_flow::Failure;
+use filbert_flow::{Failure, Share};
 use filbert_wire::{Data, FromData, ToData};
 
 /// Writes a value for a structure, or says which structure it could not be written for.
@@ -32,4 +34,12 @@ fn write<T: ToData>(structure: &str, value: &T) -> Result<Data, Failure> {
 fn read<T: FromData>(structure: &str, data: &Data) -> Result<T, Failure> {
     T::from_data(data)
         .map_err(|error| format!("a value of {structure} is not of the wanted type: {error}").into())
+}
+
+/// Refuses a second reader of what has one order.
+fn only_reader(share: Share, title: impl FnOnce() -> String) -> Result<(), Failure> {
+    match share.global_count() {
+        0 | 1 => Ok(()),
+        _ => Err(format!("{} is read by one processor; leave the parallelism at 1", title()).into()),
+    }
 }

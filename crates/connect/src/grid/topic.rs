@@ -1,12 +1,10 @@
 //! Topics: what is published while the job runs, and publishing.
 
-use super::asking::Asking;
-use super::{read, write};
+use super::batches::{TakesBatches, WriteBatches};
+use super::{only_reader, read};
 use crate::channel::{self, ReadChannel};
-use filbert_flow::{
-    Failure, Inbox, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier,
-};
-use filbert_grid::{Grid, Structure, Topic};
+use filbert_flow::{Failure, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
+use filbert_grid::{Grid, Invocation, Structure, Topic};
 use filbert_wire::{Data, FromData, ToData};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -15,9 +13,6 @@ use uuid::Uuid;
 
 /// Messages that wait for the job at most.
 const CAPACITY: usize = 64 << 10;
-
-/// Messages that are published at once.
-const BATCH: usize = 512;
 
 /// Emits what is published to a topic from the start of the job on, read as `T`, until the job is cancelled. One processor.
 ///
@@ -33,16 +28,26 @@ pub fn write_topic<T: ToData + Send + 'static>(
     name: &str,
 ) -> impl MetaSupplier<Processor = WriteTopic<T>> {
     let topic = grid.topic(name);
-    move |_| WriteTopic {
-        name: name_of(&topic),
-        topic: Arc::clone(&topic),
-        asking: Asking::new(),
-        item: PhantomData,
-    }
+    move |_| WriteBatches::new(&topic)
 }
 
-fn name_of(topic: &Topic) -> String {
-    format!("topic {:?}", topic.name())
+/// The processor of [`write_topic`].
+pub type WriteTopic<T> = WriteBatches<T, Topic>;
+
+impl TakesBatches for Topic {
+    type Answer = ();
+
+    fn title(&self) -> String {
+        format!("topic {:?}", self.name())
+    }
+
+    fn take(&self, items: Vec<Data>) -> Invocation<()> {
+        self.publish_all(items)
+    }
+
+    fn has_taken((): &()) -> bool {
+        true
+    }
 }
 
 /// The vertex of [`topic`].
@@ -70,13 +75,7 @@ impl<T: FromData + Send + 'static> MetaSupplier for TopicSource<T> {
     type Supplier = TopicSource<T>;
 
     fn supplier(&self, share: Share) -> Result<Self, Failure> {
-        if share.global_count() > 1 {
-            return Err(format!(
-                "{} is read by one processor; leave the parallelism at 1",
-                name_of(&self.topic)
-            )
-            .into());
-        }
+        only_reader(share, || self.topic.title())?;
         Ok(self.clone())
     }
 
@@ -92,7 +91,7 @@ impl<T: FromData + Send + 'static> Supplier for TopicSource<T> {
         let (sender, mut source) = channel::source::<Data>(CAPACITY);
         let input = source.processor(share)?;
         let dropped = Arc::clone(&self.dropped);
-        let name = name_of(&self.topic);
+        let name = self.topic.title();
         let listener = self.topic.add_listener({
             let name = name.clone();
             move |message| {
@@ -140,44 +139,5 @@ impl<T: FromData + Send + 'static> Processor for ReadTopic<T> {
 impl<T> Drop for ReadTopic<T> {
     fn drop(&mut self) {
         self.topic.remove_listener(self.listener);
-    }
-}
-
-/// The processor of [`write_topic`].
-pub struct WriteTopic<T> {
-    topic: Arc<Topic>,
-    name: String,
-    asking: Asking<()>,
-    item: PhantomData<fn(T)>,
-}
-
-impl<T: ToData + Send + 'static> WriteTopic<T> {
-    /// True when nothing is under way.
-    fn is_free(&mut self) -> Result<bool, Failure> {
-        Ok(!self.asking.is_busy() || self.asking.poll(&self.name)?.is_ready())
-    }
-}
-
-impl<T: ToData + Send + 'static> Processor for WriteTopic<T> {
-    type In = Many<T>;
-    type Out = ();
-
-    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
-        self.asking.init(context);
-        Ok(())
-    }
-
-    fn process(&mut self, inbox: &mut Inbox<Many<T>>, _: &mut Outbox<()>) -> Result<Step, Failure> {
-        if !self.is_free()? {
-            return Ok(Step::Wait);
-        }
-        let items = inbox.take(BATCH).map(|item| write(&self.name, &item));
-        let items: Vec<Data> = items.collect::<Result<_, _>>()?;
-        self.asking.ask(self.topic.publish_all(items));
-        Ok(if self.is_free()? { Step::Again } else { Step::Wait })
-    }
-
-    fn complete(&mut self, _: &mut Outbox<()>) -> Result<Step, Failure> {
-        Ok(if self.is_free()? { Step::Done } else { Step::Wait })
     }
 }

@@ -1,9 +1,10 @@
 //! Windows that lie in time as a fence does: tumbling ones, side by side, and sliding ones, which overlap.
 
-use super::{Coalescer, Event, InWindow, LateItems};
+use super::windowed::{Windowed, Windows};
+use super::{Event, InWindow, LateItems};
 use crate::aggregate::Fold;
 use crate::processor::Share;
-use crate::transform::{FUEL, Groups, Keying, Receiver, Recipe, Transform};
+use crate::transform::{FUEL, Groups, Keying, Receiver, Recipe};
 use hashbrown::hash_table::IntoIter;
 use std::collections::BTreeMap;
 
@@ -59,28 +60,26 @@ pub struct FixedWindowing<K, F> {
 /// The start of a window, and its groups that were not put yet.
 type Leaving<K, A> = (i64, IntoIter<(K, A)>);
 
-/// The transform of [`FixedWindowing`].
-pub struct FixedWindowingTransform<T, K: Keying<T>, F: Fold<K::Value>> {
+/// The open windows of [`FixedWindowing`].
+pub struct FixedWindows<T, K: Keying<T>, F: Fold<K::Value>> {
     recipe: FixedWindowing<K, F>,
     /// Open windows by their start.
     windows: BTreeMap<i64, Groups<K::Key, F::Accumulator>>,
     /// The window that is being put.
     leaving: Option<Leaving<K::Key, F::Accumulator>>,
-    producers: Coalescer,
-    watermark: i64,
 }
 
-impl<T, K, F> FixedWindowingTransform<T, K, F>
+impl<T, K, F> Windows<T> for FixedWindows<T, K, F>
 where
+    T: Clone + Send + 'static,
     K: Keying<T>,
     F: Fold<K::Value>,
 {
-    fn add(&mut self, time: i64, item: T)
-    where
-        T: Clone,
-    {
+    type Out = InWindow<K::Key, F::Out>;
+
+    fn add(&mut self, time: i64, item: T, watermark: i64) {
         let FixedWindowing { window, keying, fold, late } = &self.recipe;
-        let mut open = window.starts(time).filter(|start| window.end(*start) > self.watermark).peekable();
+        let mut open = window.starts(time).filter(|start| window.end(*start) > watermark).peekable();
         if open.peek().is_none() && window.starts(time).next().is_some() {
             late.add();
         }
@@ -94,12 +93,11 @@ where
         }
     }
 
-    /// Puts the windows that are over; true when all are.
-    fn close<R: Receiver<InWindow<K::Key, F::Out>>>(&mut self, to: &mut R) -> bool {
+    fn close<R: Receiver<Self::Out>>(&mut self, watermark: i64, to: &mut R) -> bool {
         let FixedWindowing { window, fold, .. } = &self.recipe;
         for _ in 0..FUEL {
             if to.is_full() {
-                return !self.is_due();
+                return !self.is_due(watermark);
             }
             match &mut self.leaving {
                 Some((start, groups)) => match groups.next() {
@@ -110,7 +108,7 @@ where
                     None => self.leaving = None,
                 },
                 None => match self.windows.first_entry() {
-                    Some(first) if window.end(*first.key()) <= self.watermark => {
+                    Some(first) if window.end(*first.key()) <= watermark => {
                         let (start, mut groups) = first.remove_entry();
                         self.leaving = Some((start, groups.drain()));
                     }
@@ -118,47 +116,12 @@ where
                 },
             }
         }
-        !self.is_due()
+        !self.is_due(watermark)
     }
 
-    fn is_due(&self) -> bool {
-        let is_over = |start: &i64| self.recipe.window.end(*start) <= self.watermark;
+    fn is_due(&self, watermark: i64) -> bool {
+        let is_over = |start: &i64| self.recipe.window.end(*start) <= watermark;
         self.leaving.is_some() || self.windows.first_key_value().is_some_and(|(start, _)| is_over(start))
-    }
-}
-
-impl<T, K, F> Transform<Event<T>> for FixedWindowingTransform<T, K, F>
-where
-    T: Clone + Send + 'static,
-    K: Keying<T>,
-    F: Fold<K::Value>,
-{
-    type Out = InWindow<K::Key, F::Out>;
-    const AT_MOST_ONE: bool = false;
-
-    fn push<R: Receiver<Self::Out>>(&mut self, event: Event<T>, to: &mut R) {
-        match event {
-            Event::Item { time, item } => self.add(time, item),
-            Event::Watermark(watermark) => {
-                if let Some(time) = self.producers.hear(watermark) {
-                    self.watermark = self.watermark.max(time);
-                    self.close(to);
-                }
-            }
-        }
-    }
-
-    fn is_suspended(&self) -> bool {
-        self.is_due()
-    }
-
-    fn resume<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
-        self.close(to)
-    }
-
-    fn finish<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
-        self.watermark = i64::MAX;
-        self.close(to)
     }
 }
 
@@ -169,16 +132,10 @@ where
     F: Fold<K::Value>,
 {
     type Out = InWindow<K::Key, F::Out>;
-    type Transform = FixedWindowingTransform<T, K, F>;
+    type Transform = Windowed<FixedWindows<T, K, F>>;
 
     fn transform(&self, _: Share) -> Self::Transform {
-        FixedWindowingTransform {
-            recipe: self.clone(),
-            windows: BTreeMap::new(),
-            leaving: None,
-            producers: Coalescer::default(),
-            watermark: i64::MIN,
-        }
+        Windowed::new(FixedWindows { recipe: self.clone(), windows: BTreeMap::new(), leaving: None })
     }
 
     fn describe(&self, steps: &mut Vec<&'static str>) {

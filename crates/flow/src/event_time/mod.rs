@@ -14,6 +14,7 @@
 mod fixed;
 mod session;
 mod stamping;
+mod windowed;
 
 pub use fixed::{FixedWindow, FixedWindowing, sliding, tumbling};
 pub use session::{SessionWindow, SessionWindowing, session};

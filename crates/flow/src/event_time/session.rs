@@ -1,9 +1,10 @@
 //! Windows that items make: a session of a key lasts while its items are less than a gap apart.
 
-use super::{Coalescer, Event, InWindow, LateItems};
+use super::windowed::{Windowed, Windows};
+use super::{Event, InWindow, LateItems};
 use crate::aggregate::Aggregate;
 use crate::processor::Share;
-use crate::transform::{FUEL, Groups, Keying, Receiver, Recipe, Transform};
+use crate::transform::{FUEL, Groups, Keying, Receiver, Recipe};
 use std::collections::BTreeMap;
 use std::vec::IntoIter;
 
@@ -40,8 +41,8 @@ struct Session<A> {
     accumulator: A,
 }
 
-/// The transform of [`SessionWindowing`].
-pub struct SessionWindowingTransform<T, K: Keying<T>, G: Aggregate<K::Value>> {
+/// The open sessions of [`SessionWindowing`].
+pub struct SessionWindows<T, K: Keying<T>, G: Aggregate<K::Value>> {
     recipe: SessionWindowing<K, G>,
     /// Open sessions.
     sessions: Groups<K::Key, Vec<Session<G::Accumulator>>>,
@@ -51,17 +52,41 @@ pub struct SessionWindowingTransform<T, K: Keying<T>, G: Aggregate<K::Value>> {
     closing: IntoIter<K::Key>,
     /// Sessions that are over, of one of these keys.
     leaving: Vec<InWindow<K::Key, G::Out>>,
-    producers: Coalescer,
-    watermark: i64,
 }
 
-impl<T, K, G> SessionWindowingTransform<T, K, G>
+impl<T, K, G> SessionWindows<T, K, G>
 where
     K: Keying<T>,
     K::Key: Clone,
     G: Aggregate<K::Value>,
 {
-    fn add(&mut self, time: i64, item: T) {
+    /// Takes the sessions of a key that are over.
+    fn take_over(&mut self, key: K::Key, watermark: i64) {
+        let aggregate = &self.recipe.aggregate;
+        let Some(sessions) = self.sessions.get_mut(&key) else { return };
+        let over = sessions.extract_if(.., |session| session.end <= watermark);
+        self.leaving.extend(over.map(|session| InWindow {
+            start: session.start,
+            end: session.end,
+            key: key.clone(),
+            result: aggregate.finish(session.accumulator),
+        }));
+        if sessions.is_empty() {
+            self.sessions.remove(&key);
+        }
+    }
+}
+
+impl<T, K, G> Windows<T> for SessionWindows<T, K, G>
+where
+    T: Send + 'static,
+    K: Keying<T>,
+    K::Key: Clone,
+    G: Aggregate<K::Value>,
+{
+    type Out = InWindow<K::Key, G::Out>;
+
+    fn add(&mut self, time: i64, item: T, watermark: i64) {
         let SessionWindowing { window, keying, aggregate, late } = &self.recipe;
         let (key, accumulator) = keying.alone(aggregate, item);
         let mut session = Session { start: time, end: time.saturating_add(window.gap), accumulator };
@@ -79,7 +104,7 @@ where
                 at += 1;
             }
         }
-        if session.end > self.watermark {
+        if session.end > watermark {
             self.ends.entry(session.end).or_default().push(key);
             sessions.push(session);
         } else {
@@ -90,83 +115,28 @@ where
         }
     }
 
-    /// Takes the sessions of a key that are over.
-    fn take_over(&mut self, key: K::Key) {
-        let aggregate = &self.recipe.aggregate;
-        let Some(sessions) = self.sessions.get_mut(&key) else { return };
-        let over = sessions.extract_if(.., |session| session.end <= self.watermark);
-        self.leaving.extend(over.map(|session| InWindow {
-            start: session.start,
-            end: session.end,
-            key: key.clone(),
-            result: aggregate.finish(session.accumulator),
-        }));
-        if sessions.is_empty() {
-            self.sessions.remove(&key);
-        }
-    }
-
-    /// Puts the sessions that are over; true when all are.
-    fn close<R: Receiver<InWindow<K::Key, G::Out>>>(&mut self, to: &mut R) -> bool {
+    fn close<R: Receiver<Self::Out>>(&mut self, watermark: i64, to: &mut R) -> bool {
         for _ in 0..FUEL {
             if to.is_full() {
-                return !self.is_due();
+                return !self.is_due(watermark);
             }
             if let Some(result) = self.leaving.pop() {
                 to.put(result);
             } else if let Some(key) = self.closing.next() {
-                self.take_over(key);
+                self.take_over(key, watermark);
             } else {
                 match self.ends.first_entry() {
-                    Some(first) if *first.key() <= self.watermark => {
-                        self.closing = first.remove().into_iter()
-                    }
+                    Some(first) if *first.key() <= watermark => self.closing = first.remove().into_iter(),
                     _ => return true,
                 }
             }
         }
-        !self.is_due()
+        !self.is_due(watermark)
     }
 
-    fn is_due(&self) -> bool {
-        let is_over = |(end, _): (&i64, _)| *end <= self.watermark;
+    fn is_due(&self, watermark: i64) -> bool {
+        let is_over = |(end, _): (&i64, _)| *end <= watermark;
         !self.leaving.is_empty() || self.closing.len() > 0 || self.ends.first_key_value().is_some_and(is_over)
-    }
-}
-
-impl<T, K, G> Transform<Event<T>> for SessionWindowingTransform<T, K, G>
-where
-    T: Send + 'static,
-    K: Keying<T>,
-    K::Key: Clone,
-    G: Aggregate<K::Value>,
-{
-    type Out = InWindow<K::Key, G::Out>;
-    const AT_MOST_ONE: bool = false;
-
-    fn push<R: Receiver<Self::Out>>(&mut self, event: Event<T>, to: &mut R) {
-        match event {
-            Event::Item { time, item } => self.add(time, item),
-            Event::Watermark(watermark) => {
-                if let Some(time) = self.producers.hear(watermark) {
-                    self.watermark = self.watermark.max(time);
-                    self.close(to);
-                }
-            }
-        }
-    }
-
-    fn is_suspended(&self) -> bool {
-        self.is_due()
-    }
-
-    fn resume<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
-        self.close(to)
-    }
-
-    fn finish<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
-        self.watermark = i64::MAX;
-        self.close(to)
     }
 }
 
@@ -178,18 +148,16 @@ where
     G: Aggregate<K::Value>,
 {
     type Out = InWindow<K::Key, G::Out>;
-    type Transform = SessionWindowingTransform<T, K, G>;
+    type Transform = Windowed<SessionWindows<T, K, G>>;
 
     fn transform(&self, _: Share) -> Self::Transform {
-        SessionWindowingTransform {
+        Windowed::new(SessionWindows {
             recipe: self.clone(),
             sessions: Groups::new(SEED),
             ends: BTreeMap::new(),
             closing: Vec::new().into_iter(),
             leaving: Vec::new(),
-            producers: Coalescer::default(),
-            watermark: i64::MIN,
-        }
+        })
     }
 
     fn describe(&self, steps: &mut Vec<&'static str>) {
