@@ -60,7 +60,7 @@
 //! [`Striped`], [`Strand`], [`Called`]; [`EventStage`], [`Topic`], [`Offer`].
 //!
 //! ## Work that may block
-//! [`Executor`], [`Mixed`], [`Maintenance`] with [`Periodic`] and [`Refreshed`], [`Dedicated`] with [`StopSignal`], [`Io`].
+//! [`Executor`], [`Mixed`], [`Maintenance`] with [`Periodic`] and [`Refreshed`], [`Dedicated`] with [`StopSignal`] and [`Reactor`], [`Io`].
 //!
 //! ## Data on the move
 //! [`ChunkedList`] (more in [`chunked_list`]); [`Sharding`], [`sharded_for_each`], [`sharding_for_each`], [`resharding_for_each`]
@@ -103,7 +103,7 @@ mod stages;
 mod steal;
 mod striped;
 
-pub use blocking::{Dedicated, Io, Maintenance, Mixed, Periodic, Refreshed, StopSignal, WokenByStop};
+pub use blocking::{Dedicated, Io, Maintenance, Mixed, Periodic, Reactor, Refreshed, StopSignal, WokenByStop};
 #[doc(inline)]
 pub use chunked_list::ChunkedList;
 pub use clock::Clock;

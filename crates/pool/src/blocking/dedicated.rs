@@ -175,6 +175,10 @@ impl Dedicated {
         self.core.clone()
     }
 
+    pub(super) fn is_simulated(&self) -> bool {
+        self.core.metrics.env().simulator().is_some()
+    }
+
     /// Gives `body` a thread of its own, named `task`. It should end soon after the signal is set: look at it, or sleep with
     /// [`StopSignal::wait_timeout`], which is also what lets virtual time pass under simulation.
     pub fn submit<T: Send + 'static>(
@@ -189,7 +193,7 @@ impl Dedicated {
         let slot = core.admit().inspect_err(|_| core.metrics.count_refused())?;
         let (resolver, future) = task_future(env, stage, task);
         let signal = Arc::clone(&core.stop);
-        if env.simulator().is_some() {
+        if self.is_simulated() {
             let baton = Arc::new(Baton::new());
             let stop = StopSignal { stop: signal, simulated: Some((Arc::clone(&baton), Arc::clone(env))) };
             let runs = Arc::clone(&baton);

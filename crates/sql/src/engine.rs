@@ -1,0 +1,135 @@
+//! The SQL engine of a member: tables, memory, admission, and the stages it runs on.
+
+use crate::error::SqlError;
+use crate::memory::TotalMemory;
+use crate::plan::CutFragments;
+use crate::query::{Admission, QueryId};
+use crate::session::Session;
+use crate::settings::SqlSettings;
+use datafusion::catalog::TableProvider;
+use datafusion::execution::disk_manager::DiskManagerBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::prelude::{SessionConfig, SessionContext};
+use filbert_pool::{Reactor, Stages, Striped, WorkStealing};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// SQL over a member's tables. Cheap to clone.
+///
+/// ```
+/// let stages = filbert_pool::Stages::start()?;
+/// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+/// let session = sql.session();
+/// let batches = futures::executor::block_on(session.query("SELECT 1 + 1 AS two")?.collect())?;
+/// println!("{}", arrow::util::pretty::pretty_format_batches(&batches)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Sql {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) stages: Stages,
+    pub(crate) fragment: WorkStealing,
+    pub(crate) query: Striped,
+    pub(crate) reactor: Reactor,
+    pub(crate) settings: SqlSettings,
+    pub(crate) memory: Arc<TotalMemory>,
+    pub(crate) runtime: Arc<RuntimeEnv>,
+    pub(crate) admission: Arc<Admission>,
+    /// What every session begins with.
+    state: SessionState,
+    queries: AtomicU64,
+    sessions: AtomicU64,
+}
+
+/// What the engine holds at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SqlSnapshot {
+    /// Queries that run.
+    pub running: usize,
+    /// Queries that wait for their turn.
+    pub waiting: usize,
+    /// Bytes that queries hold.
+    pub memory_bytes: usize,
+}
+
+impl Sql {
+    /// Makes the engine of a member.
+    ///
+    /// # Errors
+    /// When the stages shut down, or there is no folder for what queries spill.
+    pub fn start(stages: &Stages, settings: SqlSettings) -> Result<Self, SqlError> {
+        let fragment = stages.fragment().clone();
+        let disk = DiskManagerBuilder::default().with_max_temp_directory_size(settings.spill_bytes);
+        let runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(disk).build_arc()?;
+        let mut config = SessionConfig::new()
+            .with_target_partitions(fragment.threads())
+            .with_batch_size(settings.batch_rows)
+            .with_information_schema(true)
+            .with_collect_statistics(true)
+            .with_default_catalog_and_schema("filbert", "public");
+        config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
+        let state = SessionStateBuilder::new_with_default_features()
+            .with_config(config)
+            .with_runtime_env(Arc::clone(&runtime))
+            .with_physical_optimizer_rule(Arc::new(CutFragments))
+            .build();
+        let reactor = stages.dedicated().reactor("sql-io", settings.reading_threads)?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                stages: stages.clone(),
+                fragment,
+                query: stages.query().clone(),
+                reactor,
+                memory: TotalMemory::new(settings.memory_bytes),
+                admission: Admission::new(settings.queries, settings.waiting_queries),
+                runtime,
+                state,
+                queries: AtomicU64::new(1),
+                sessions: AtomicU64::new(1),
+                settings,
+            }),
+        })
+    }
+
+    /// A session of its own, with the settings as they are at the start.
+    pub fn session(&self) -> Session {
+        let id = self.inner.sessions.fetch_add(1, Ordering::Relaxed);
+        let context = SessionContext::new_with_state(self.inner.state.clone());
+        Session::new(self.clone(), id, context)
+    }
+
+    /// Makes a table known to all sessions, in place of one that had its name.
+    ///
+    /// # Errors
+    /// When the schema of tables is gone.
+    pub fn register(&self, name: &str, table: Arc<dyn TableProvider>) -> Result<(), SqlError> {
+        let context = SessionContext::new_with_state(self.inner.state.clone());
+        context.deregister_table(name)?;
+        context.register_table(name, table)?;
+        Ok(())
+    }
+
+    /// What it holds now.
+    pub fn snapshot(&self) -> SqlSnapshot {
+        let (running, waiting) = self.inner.admission.counts();
+        SqlSnapshot { running, waiting, memory_bytes: self.inner.memory.held() }
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
+    pub(crate) fn next_query(&self) -> QueryId {
+        QueryId(self.inner.queries.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+impl std::fmt::Debug for Sql {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sql").field("snapshot", &self.snapshot()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,114 @@
+//! What can go wrong with a query, in words that say what to do.
+
+use datafusion::error::DataFusionError;
+use filbert_pool::{SubmitError, TaskError};
+use std::sync::Arc;
+
+/// A query, or a step towards one, that has no result.
+///
+/// Cheap to clone: a failed query tells all who ask.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum SqlError {
+    /// The text is longer than allowed.
+    #[error("the statement has {bytes} bytes, more than the {limit} allowed; send less text, or raise sql.text_bytes")]
+    TextTooLong {
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        limit: usize,
+    },
+    /// The text nests or chains expressions too deep.
+    #[error(
+        "the statement {what} {depth} deep at byte {at}, more than the {limit} allowed; use IN (...) or a join instead of many \
+         conditions, or raise sql.expression_depth"
+    )]
+    TooDeep {
+        /// What it does: nests parentheses, chains operators.
+        what: &'static str,
+        /// How deep it was when it was refused.
+        depth: usize,
+        /// Where that is in the text.
+        at: usize,
+        /// How deep it may be.
+        limit: usize,
+    },
+    /// There is nothing to run, or more than one statement.
+    #[error("one statement at a time: the text has {found}; send them one by one")]
+    NotOneStatement {
+        /// How many there are.
+        found: usize,
+    },
+    /// The statement asks for something that is not there or not allowed here.
+    #[error("{0}")]
+    Refused(String),
+    /// Parsing, planning or running failed.
+    #[error("{}", plainly(.0))]
+    Failed(Arc<DataFusionError>),
+    /// The query was cancelled, or its session ended.
+    #[error("the query was cancelled")]
+    Cancelled,
+    /// Some of the query's code panicked; the member goes on.
+    #[error("a fragment of the query panicked: {message}; this is a defect, please report it with the statement")]
+    Panicked {
+        /// What the panic said.
+        message: String,
+    },
+    /// It took longer than its session allows.
+    #[error("the query took longer than {limit_ms} ms; make it smaller, or raise sql.time_limit_ms")]
+    TimedOut {
+        /// The limit.
+        limit_ms: u64,
+    },
+    /// It gave more rows than its session allows.
+    #[error("the query gives more than {limit} rows; add a LIMIT, or raise sql.rows")]
+    TooManyRows {
+        /// The limit.
+        limit: u64,
+    },
+    /// Too many queries wait already.
+    #[error("{running} queries run and {waiting} wait, as many as sql.queries and sql.waiting_queries allow; try again later")]
+    Overloaded {
+        /// How many run.
+        running: usize,
+        /// How many wait.
+        waiting: usize,
+    },
+    /// A stage does not take the work.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
+    /// A stage did not do the work.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+}
+
+impl SqlError {
+    /// Carries it through a plan, from the fragment where it arose to whoever reads the rows.
+    pub(crate) fn into_plan(self) -> DataFusionError {
+        match self {
+            SqlError::Failed(cause) => DataFusionError::Shared(cause),
+            other => DataFusionError::External(Box::new(other)),
+        }
+    }
+}
+
+impl From<DataFusionError> for SqlError {
+    /// One that [`SqlError::into_plan`] packed comes out as what it was.
+    fn from(error: DataFusionError) -> Self {
+        match error.find_root() {
+            DataFusionError::External(packed) => {
+                if let Some(own) = packed.downcast_ref::<SqlError>() {
+                    return own.clone();
+                }
+            }
+            DataFusionError::Shared(cause) => return SqlError::Failed(Arc::clone(cause)),
+            _ => {}
+        }
+        SqlError::Failed(Arc::new(error))
+    }
+}
+
+/// What went wrong without the names of the layers that it passed through.
+fn plainly(error: &DataFusionError) -> String {
+    error.strip_backtrace()
+}

@@ -1,0 +1,40 @@
+//! SQL: DataFusion plans, cut into fragments that run on stages of their own.
+//!
+//! Planning and operators are [DataFusion](https://datafusion.apache.org)'s; where and when they run is ours. A physical plan is cut at the
+//! nodes that would drive their inputs eagerly; between the cuts are *fragments*, polled tasks on stage `fragment` that share turns fairly
+//! with other queries, are stolen by idle workers, and never run on two threads at once. *Exchanges* carry batches between them, bounded by
+//! credits. Start and cancel go over stage `query`, so a cancel is handled while every fragment worker is busy.
+//!
+//! ```
+//! let stages = filbert_pool::Stages::start()?;
+//! let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+//! let query = sql.session().query("SELECT count(*) AS n FROM generate_series(1, 1000)")?;
+//! let batches = futures::executor::block_on(query.collect())?;
+//! assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")
+)]
+
+mod engine;
+mod error;
+mod exchange;
+mod fragment;
+mod memory;
+mod plan;
+mod query;
+mod session;
+mod settings;
+mod text;
+
+pub use engine::{Sql, SqlSnapshot};
+pub use error::SqlError;
+pub use exchange::ExchangeExec;
+pub use plan::YieldExec;
+pub use query::{Query, QueryCanceller, QueryId};
+pub use session::Session;
+pub use settings::SqlSettings;

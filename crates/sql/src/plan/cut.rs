@@ -1,0 +1,103 @@
+//! Cuts a physical plan into fragments.
+//!
+//! DataFusion has a few nodes that drive their inputs eagerly, with tasks on tokio: those that split and gather partitions, buffers, and
+//! the analysis of a plan. Each is replaced by an exchange, or gets one below it; what is between exchanges is a fragment, and nothing
+//! in it starts tasks of its own. A sort-preserving merge only reads ahead; it stays, above an exchange that runs its inputs side by side.
+//!
+//! It is the last step of the physical optimizer, so `EXPLAIN` shows what will run.
+
+use super::yielding::YieldExec;
+use crate::exchange::ExchangeExec;
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::{Result, internal_err};
+use datafusion::physical_optimizer::PhysicalOptimizerRule;
+use datafusion::physical_plan::analyze::AnalyzeExec;
+use datafusion::physical_plan::buffer::BufferExec;
+use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
+use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
+use datafusion::physical_plan::union::{InterleaveExec, UnionExec};
+use datafusion::physical_plan::unnest::UnnestExec;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
+use std::sync::Arc;
+
+/// The optimizer's step that cuts.
+#[derive(Debug)]
+pub(crate) struct CutFragments;
+
+impl PhysicalOptimizerRule for CutFragments {
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        _: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        Ok(plan.transform_up(cut)?.data)
+    }
+
+    fn name(&self) -> &str {
+        "cut_fragments"
+    }
+
+    fn schema_check(&self) -> bool {
+        true
+    }
+}
+
+fn cut(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+    let changed = |plan: Arc<dyn ExecutionPlan>| Ok(Transformed::yes(plan));
+    if let Some(node) = plan.downcast_ref::<RepartitionExec>() {
+        let order = if node.preserve_order() { node.input().output_ordering().cloned() } else { None };
+        let input = Arc::clone(node.input());
+        let exchange = ExchangeExec::split(input, node.partitioning().clone(), order, node.properties());
+        return changed(Arc::new(exchange));
+    }
+    if let Some(node) = plan.downcast_ref::<CoalescePartitionsExec>() {
+        let exchange = ExchangeExec::gather(Arc::clone(node.input()), node.fetch(), node.properties());
+        return changed(Arc::new(exchange));
+    }
+    if let Some(node) = plan.downcast_ref::<BufferExec>() {
+        return changed(Arc::new(ExchangeExec::forward(Arc::clone(node.input()))));
+    }
+    if let Some(node) = plan.downcast_ref::<CooperativeExec>() {
+        // Its budget is tokio's, and means nothing here.
+        return changed(yielding(Arc::clone(node.input())));
+    }
+    if plan.is::<SortPreservingMergeExec>() || plan.is::<AnalyzeExec>() {
+        return above_exchange(plan);
+    }
+    if may_loop(&*plan) {
+        return changed(yielding(plan));
+    }
+    Ok(Transformed::no(plan))
+}
+
+/// Puts an exchange below a node with one input of several partitions.
+fn above_exchange(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+    let Some(input) = plan.children().first().map(|input| Arc::clone(input)) else {
+        return internal_err!("{} has an input", plan.name());
+    };
+    if input.is::<ExchangeExec>() || (input.output_partitioning().partition_count() == 1 && !plan.is::<AnalyzeExec>()) {
+        return Ok(Transformed::no(plan));
+    }
+    let input: Arc<dyn ExecutionPlan> = Arc::new(ExchangeExec::forward(input));
+    let keep = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+    Ok(Transformed::yes(plan.replace_children(vec![input], keep)?))
+}
+
+/// True for nodes that can produce for long, or for ever, without asking something that yields: leaves, and whatever makes more rows
+/// than it reads.
+fn may_loop(plan: &dyn ExecutionPlan) -> bool {
+    match plan.children().len() {
+        0 => true,
+        1 => plan.is::<UnnestExec>(),
+        _ => !plan.is::<UnionExec>() && !plan.is::<InterleaveExec>() && !plan.is::<RecursiveQueryExec>(),
+    }
+}
+
+fn yielding(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+    if plan.is::<YieldExec>() { plan } else { Arc::new(YieldExec::new(plan)) }
+}

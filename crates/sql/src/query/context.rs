@@ -1,0 +1,52 @@
+//! What the parts of one running query share.
+
+use crate::error::SqlError;
+use crate::exchange::Credits;
+use crate::fragment::Fragment;
+use filbert_pool::{Group, Reactor, WorkStealing};
+use std::fmt;
+
+/// A query's number, never used twice by a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueryId(pub u64);
+
+impl fmt::Display for QueryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "query-{}", self.0)
+    }
+}
+
+/// Where a query's fragments run, and as whose. Travels through a plan as an extension of its session's configuration.
+pub(crate) struct QueryContext {
+    fragment: WorkStealing,
+    /// All tasks of the query: it shares turns fairly with other queries, and one call cancels it.
+    group: Group,
+    reactor: Reactor,
+    credits: Credits,
+}
+
+impl QueryContext {
+    pub(crate) fn new(fragment: WorkStealing, group: Group, reactor: Reactor, credits: Credits) -> Self {
+        Self { fragment, group, reactor, credits }
+    }
+
+    pub(crate) fn spawn(&self, fragment: Fragment) -> Result<(), SqlError> {
+        self.fragment.spawn_tasklet_in(&self.group, "fragment", fragment)?.detach();
+        Ok(())
+    }
+
+    /// What the thread starts of tokio meanwhile is driven elsewhere, see [`Reactor`].
+    pub(crate) fn enter_reactor(&self) -> impl Sized + '_ {
+        self.reactor.enter()
+    }
+
+    pub(crate) fn credits(&self) -> Credits {
+        self.credits
+    }
+}
+
+impl fmt::Debug for QueryContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueryContext").field("group", &self.group).finish_non_exhaustive()
+    }
+}

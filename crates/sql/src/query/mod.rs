@@ -1,0 +1,199 @@
+//! A query: submitted, steered over stage `query`, run on stage `fragment`, read as a stream of batches.
+
+mod admission;
+mod context;
+mod control;
+
+pub(crate) use admission::Admission;
+pub(crate) use context::QueryContext;
+pub use context::QueryId;
+pub(crate) use control::Control;
+pub use control::QueryCanceller;
+
+use crate::error::SqlError;
+use crate::exchange::Receiver;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use filbert_pool::{Strand, TaskError, TaskFuture};
+use futures::Stream;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
+
+/// A submitted query and the stream of its batches. Dropped, it is cancelled.
+///
+/// ```
+/// use futures::StreamExt;
+/// let stages = filbert_pool::Stages::start()?;
+/// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+/// let mut query = sql.session().query("SELECT 6 * 7 AS answer")?;
+/// let batch = futures::executor::block_on(query.next()).unwrap()?;
+/// assert_eq!(batch.num_rows(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a query that is dropped is cancelled"]
+pub struct Query {
+    id: QueryId,
+    control: Strand<Control>,
+    /// The schema, known when the plan is.
+    planned: Planned,
+    /// `None` when there is nothing more to read.
+    rows: Option<Receiver>,
+    /// Rows that may still come.
+    left: Option<u64>,
+    limit: u64,
+    failure: Option<SqlError>,
+    /// Why it was cancelled, when not by its user.
+    reason: Arc<OnceLock<SqlError>>,
+}
+
+enum Planned {
+    Soon(TaskFuture<Result<SchemaRef, SqlError>>),
+    Known(SchemaRef),
+}
+
+impl Query {
+    pub(crate) fn new(
+        id: QueryId,
+        control: Strand<Control>,
+        schema: TaskFuture<Result<SchemaRef, SqlError>>,
+        rows: Receiver,
+        limit: Option<u64>,
+        reason: Arc<OnceLock<SqlError>>,
+    ) -> Self {
+        Self {
+            id,
+            control,
+            planned: Planned::Soon(schema),
+            rows: Some(rows),
+            left: limit,
+            limit: limit.unwrap_or(0),
+            failure: None,
+            reason,
+        }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> QueryId {
+        self.id
+    }
+
+    /// Cancels it from elsewhere.
+    pub fn canceller(&self) -> QueryCanceller {
+        QueryCanceller::new(self.control.clone())
+    }
+
+    /// The columns; known when the statement is planned, before the first row.
+    ///
+    /// # Errors
+    /// Why there will be no rows.
+    pub async fn schema(&mut self) -> Result<SchemaRef, SqlError> {
+        std::future::poll_fn(|context| self.poll_schema(context)).await
+    }
+
+    fn poll_schema(&mut self, context: &mut Context<'_>) -> Poll<Result<SchemaRef, SqlError>> {
+        if let Some(failure) = &self.failure {
+            return Poll::Ready(Err(failure.clone()));
+        }
+        let soon = match &mut self.planned {
+            Planned::Known(schema) => return Poll::Ready(Ok(schema.clone())),
+            Planned::Soon(soon) => soon,
+        };
+        let planned = match Pin::new(soon).poll(context) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(planned) => planned,
+        };
+        Poll::Ready(match planned {
+            Ok(Ok(schema)) => {
+                self.planned = Planned::Known(schema.clone());
+                Ok(schema)
+            }
+            Ok(Err(failure)) => Err(self.fail(failure)),
+            Err(TaskError::Cancelled { .. }) => Err(self.fail(SqlError::Cancelled)),
+            Err(lost) => Err(self.fail(lost.into())),
+        })
+    }
+
+    fn fail(&mut self, failure: SqlError) -> SqlError {
+        let failure = match (failure, self.reason.get()) {
+            (SqlError::Cancelled, Some(reason)) => reason.clone(),
+            (failure, _) => failure,
+        };
+        self.rows = None;
+        self.failure = Some(failure.clone());
+        self.end();
+        failure
+    }
+
+    /// All batches.
+    ///
+    /// # Errors
+    /// The first thing that went wrong.
+    pub async fn collect(mut self) -> Result<Vec<RecordBatch>, SqlError> {
+        use futures::StreamExt;
+        let mut batches = Vec::new();
+        while let Some(batch) = self.next().await {
+            batches.push(batch?);
+        }
+        Ok(batches)
+    }
+
+    /// Whatever is left of the query goes, and the next in line may run.
+    fn end(&mut self) {
+        // Refused only when the stages shut down, which ends queries as well.
+        let _ = self.control.post("end", |control| {
+            control.cancel();
+        });
+    }
+}
+
+impl Stream for Query {
+    type Item = Result<RecordBatch, SqlError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.rows.is_none() {
+            return Poll::Ready(None);
+        }
+        if let Planned::Soon(_) = self.planned {
+            match self.poll_schema(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(failure)) => return Poll::Ready(Some(Err(failure))),
+                Poll::Ready(Ok(_)) => {}
+            }
+        }
+        let Some(rows) = &mut self.rows else { return Poll::Ready(None) };
+        match rows.poll_next(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(None) => {
+                self.rows = None;
+                self.end();
+                Poll::Ready(None)
+            }
+            Poll::Ready(Some(Err(failure))) => Poll::Ready(Some(Err(self.fail(failure)))),
+            Poll::Ready(Some(Ok(batch))) => {
+                if let Some(left) = &mut self.left {
+                    let Some(rest) = left.checked_sub(batch.num_rows() as u64) else {
+                        let limit = self.limit;
+                        return Poll::Ready(Some(Err(self.fail(SqlError::TooManyRows { limit }))));
+                    };
+                    *left = rest;
+                }
+                Poll::Ready(Some(Ok(batch)))
+            }
+        }
+    }
+}
+
+impl Drop for Query {
+    fn drop(&mut self) {
+        if self.rows.take().is_some() {
+            self.end();
+        }
+    }
+}
+
+impl std::fmt::Debug for Query {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Query").field("id", &self.id).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,186 @@
+//! Queries end to end: right answers through exchanges, errors that reach the reader, nothing left behind.
+#![allow(clippy::disallowed_methods, reason = "tests make deadlines of their own")]
+
+use arrow::array::{Array, AsArray, RecordBatch};
+use arrow::datatypes::Int64Type;
+use arrow::util::pretty::pretty_format_batches;
+use filbert_pool::{Shutdown, Stages};
+use filbert_sql::{Session, Sql, SqlError, SqlSettings};
+use futures::StreamExt;
+use futures::executor::block_on;
+use std::time::{Duration, Instant};
+
+fn started(settings: SqlSettings) -> (Stages, Sql) {
+    let stages = Stages::builder().set("fragment.threads", 2).start().unwrap();
+    let sql = Sql::start(&stages, settings).unwrap();
+    (stages, sql)
+}
+
+fn ask(session: &Session, text: &str) -> Result<Vec<RecordBatch>, SqlError> {
+    block_on(session.query(text)?.collect())
+}
+
+fn number(session: &Session, text: &str) -> i64 {
+    let batches = ask(session, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let batch = batches.iter().find(|batch| batch.num_rows() > 0).expect("a row");
+    batch.column(0).as_primitive::<Int64Type>().value(0)
+}
+
+fn table(session: &Session, text: &str) -> String {
+    let batches = ask(session, text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    pretty_format_batches(&batches).unwrap().to_string()
+}
+
+/// Waits until the engine holds nothing: what a query left behind shows here.
+fn idle(stages: &Stages, sql: &Sql) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let snapshot = sql.snapshot();
+        let tasks = stages.snapshot().iter().find(|stage| stage.name == "fragment").map_or(0, |stage| stage.depth);
+        if snapshot.running == 0 && snapshot.waiting == 0 && snapshot.memory_bytes == 0 && tasks == 0 {
+            return;
+        }
+        assert!(Instant::now() < deadline, "left behind: {snapshot:?}, {tasks} tasks");
+        // sleeps because the end of a cancelled task is seen by nobody
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn answers_are_right_through_splits_gathers_and_merges() {
+    let (stages, sql) = started(SqlSettings::default());
+    let session = sql.session();
+    assert_eq!(number(&session, "SELECT 41 + 1"), 42);
+    assert_eq!(number(&session, "SELECT count(*) FROM generate_series(1, 100000)"), 100_000);
+    let grouped = "SELECT count(*) FROM (SELECT value % 1000 AS k, count(*) AS n, sum(value) AS s \
+                   FROM generate_series(1, 100000) GROUP BY k) WHERE n = 100";
+    assert_eq!(number(&session, grouped), 1_000);
+    let joined = "SELECT sum(a.value * b.value) FROM generate_series(1, 1000) a JOIN generate_series(1, 1000) b \
+                  ON a.value = b.value";
+    assert_eq!(number(&session, joined), (1..=1000_i64).map(|n| n * n).sum::<i64>());
+    let sorted = ask(&session, "SELECT (value * 7919) % 10007 AS n FROM generate_series(1, 10006) ORDER BY n").unwrap();
+    let values: Vec<i64> = sorted
+        .iter()
+        .flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec())
+        .collect();
+    assert_eq!(values, (1..=10_006).collect::<Vec<_>>());
+    assert_eq!(number(&session, "SELECT count(*) FROM (SELECT * FROM generate_series(1, 10000000) LIMIT 10)"), 10);
+    idle(&stages, &sql);
+    stages.shutdown(Shutdown::Drain).unwrap();
+}
+
+#[test]
+fn an_explained_plan_shows_exchanges_and_an_analyzed_one_their_figures() {
+    let (_stages, sql) = started(SqlSettings::default());
+    let session = sql.session();
+    ask(&session, "CREATE TABLE t AS SELECT value AS v, value % 10 AS k FROM generate_series(1, 50000)").unwrap();
+    let query = "SELECT k, count(*) FROM t GROUP BY k ORDER BY k";
+    let plan = table(&session, &format!("EXPLAIN {query}"));
+    assert!(plan.contains("ExchangeExec: split by Hash"), "{plan}");
+    assert!(plan.contains("ExchangeExec: forward"), "{plan}");
+    for eager in ["RepartitionExec", "CoalescePartitionsExec", "CooperativeExec"] {
+        assert!(!plan.contains(eager), "{plan}");
+    }
+    let analyzed = table(&session, &format!("EXPLAIN ANALYZE {query}"));
+    for figure in ["fragment_time", "turns=", "steals=", "waits_for_input=", "sent_rows="] {
+        assert!(analyzed.contains(figure), "{figure} in {analyzed}");
+    }
+}
+
+#[test]
+fn errors_reach_the_reader_and_leave_nothing_behind() {
+    let (stages, sql) = started(SqlSettings::default());
+    let session = sql.session();
+    let says = |text: &str| ask(&session, text).unwrap_err().to_string();
+    assert!(says("SELECT nonsense FROM generate_series(1, 2)").contains("nonsense"));
+    assert!(says("SELEC 1").contains("SELEC"));
+    assert!(says("").contains("one statement"));
+    assert!(says("SELECT 1; SELECT 2").contains("one statement"));
+    let divided = says("SELECT 1 / (value - 50000) FROM generate_series(1, 100000) ORDER BY 1");
+    assert!(divided.contains("ivide by zero"), "{divided}");
+    idle(&stages, &sql);
+    assert_eq!(number(&session, "SELECT 1"), 1, "the session lives on");
+}
+
+#[test]
+fn deep_statements_get_an_error_and_allowed_ones_an_answer() {
+    let (_stages, sql) = started(SqlSettings { text_bytes: 64 << 20, ..Default::default() });
+    let session = sql.session();
+    let nested = format!("SELECT {}1{}", "(".repeat(1_000_000), ")".repeat(1_000_000));
+    assert!(matches!(ask(&session, &nested), Err(SqlError::TooDeep { .. })));
+    let flat = format!("SELECT 1 WHERE {}", vec!["1 = 2"; 1_000_000].join(" OR "));
+    assert!(matches!(ask(&session, &flat), Err(SqlError::TooDeep { .. })));
+    let many = format!("SELECT 7 WHERE {}", vec!["1 = 1"; 450].join(" OR "));
+    assert_eq!(number(&session, &many), 7);
+    let list = format!("SELECT count(*) FROM generate_series(1, 10) WHERE value IN ({})", (0..20_000).map(|n| n.to_string()).collect::<Vec<_>>().join(", "));
+    assert_eq!(number(&session, &list), 10);
+}
+
+#[test]
+fn a_dropped_or_cancelled_query_stops_its_fragments_though_all_workers_are_busy() {
+    let (stages, sql) = started(SqlSettings::default());
+    let session = sql.session();
+    let endless = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b WHERE a.value + b.value < 0";
+    let mut queries: Vec<_> = (0..4).map(|_| session.query(endless).unwrap()).collect();
+    let schema = block_on(queries[0].schema()).unwrap();
+    assert_eq!(schema.fields().len(), 1);
+    assert_eq!(number(&session, "SELECT 1"), 1, "a short query has its turn between long ones");
+    let mut cancelled = queries.pop().unwrap();
+    assert_eq!(cancelled.canceller().cancel().unwrap().wait(), Ok(true));
+    let end = block_on(cancelled.next()).unwrap().unwrap_err();
+    assert!(matches!(end, SqlError::Cancelled), "{end}");
+    drop(queries);
+    idle(&stages, &sql);
+}
+
+#[test]
+fn queries_wait_their_turn_and_too_many_are_refused() {
+    let (stages, sql) = started(SqlSettings { queries: 1, waiting_queries: 2, ..Default::default() });
+    let session = sql.session();
+    let endless = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b WHERE a.value + b.value < 0";
+    let first = session.query(endless).unwrap();
+    let second = session.query("SELECT 2").unwrap();
+    let third = sql.session().query("SELECT 3").unwrap();
+    let refused = session.query("SELECT 4").unwrap_err();
+    assert!(matches!(refused, SqlError::Overloaded { running: 1, waiting: 2 }), "{refused}");
+    drop(first);
+    for query in [second, third] {
+        assert_eq!(block_on(query.collect()).unwrap().len(), 1);
+    }
+    idle(&stages, &sql);
+}
+
+#[test]
+fn limits_of_time_rows_and_memory_are_typed_errors() {
+    let (stages, sql) = started(SqlSettings {
+        time_limit_ms: Some(300),
+        rows: Some(1_000),
+        query_memory_bytes: 4 << 20,
+        spill_bytes: 0,
+        ..Default::default()
+    });
+    let session = sql.session();
+    let endless = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b WHERE a.value + b.value < 0";
+    assert!(matches!(ask(&session, endless), Err(SqlError::TimedOut { limit_ms: 300 })));
+    assert!(matches!(
+        ask(&session, "SELECT * FROM generate_series(1, 100000)"),
+        Err(SqlError::TooManyRows { limit: 1_000 })
+    ));
+    let large = ask(&session, "SELECT count(*) FROM (SELECT DISTINCT value, repeat('x', 100) FROM generate_series(1, 200000))");
+    let says = large.unwrap_err().to_string();
+    assert!(says.contains("sql.query_memory_bytes"), "{says}");
+    idle(&stages, &sql);
+}
+
+#[test]
+fn a_session_keeps_what_it_sets_and_others_do_not_see_it() {
+    let (_stages, sql) = started(SqlSettings::default());
+    let (one, other) = (sql.session(), sql.session());
+    ask(&one, "SET datafusion.execution.batch_size = 100").unwrap();
+    assert!(table(&one, "SHOW datafusion.execution.batch_size").contains("100"));
+    assert!(table(&other, "SHOW datafusion.execution.batch_size").contains("8192"));
+    ask(&one, "PREPARE add(BIGINT) AS SELECT $1 + 1").unwrap();
+    assert_eq!(number(&one, "EXECUTE add(41)"), 42);
+    ask(&one, "CREATE VIEW v AS SELECT 5 AS five").unwrap();
+    assert_eq!(number(&other, "SELECT five FROM v"), 5);
+}
