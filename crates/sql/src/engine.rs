@@ -1,6 +1,7 @@
 //! The SQL engine of a member: tables, memory, admission, and the stages it runs on.
 
 use crate::error::SqlError;
+use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::CutFragments;
 use crate::query::{Admission, QueryId};
@@ -11,6 +12,7 @@ use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use filbert_grid::Grid;
 use filbert_pool::{Reactor, Stages, Striped, WorkStealing};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -75,6 +77,7 @@ impl Sql {
         let state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
+            .with_analyzer_rule(Arc::new(ChangeMaps))
             .with_physical_optimizer_rule(Arc::new(CutFragments))
             .build();
         let reactor = stages.dedicated().reactor("sql-io", settings.reading_threads)?;
@@ -93,6 +96,26 @@ impl Sql {
                 settings,
             }),
         })
+    }
+
+    /// From now on every map of `grid` is a table of all sessions.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let grid = filbert_grid::Grid::new(&stages);
+    /// grid.typed_map::<i64, String>("cities").set(&1, "Oslo").wait()?;
+    /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+    /// sql.attach(&grid)?;
+    /// let query = sql.session().query("SELECT this FROM cities WHERE __key = 1")?;
+    /// let batches = futures::executor::block_on(query.collect())?;
+    /// assert_eq!(batches[0].num_rows(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the schema of tables is gone.
+    pub fn attach(&self, grid: &Grid) -> Result<(), SqlError> {
+        crate::maps::attach(self.inner.state.catalog_list(), "filbert", "public", grid)
     }
 
     /// A session of its own, with the settings as they are at the start.

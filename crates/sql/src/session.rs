@@ -4,10 +4,12 @@ use crate::engine::Sql;
 use crate::error::SqlError;
 use crate::exchange::{Credits, ExchangeExec, Router, channels};
 use crate::fragment::{Figures, Fragment, Work};
+use crate::maps;
 use crate::memory::QueryMemory;
 use crate::query::{Control, Query, QueryContext, QueryId};
 use crate::text;
 use arrow::datatypes::SchemaRef;
+use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, TaskContext};
@@ -17,7 +19,6 @@ use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::prelude::SessionContext;
-use datafusion::sql::parser::DFParser;
 use filbert_pool::{Promise, StageKind};
 use futures::FutureExt;
 use std::sync::{Arc, OnceLock};
@@ -130,11 +131,15 @@ impl StatementOfQuery {
     async fn planned(self) -> Result<Work, SqlError> {
         let mut state = self.session.state();
         state.config_mut().set_extension(Arc::clone(&self.query));
-        let mut statements = DFParser::parse_sql(&self.text)?;
-        let found = statements.len();
-        let (Some(statement), 1) = (statements.pop_front(), found) else {
-            return Err(SqlError::NotOneStatement { found });
+        let mut statement = match maps::parse(&self.text)? {
+            maps::Parsed::Other(statement) => *statement,
+            maps::Parsed::Own(own) => {
+                let answer = maps::run(own, &state).await?;
+                let plan = MemorySourceConfig::try_new_exec(&[vec![answer.clone()]], answer.schema(), None)?;
+                return Ok(self.work(plan, &state));
+            }
         };
+        maps::show_visible(&mut statement, &state).await?;
         let logical = state.statement_to_plan(statement).await?;
         let running = SessionContext::new_with_state(state);
         let context = match &logical {
@@ -145,13 +150,12 @@ impl StatementOfQuery {
         let logical = context.execute_logical_plan(logical).await?.into_unoptimized_plan();
         let state = running.state();
         let plan = state.create_physical_plan(&logical).await?;
-        let task = TaskContext::from(&state).with_runtime(self.runtime);
-        Ok(Work {
-            plan: gathered(plan),
-            partition: 0,
-            context: Arc::new(task),
-            router: Router::To(0),
-        })
+        Ok(self.work(plan, &state))
+    }
+
+    fn work(&self, plan: Arc<dyn ExecutionPlan>, state: &SessionState) -> Work {
+        let task = TaskContext::from(state).with_runtime(Arc::clone(&self.runtime));
+        Work { plan: gathered(plan), partition: 0, context: Arc::new(task), router: Router::To(0) }
     }
 }
 

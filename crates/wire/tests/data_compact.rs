@@ -1,9 +1,9 @@
 //! Compact objects against the bytes that the official Python client 5.7 writes, both ways, and what derived structs do with other schemas.
 
 use filbert_wire::{
-    Compact, Data, Decimal, DecodeError, FromData, LocalDate, LocalDateTime, LocalTime, OffsetDateTime,
+    Compact, Data, Decimal, DecodeError, EncodeError, FromData, LocalDate, LocalDateTime, LocalTime, OffsetDateTime,
     ToData, Value,
-    compact::{Compact as _, CompactRecord, FieldDescriptor, FieldKind, Schema},
+    compact::{Compact as _, CompactRecord, FieldDescriptor, FieldKind, Schema, compact_data},
     type_id,
 };
 use std::{collections::HashMap, sync::Arc};
@@ -467,4 +467,24 @@ fn a_schema_does_not_depend_on_the_order_of_its_fields() {
         assert_eq!(FieldKind::from_code(kind.code()), Some(*kind));
     }
     assert_eq!([0, 5, 31, 47, -1].map(FieldKind::from_code), [None; 5]);
+}
+
+#[test]
+fn an_object_is_written_again_from_the_values_of_its_fields() {
+    let schemas: HashMap<_, _> =
+        [All::schema(), Inner::schema()].map(|schema| (schema.id(), Arc::new(schema.clone()))).into();
+    for set in [true, false] {
+        let example = All::example(set);
+        let data = example.to_data().unwrap();
+        let record = CompactRecord::of_data(&data, &schemas).unwrap();
+        let fields = record.schema().fields().iter();
+        let values: Vec<_> = fields.map(|field| record.field(&field.name).unwrap().unwrap()).collect();
+        let again = compact_data(All::schema(), &values).unwrap();
+        assert_eq!(All::from_data(&again).unwrap(), example);
+        let short = compact_data(All::schema(), &values[1..]).unwrap_err();
+        assert!(matches!(short, EncodeError::FieldCount { .. }), "{short}");
+        let mut wrong = values.clone();
+        wrong.reverse();
+        assert!(matches!(compact_data(All::schema(), &wrong), Err(EncodeError::WrongField { .. })));
+    }
 }

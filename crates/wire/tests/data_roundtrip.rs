@@ -162,3 +162,16 @@ proptest! {
         prop_assert_eq!(record.path(["n", "name"]).unwrap(), Some(name));
     }
 }
+
+#[test]
+fn days_and_nanoseconds_lead_back_to_dates_and_times() {
+    for day in (-1_000_000..1_000_000).step_by(37).chain([-365_000_000_000, 365_000_000_000]) {
+        assert_eq!(LocalDate::of_epoch_day(day).map(LocalDate::epoch_day), Some(day));
+    }
+    for nanos in [0, 1, 999_999_999, 3_661_000_000_001, 86_399_999_999_999] {
+        let time = LocalTime::of_nano_of_day(nanos).unwrap();
+        assert_eq!(u64::from(time.second_of_day()) * 1_000_000_000 + u64::from(time.nano()), nanos);
+    }
+    assert_eq!(LocalTime::of_nano_of_day(86_400_000_000_000), None);
+    assert_eq!(LocalTime::of_nano_of_day(u64::MAX), None);
+}

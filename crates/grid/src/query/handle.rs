@@ -5,7 +5,7 @@ use super::error::QueryError;
 use super::extract::Entry;
 use super::index::IndexSettings;
 use super::operations::{
-    AddIndex, AggregateWhere, FindPage, FindWhere, ProjectWhere, RemoveWhere, Shared, Where,
+    AddIndex, AggregateWhere, FindPage, FindWhere, ListIndexes, ProjectWhere, RemoveWhere, Shared, Where,
 };
 use super::paging::{PageOrder, PageResult, PagingPredicate};
 use super::predicate::Predicate;
@@ -138,6 +138,28 @@ impl Map {
     pub fn add_index(&self, settings: IndexSettings) -> Invocation<()> {
         let settings = Shared::new(settings);
         self.everywhere(|| AddIndex::new(settings.clone()), drop)
+    }
+
+    /// The indexes that queries use. All partitions have the same ones but for those that are being added.
+    ///
+    /// ```
+    /// use filbert_grid::{Grid, query::{IndexKind, IndexSettings}};
+    ///
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let people = Grid::new(&stages).map("people");
+    /// people.add_index(IndexSettings::new("people", IndexKind::Sorted, None, ["age"])?).wait()?;
+    /// assert_eq!(people.indexes().wait()?[0].name(), "people_sorted_age");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn indexes(&self) -> Invocation<Vec<IndexSettings>> {
+        self.everywhere(|| ListIndexes, |parts| {
+            let mut parts = parts.into_iter();
+            let mut all = parts.next().unwrap_or_default();
+            for part in parts {
+                all.retain(|index| part.contains(index));
+            }
+            all
+        })
     }
 
     /// Removes the entries that match, locked or not; how many.

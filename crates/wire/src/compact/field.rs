@@ -143,12 +143,7 @@ impl Scalar for bool {
     }
 
     fn write_array(items: &[Self], out: &mut Output) -> Result<(), EncodeError> {
-        out.length(items.len())?;
-        for bits in items.chunks(8) {
-            let byte = bits.iter().enumerate().fold(0, |byte, (bit, set)| byte | u8::from(*set) << bit);
-            out.put(byte);
-        }
-        Ok(())
+        write_bits(items, out)
     }
 
     fn read_array(input: &mut Input<'_>) -> Result<Vec<Self>, DecodeError> {
@@ -157,6 +152,16 @@ impl Scalar for bool {
 }
 
 /// A count, and a bit for each.
+pub(super) fn write_bits(items: &[bool], out: &mut Output) -> Result<(), EncodeError> {
+    out.length(items.len())?;
+    for bits in items.chunks(8) {
+        let byte = bits.iter().enumerate().fold(0, |byte, (bit, set)| byte | u8::from(*set) << bit);
+        out.put(byte);
+    }
+    Ok(())
+}
+
+/// What [`write_bits`] wrote.
 pub(super) fn read_bits(input: &mut Input<'_>) -> Result<Vec<bool>, DecodeError> {
     const WHAT: &str = "an array of boolean";
     let offset = input.offset();

@@ -12,6 +12,7 @@ mod kind;
 mod reader;
 mod record;
 mod schema;
+mod values;
 mod writer;
 
 pub use field::CompactField;
@@ -19,6 +20,7 @@ pub use kind::FieldKind;
 pub use reader::{CompactReader, read_record, read_typed};
 pub use record::CompactRecord;
 pub use schema::{DuplicateField, FieldDescriptor, NO_SCHEMAS, Schema, SchemaSource};
+pub use values::compact_data;
 pub use writer::{CompactWriter, record_size, write_record};
 
 use crate::data::{DecodeError, EncodeError};

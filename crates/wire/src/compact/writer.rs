@@ -20,15 +20,23 @@ pub(super) const fn offset_size(data_length: usize) -> usize {
 #[derive(Debug)]
 pub struct CompactWriter<'o> {
     out: &'o mut Output,
-    schema: &'static Schema,
+    schema: &'o Schema,
     start: usize,
     offsets: Vec<i32>,
 }
 
 /// Appends schema id and fields of `value`.
 pub fn write_record<T: Compact>(value: &T, out: &mut Output) -> Result<(), EncodeError> {
+    write_fields(T::schema(), out, |writer| value.write_fields(writer))
+}
+
+/// Appends the id of `schema` and the fields that `write` writes.
+pub(super) fn write_fields(
+    schema: &Schema,
+    out: &mut Output,
+    write: impl FnOnce(&mut CompactWriter<'_>) -> Result<(), EncodeError>,
+) -> Result<(), EncodeError> {
     out.nested(|out| {
-        let schema = T::schema();
         out.put(schema.id());
         if schema.variable_count() > 0 {
             // The length of the data, known at the end.
@@ -37,7 +45,7 @@ pub fn write_record<T: Compact>(value: &T, out: &mut Output) -> Result<(), Encod
         let start = out.position();
         out.zeros(schema.fixed_length());
         let mut writer = CompactWriter { out, schema, start, offsets: vec![NULL; schema.variable_count()] };
-        value.write_fields(&mut writer)?;
+        write(&mut writer)?;
         writer.finish()
     })
 }

@@ -180,4 +180,24 @@ pub enum EncodeError {
         /// What it says.
         message: String,
     },
+    /// A value that a field of a Compact object cannot hold.
+    #[error("the field {field:?} is {expected}; {found} is not")]
+    WrongField {
+        /// The field.
+        field: String,
+        /// What it holds.
+        expected: crate::compact::FieldKind,
+        /// The value, in a few words.
+        found: String,
+    },
+    /// Not as many values as the schema has fields.
+    #[error("the Compact type {type_name:?} has {fields} fields, and {values} values were given")]
+    FieldCount {
+        /// The type.
+        type_name: String,
+        /// How many fields it has.
+        fields: usize,
+        /// How many values there are.
+        values: usize,
+    },
 }

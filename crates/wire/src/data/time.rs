@@ -42,6 +42,26 @@ impl LocalDate {
         known.then_some(Self { year, month, day })
     }
 
+    /// The date so many days after 1970-01-01, if the calendar goes that far.
+    ///
+    /// ```
+    /// # use filbert_wire::LocalDate;
+    /// assert_eq!(LocalDate::of_epoch_day(19_782), LocalDate::new(2024, 2, 29));
+    /// assert_eq!(LocalDate::of_epoch_day(i64::MAX), None);
+    /// ```
+    pub fn of_epoch_day(day: i64) -> Option<Self> {
+        // The inverse of `epoch_day`, in eras of 400 years, which all have as many days.
+        let day = day.checked_add(719_468)?;
+        let (era, day_of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
+        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+        let march_month = (5 * day_of_year + 2) / 153;
+        let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+        let year = era.checked_mul(400)?.checked_add(year_of_era + i64::from(month <= 2))?;
+        let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+        Self::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?)
+    }
+
     /// The year; 0 is the year before year 1.
     pub const fn year(self) -> i32 {
         self.year
@@ -110,6 +130,13 @@ impl LocalTime {
     /// The nanosecond within the second.
     pub const fn nano(self) -> u32 {
         self.nano
+    }
+
+    /// The time so many nanoseconds after midnight, if that is on the same day.
+    pub fn of_nano_of_day(nanos: u64) -> Option<Self> {
+        let (seconds, nano) = (nanos / 1_000_000_000, (nanos % 1_000_000_000) as u32);
+        let hour = u8::try_from(seconds / 3_600).ok()?;
+        Self::new(hour, (seconds / 60 % 60) as u8, (seconds % 60) as u8, nano)
     }
 
     /// Seconds since midnight.

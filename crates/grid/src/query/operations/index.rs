@@ -106,3 +106,21 @@ impl Operation for AddIndex {
         Step::done(())
     }
 }
+
+/// What indexes a partition has that queries use.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct ListIndexes;
+
+impl Operation for ListIndexes {
+    type Target = MapPartition;
+    type Output = Vec<IndexSettings>;
+    const NAME: &'static str = "map.indexes";
+    const ACTION: Action = Action::Read;
+
+    fn run(&mut self, map: &mut MapPartition, _: &mut MapTurn<'_>) -> Step<Self> {
+        let Some(indexes) = map.indexes() else { return Step::done(Vec::new()) };
+        let indexes = indexes.lock();
+        let ready = indexes.settings().filter(|settings| indexes.is_ready(settings.name()));
+        Step::done(ready.map(|settings| settings.as_ref().clone()).collect())
+    }
+}

@@ -11,7 +11,7 @@ mod shared;
 
 pub use aggregate::AggregateWhere;
 pub use find::{FindWhere, ProjectWhere};
-pub use index::AddIndex;
+pub use index::{AddIndex, ListIndexes};
 pub(crate) use index::SharedIndexes;
 pub use page::FindPage;
 pub use remove::{RemoveWhere, Where};

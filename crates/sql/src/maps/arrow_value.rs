@@ -1,0 +1,109 @@
+//! A value of an Arrow array as the grid stores it.
+
+use super::kind::Kind;
+use arrow::array::{Array, AsArray};
+use arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+    Time64NanosecondType, TimeUnit, TimestampMicrosecondType,
+};
+use filbert_wire::{BigInteger, Decimal, LocalDate, LocalDateTime, LocalTime, OffsetDateTime, Value};
+
+/// What stands in a row, in the kind that its type has.
+pub(crate) fn value_at(array: &dyn Array, row: usize) -> Result<Value, String> {
+    if array.is_null(row) {
+        return Ok(Value::Null);
+    }
+    let out_of_calendar = || "the date is outside of the calendar".to_owned();
+    Ok(match array.data_type() {
+        DataType::Null => Value::Null,
+        DataType::Boolean => Value::Bool(array.as_boolean().value(row)),
+        DataType::Int8 => Value::Byte(array.as_primitive::<Int8Type>().value(row)),
+        DataType::Int16 => Value::Short(array.as_primitive::<Int16Type>().value(row)),
+        DataType::Int32 => Value::Int(array.as_primitive::<Int32Type>().value(row)),
+        DataType::Int64 => Value::Long(array.as_primitive::<Int64Type>().value(row)),
+        DataType::Float32 => Value::Float(array.as_primitive::<Float32Type>().value(row)),
+        DataType::Float64 => Value::Double(array.as_primitive::<Float64Type>().value(row)),
+        DataType::Decimal128(_, scale) => {
+            Value::Decimal(Decimal::new(array.as_primitive::<Decimal128Type>().value(row), i32::from(*scale)))
+        }
+        DataType::Utf8 => Value::String(array.as_string::<i32>().value(row).to_owned()),
+        DataType::Binary => Value::ByteArray(array.as_binary::<i32>().value(row).to_vec()),
+        DataType::Date32 => {
+            let day = array.as_primitive::<Date32Type>().value(row);
+            Value::LocalDate(LocalDate::of_epoch_day(day.into()).ok_or_else(out_of_calendar)?)
+        }
+        DataType::Time64(TimeUnit::Nanosecond) => {
+            let nanos = array.as_primitive::<Time64NanosecondType>().value(row);
+            let time = u64::try_from(nanos).ok().and_then(LocalTime::of_nano_of_day);
+            Value::LocalTime(time.ok_or("the time is not within a day")?)
+        }
+        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+            let micros = array.as_primitive::<TimestampMicrosecondType>().value(row);
+            let local = local_time(micros).ok_or_else(out_of_calendar)?;
+            match zone {
+                None => Value::LocalDateTime(local),
+                Some(_) => Value::OffsetDateTime(OffsetDateTime::new(local, 0).ok_or_else(out_of_calendar)?),
+            }
+        }
+        other => return Err(format!("maps hold nothing of type {other}")),
+    })
+}
+
+fn local_time(micros: i64) -> Option<LocalDateTime> {
+    const DAY: i64 = 86_400_000_000;
+    let date = LocalDate::of_epoch_day(micros.div_euclid(DAY))?;
+    let time = LocalTime::of_nano_of_day(micros.rem_euclid(DAY) as u64 * 1_000)?;
+    Some(LocalDateTime { date, time })
+}
+
+/// The same value in another kind, if nothing is lost.
+pub(crate) fn in_kind(value: Value, kind: Kind) -> Result<Value, String> {
+    let no = |value: &Value| Err(format!("{value:?} cannot be stored as {kind:?}"));
+    let value = match (kind, value) {
+        (_, Value::Null) => Value::Null,
+        (Kind::Uuid, Value::String(text)) => match uuid::Uuid::try_parse(&text) {
+            Ok(id) => Value::Uuid(id),
+            Err(_) => return Err(format!("{text:?} is no UUID")),
+        },
+        (Kind::Json, Value::String(text)) => match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
+            Ok(_) => Value::Json(text),
+            Err(error) => return Err(format!("it is no JSON: {error}")),
+        },
+        (Kind::Char, Value::String(text)) => {
+            let mut units = text.encode_utf16();
+            match (units.next(), units.next()) {
+                (Some(unit), None) => Value::Char(unit),
+                _ => return Err(format!("{text:?} is not one character")),
+            }
+        }
+        (Kind::BigInteger, Value::Decimal(number)) if number.scale() == 0 => {
+            Value::BigInteger(number.unscaled().clone())
+        }
+        (Kind::JavaDate, Value::OffsetDateTime(time)) => {
+            let ms = time.epoch_second().checked_mul(1_000);
+            let ms = ms.and_then(|ms| ms.checked_add(i64::from(time.local().time.nano() / 1_000_000)));
+            Value::Date(ms.ok_or("the date is outside of the calendar")?)
+        }
+        (kind, value) if kind.is_whole() => match (kind, whole(&value)) {
+            (Kind::Long, Some(number)) => Value::Long(number),
+            (Kind::Int, Some(number)) => Value::Int(number.try_into().or_else(|_| no(&value).map(|()| 0))?),
+            (Kind::Short, Some(number)) => Value::Short(number.try_into().or_else(|_| no(&value).map(|()| 0))?),
+            (Kind::Byte, Some(number)) => Value::Byte(number.try_into().or_else(|_| no(&value).map(|()| 0))?),
+            _ => return no(&value).map(|()| Value::Null),
+        },
+        (kind, value) if Kind::of(&value) == Some(kind) => value,
+        (_, value) => return no(&value).map(|()| Value::Null),
+    };
+    Ok(value)
+}
+
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Byte(number) => Some((*number).into()),
+        Value::Short(number) => Some((*number).into()),
+        Value::Int(number) => Some((*number).into()),
+        Value::Long(number) => Some(*number),
+        Value::BigInteger(number) => BigInteger::to_i128(number)?.try_into().ok(),
+        _ => None,
+    }
+}

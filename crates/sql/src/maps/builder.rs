@@ -1,0 +1,262 @@
+//! A column while it is filled: stored values in, an Arrow array out.
+//!
+//! A value goes into a column of another type when nothing is lost: a short into BIGINT, the text `2024-02-29` into DATE, everything into
+//! VARCHAR. What would be lost is an error in words. Two exceptions: floating-point columns round, as everywhere in SQL, and times below
+//! a microsecond are cut off in timestamps, as PostgreSQL does.
+
+use super::cell::Cell;
+use super::text::text_of;
+use arrow::array::{
+    ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder, Float64Builder,
+    Int8Builder, Int16Builder, Int32Builder, Int64Builder, StringBuilder, Time64NanosecondBuilder,
+    TimestampMicrosecondBuilder,
+};
+use arrow::compute::kernels::cast_utils::{Parser, parse_decimal};
+use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int64Type, Time64NanosecondType, TimeUnit, TimestampMicrosecondType};
+use arrow::temporal_conversions::SECONDS_IN_DAY;
+use filbert_wire::compact::SchemaSource;
+use filbert_wire::{BigInteger, LocalDateTime, LocalTime, Value};
+
+/// Why a value does not go into a column.
+pub(crate) type Misfit = String;
+
+/// A column while it is filled.
+pub(crate) enum ColumnBuilder {
+    Bool(BooleanBuilder),
+    Int8(Int8Builder),
+    Int16(Int16Builder),
+    Int32(Int32Builder),
+    Int64(Int64Builder),
+    Float32(Float32Builder),
+    Float64(Float64Builder),
+    Decimal(Decimal128Builder, u8, i8),
+    Text(StringBuilder),
+    Bytes(BinaryBuilder),
+    Date(Date32Builder),
+    Time(Time64NanosecondBuilder),
+    /// In a time zone, or in none.
+    Timestamp(TimestampMicrosecondBuilder, bool),
+}
+
+impl ColumnBuilder {
+    /// For a column of that type; nothing when no map has such a column.
+    pub(crate) fn new(data_type: &DataType) -> Option<Self> {
+        Some(match data_type {
+            DataType::Boolean => Self::Bool(BooleanBuilder::new()),
+            DataType::Int8 => Self::Int8(Int8Builder::new()),
+            DataType::Int16 => Self::Int16(Int16Builder::new()),
+            DataType::Int32 => Self::Int32(Int32Builder::new()),
+            DataType::Int64 => Self::Int64(Int64Builder::new()),
+            DataType::Float32 => Self::Float32(Float32Builder::new()),
+            DataType::Float64 => Self::Float64(Float64Builder::new()),
+            DataType::Decimal128(precision, scale) => {
+                let builder = Decimal128Builder::new().with_data_type(data_type.clone());
+                Self::Decimal(builder, *precision, *scale)
+            }
+            DataType::Utf8 => Self::Text(StringBuilder::new()),
+            DataType::Binary => Self::Bytes(BinaryBuilder::new()),
+            DataType::Date32 => Self::Date(Date32Builder::new()),
+            DataType::Time64(TimeUnit::Nanosecond) => Self::Time(Time64NanosecondBuilder::new()),
+            DataType::Timestamp(TimeUnit::Microsecond, zone) => {
+                let builder = TimestampMicrosecondBuilder::new().with_data_type(data_type.clone());
+                Self::Timestamp(builder, zone.is_some())
+            }
+            _ => return None,
+        })
+    }
+
+    /// Adds one value.
+    pub(crate) fn append(&mut self, cell: Cell<'_>, schemas: &dyn SchemaSource) -> Result<(), Misfit> {
+        macro_rules! whole {
+            ($builder:ident) => {{
+                let number = whole(&cell)?;
+                let narrow = number.map(|number| number.try_into().map_err(|_| format!("{number} is out of its range")));
+                $builder.append_option(narrow.transpose()?);
+            }};
+        }
+        match self {
+            Self::Text(builder) => match cell {
+                Cell::Text(text) => builder.append_value(text),
+                Cell::Value(Value::Null) => builder.append_null(),
+                Cell::Value(Value::String(text) | Value::Json(text)) => builder.append_value(text),
+                Cell::Value(other) => builder.append_value(text_of(&other, schemas).map_err(|error| error.to_string())?),
+            },
+            Self::Bool(builder) => builder.append_option(boolean(&cell)?),
+            Self::Int8(builder) => whole!(builder),
+            Self::Int16(builder) => whole!(builder),
+            Self::Int32(builder) => whole!(builder),
+            Self::Int64(builder) => whole!(builder),
+            Self::Float32(builder) => builder.append_option(float(&cell)?.map(|number| number as f32)),
+            Self::Float64(builder) => builder.append_option(float(&cell)?),
+            Self::Decimal(builder, precision, scale) => builder.append_option(decimal(&cell, *precision, *scale)?),
+            Self::Bytes(builder) => match cell {
+                Cell::Value(Value::Null) => builder.append_null(),
+                Cell::Value(Value::ByteArray(bytes)) => builder.append_value(bytes),
+                Cell::Value(Value::Opaque(data)) => builder.append_value(data.payload()),
+                other => return Err(misfit(&other, "bytes")),
+            },
+            Self::Date(builder) => builder.append_option(date(&cell)?),
+            Self::Time(builder) => builder.append_option(time(&cell)?),
+            Self::Timestamp(builder, zoned) => builder.append_option(timestamp(&cell, *zoned)?),
+        }
+        Ok(())
+    }
+
+    /// The array; it is empty again then.
+    pub(crate) fn finish(&mut self) -> ArrayRef {
+        use std::sync::Arc;
+        match self {
+            Self::Bool(builder) => Arc::new(builder.finish()),
+            Self::Int8(builder) => Arc::new(builder.finish()),
+            Self::Int16(builder) => Arc::new(builder.finish()),
+            Self::Int32(builder) => Arc::new(builder.finish()),
+            Self::Int64(builder) => Arc::new(builder.finish()),
+            Self::Float32(builder) => Arc::new(builder.finish()),
+            Self::Float64(builder) => Arc::new(builder.finish()),
+            Self::Decimal(builder, ..) => Arc::new(builder.finish()),
+            Self::Text(builder) => Arc::new(builder.finish()),
+            Self::Bytes(builder) => Arc::new(builder.finish()),
+            Self::Date(builder) => Arc::new(builder.finish()),
+            Self::Time(builder) => Arc::new(builder.finish()),
+            Self::Timestamp(builder, _) => Arc::new(builder.finish()),
+        }
+    }
+}
+
+fn misfit(cell: &Cell<'_>, wanted: &str) -> Misfit {
+    let found = match cell {
+        Cell::Text(text) => format!("{:?}", shortened(text)),
+        Cell::Value(Value::String(text) | Value::Json(text)) => format!("{:?}", shortened(text)),
+        Cell::Value(other) => shortened(&format!("{other:?}")).to_owned(),
+    };
+    format!("{found} is not {wanted}")
+}
+
+fn shortened(text: &str) -> &str {
+    text.char_indices().nth(60).map_or(text, |(end, _)| &text[..end])
+}
+
+/// What is written in a text, for columns that are no text.
+fn written<'c>(cell: &'c Cell<'_>) -> Option<&'c str> {
+    match cell {
+        Cell::Text(text) => Some(text),
+        Cell::Value(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+fn boolean(cell: &Cell<'_>) -> Result<Option<bool>, Misfit> {
+    match (cell, written(cell)) {
+        (Cell::Value(Value::Null), _) => Ok(None),
+        (Cell::Value(Value::Bool(value)), _) => Ok(Some(*value)),
+        (_, Some(text)) if text.eq_ignore_ascii_case("true") => Ok(Some(true)),
+        (_, Some(text)) if text.eq_ignore_ascii_case("false") => Ok(Some(false)),
+        _ => Err(misfit(cell, "a boolean")),
+    }
+}
+
+fn whole(cell: &Cell<'_>) -> Result<Option<i64>, Misfit> {
+    let no = || misfit(cell, "a whole number of 64 bits");
+    let number = match cell {
+        Cell::Value(Value::Null) => return Ok(None),
+        Cell::Value(Value::Byte(number)) => Some(i64::from(*number)),
+        Cell::Value(Value::Short(number)) => Some(i64::from(*number)),
+        Cell::Value(Value::Int(number)) => Some(i64::from(*number)),
+        Cell::Value(Value::Long(number)) => Some(*number),
+        Cell::Value(Value::BigInteger(number)) => number.to_i128().and_then(|number| number.try_into().ok()),
+        other => written(other).and_then(Int64Type::parse),
+    };
+    number.map(Some).ok_or_else(no)
+}
+
+fn float(cell: &Cell<'_>) -> Result<Option<f64>, Misfit> {
+    let no = || misfit(cell, "a number");
+    let parsed = |text: &str| Float64Type::parse(text);
+    let number = match cell {
+        Cell::Value(Value::Null) => return Ok(None),
+        Cell::Value(Value::Byte(number)) => f64::from(*number),
+        Cell::Value(Value::Short(number)) => f64::from(*number),
+        Cell::Value(Value::Int(number)) => f64::from(*number),
+        Cell::Value(Value::Long(number)) => *number as f64,
+        Cell::Value(Value::Float(number)) => f64::from(*number),
+        Cell::Value(Value::Double(number)) => *number,
+        Cell::Value(Value::BigInteger(number)) => parsed(&number.to_string()).ok_or_else(no)?,
+        Cell::Value(Value::Decimal(number)) => parsed(&number.to_string()).ok_or_else(no)?,
+        other => written(other).and_then(parsed).ok_or_else(no)?,
+    };
+    Ok(Some(number))
+}
+
+fn decimal(cell: &Cell<'_>, precision: u8, scale: i8) -> Result<Option<i128>, Misfit> {
+    let no = || misfit(cell, &format!("a number of {precision} digits, {scale} of them behind the point"));
+    let parsed = |text: &str| parse_decimal::<Decimal128Type>(text, precision, scale).ok();
+    let scaled = |unscaled: &BigInteger, digits: i32| rescaled(unscaled.to_i128()?, digits, i32::from(scale));
+    let number = match cell {
+        Cell::Value(Value::Null) => return Ok(None),
+        Cell::Value(Value::Decimal(number)) => scaled(number.unscaled(), number.scale()),
+        Cell::Value(Value::BigInteger(number)) => scaled(number, 0),
+        Cell::Value(Value::Float(number)) => parsed(&number.to_string()),
+        Cell::Value(Value::Double(number)) => parsed(&number.to_string()),
+        other => match whole(other) {
+            Ok(Some(number)) => rescaled(i128::from(number), 0, i32::from(scale)),
+            _ => written(other).and_then(parsed),
+        },
+    };
+    let limit = 10_u128.checked_pow(u32::from(precision));
+    let number = number.filter(|number| limit.is_none_or(|limit| number.unsigned_abs() < limit));
+    number.map(Some).ok_or_else(no)
+}
+
+/// The same number with so many digits behind the point; nothing when a digit other than zero would be lost.
+fn rescaled(unscaled: i128, from: i32, to: i32) -> Option<i128> {
+    if unscaled == 0 {
+        return Some(0);
+    }
+    let digits = to.checked_sub(from)?;
+    let factor = 10_i128.checked_pow(digits.unsigned_abs())?;
+    if digits >= 0 { unscaled.checked_mul(factor) } else { (unscaled % factor == 0).then(|| unscaled / factor) }
+}
+
+fn date(cell: &Cell<'_>) -> Result<Option<i32>, Misfit> {
+    let day = match cell {
+        Cell::Value(Value::Null) => return Ok(None),
+        Cell::Value(Value::LocalDate(date)) => i32::try_from(date.epoch_day()).ok(),
+        other => written(other).and_then(Date32Type::parse),
+    };
+    day.map(Some).ok_or_else(|| misfit(cell, "a date"))
+}
+
+fn nanos_of_day(time: LocalTime) -> i64 {
+    i64::from(time.second_of_day()) * 1_000_000_000 + i64::from(time.nano())
+}
+
+fn time(cell: &Cell<'_>) -> Result<Option<i64>, Misfit> {
+    let nanos = match cell {
+        Cell::Value(Value::Null) => return Ok(None),
+        Cell::Value(Value::LocalTime(time)) => Some(nanos_of_day(*time)),
+        other => written(other).and_then(Time64NanosecondType::parse),
+    };
+    nanos.map(Some).ok_or_else(|| misfit(cell, "a time of day"))
+}
+
+fn micros(seconds: i64, nano: u32) -> Option<i64> {
+    seconds.checked_mul(1_000_000)?.checked_add(i64::from(nano / 1_000))
+}
+
+fn micros_of(local: LocalDateTime) -> Option<i64> {
+    let seconds = local.date.epoch_day() * SECONDS_IN_DAY + i64::from(local.time.second_of_day());
+    micros(seconds, local.time.nano())
+}
+
+fn timestamp(cell: &Cell<'_>, zoned: bool) -> Result<Option<i64>, Misfit> {
+    let found = match cell {
+        Cell::Value(Value::Null) => return Ok(None),
+        Cell::Value(Value::LocalDateTime(time)) => micros_of(*time),
+        Cell::Value(Value::LocalDate(date)) => date.epoch_day().checked_mul(SECONDS_IN_DAY * 1_000_000),
+        Cell::Value(Value::OffsetDateTime(time)) if zoned => micros(time.epoch_second(), time.local().time.nano()),
+        Cell::Value(Value::Date(ms)) if zoned => ms.checked_mul(1_000),
+        other => written(other).and_then(TimestampMicrosecondType::parse),
+    };
+    let wanted = if zoned { "a moment" } else { "a date and time" };
+    found.map(Some).ok_or_else(|| misfit(cell, wanted))
+}

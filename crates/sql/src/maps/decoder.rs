@@ -1,0 +1,169 @@
+//! Decodes entries straight into the columns that a query wants; everything else of an entry is gone over.
+
+use super::builder::ColumnBuilder;
+use super::cell::{Cell, pick_members};
+use super::layout::{Layout, Side};
+use crate::error::SqlError;
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::SchemaRef;
+use datafusion::common::Result;
+use datafusion::error::DataFusionError;
+use filbert_grid::query::Catalog;
+use filbert_wire::compact::CompactRecord;
+use filbert_wire::{Data, FromData, Input, Value, type_id};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Where the columns of one side get their values from.
+#[derive(Debug, Default)]
+struct Wanted {
+    wholes: Vec<usize>,
+    fields: Vec<(String, usize)>,
+}
+
+/// Entries in, batches out.
+pub(crate) struct Decoder {
+    layout: Arc<Layout>,
+    catalog: Catalog,
+    schema: SchemaRef,
+    /// The layout's columns that are wanted, in order.
+    places: Vec<usize>,
+    key: Wanted,
+    value: Wanted,
+    builders: Vec<ColumnBuilder>,
+    rows: usize,
+    bytes: usize,
+}
+
+impl Decoder {
+    /// For these columns of a map.
+    pub(crate) fn new(layout: &Arc<Layout>, places: Vec<usize>, catalog: &Catalog) -> Result<Self> {
+        let (mut key, mut value) = (Wanted::default(), Wanted::default());
+        let mut builders = Vec::with_capacity(places.len());
+        for (cell, place) in places.iter().enumerate() {
+            let column = &layout.columns[*place];
+            let wanted = if column.side == Side::Key { &mut key } else { &mut value };
+            match &column.field {
+                None => wanted.wholes.push(cell),
+                Some(field) => wanted.fields.push((field.clone(), cell)),
+            }
+            builders.push(ColumnBuilder::new(&column.data_type).ok_or_else(|| {
+                let (name, data_type) = (&column.name, &column.data_type);
+                DataFusionError::Internal(format!("the column {name} of a map has the type {data_type}"))
+            })?);
+        }
+        let schema = Arc::new(layout.schema.project(&places)?);
+        let (layout, catalog) = (Arc::clone(layout), catalog.clone());
+        Ok(Self { layout, catalog, schema, places, key, value, builders, rows: 0, bytes: 0 })
+    }
+
+    pub(crate) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
+    /// Rows since the last batch.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Bytes of the entries that were decoded since the last batch.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Adds a row per entry.
+    pub(crate) fn decode(&mut self, entries: &[(Data, Data)]) -> Result<()> {
+        let mut cells = vec![Cell::NULL; self.builders.len()];
+        for (key, value) in entries {
+            cells.fill(Cell::NULL);
+            let read = read(&self.key, key, &self.catalog, &mut cells)
+                .and_then(|()| read(&self.value, value, &self.catalog, &mut cells));
+            read.map_err(|problem| self.failure(key, None, &problem))?;
+            for (number, cell) in cells.iter_mut().enumerate() {
+                let cell = std::mem::replace(cell, Cell::NULL);
+                self.builders[number]
+                    .append(cell, &self.catalog)
+                    .map_err(|problem| self.failure(key, Some(self.places[number]), &problem))?;
+            }
+            self.rows += 1;
+            self.bytes += key.as_bytes().len() + value.as_bytes().len();
+        }
+        Ok(())
+    }
+
+    /// What was decoded, as a batch.
+    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
+        let arrays = self.builders.iter_mut().map(ColumnBuilder::finish).collect();
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        (self.rows, self.bytes) = (0, 0);
+        Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
+    }
+
+    fn failure(&self, key: &Data, place: Option<usize>, problem: &str) -> DataFusionError {
+        let layout = &self.layout;
+        let (map, key) = (&layout.map, shown(key, &self.catalog));
+        let column = place.map(|place| &layout.columns[place]);
+        let text = match column {
+            Some(column) => format!(
+                "map {map:?}, key {key}, column {:?} of type {}: {problem}; leave the column out, or CREATE MAPPING with another type \
+                 for it",
+                column.name, column.data_type
+            ),
+            None => format!("map {map:?}, key {key}: {problem}"),
+        };
+        SqlError::Refused(text).into_plan()
+    }
+}
+
+/// A key, for messages.
+pub(crate) fn shown(key: &Data, catalog: &Catalog) -> String {
+    let value = Value::from_data_with(key, catalog).ok();
+    let text = value.and_then(|value| super::text::text_of(&value, catalog).ok());
+    text.map_or_else(|| format!("{key:?}"), |text| text.chars().take(100).collect())
+}
+
+/// Reads what is wanted of one side of an entry.
+fn read<'a>(wanted: &Wanted, data: &'a Data, catalog: &Catalog, cells: &mut [Cell<'a>]) -> Result<(), String> {
+    if !wanted.fields.is_empty() {
+        fields(&wanted.fields, data, catalog, cells)?;
+    }
+    if let Some((last, others)) = wanted.wholes.split_last() {
+        let cell = whole(data, catalog)?;
+        others.iter().for_each(|place| cells[*place] = cell.clone());
+        cells[*last] = cell;
+    }
+    Ok(())
+}
+
+/// A whole key or value; text is not copied.
+pub(crate) fn whole<'a>(data: &'a Data, catalog: &Catalog) -> Result<Cell<'a>, String> {
+    if matches!(data.type_id(), type_id::STRING | type_id::JSON) {
+        let text = Input::new(data.payload()).text().map_err(|error| error.to_string())?;
+        return Ok(text.map_or(Cell::NULL, |text| Cell::Text(Cow::Borrowed(text))));
+    }
+    Value::from_data_with(data, catalog).map(Cell::Value).map_err(|error| error.to_string())
+}
+
+fn fields<'a>(
+    wanted: &[(String, usize)],
+    data: &'a Data,
+    catalog: &Catalog,
+    cells: &mut [Cell<'a>],
+) -> Result<(), String> {
+    match data.type_id() {
+        type_id::JSON => {
+            let text = Input::new(data.payload()).text().map_err(|error| error.to_string())?;
+            pick_members(text.unwrap_or("null"), wanted, cells).map_err(|error| format!("its JSON does not read: {error}"))
+        }
+        type_id::COMPACT => {
+            let record = CompactRecord::of_data(data, catalog).map_err(|error| error.to_string())?;
+            for (name, place) in wanted {
+                let value = record.field(name).map_err(|error| error.to_string())?;
+                cells[*place] = Cell::Value(value.unwrap_or(Value::Null));
+            }
+            Ok(())
+        }
+        // Something without fields: they are null.
+        _ => Ok(()),
+    }
+}

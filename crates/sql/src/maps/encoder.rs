@@ -1,0 +1,189 @@
+//! Rows that SQL writes, as entries of a map.
+//!
+//! A side of an entry is either one value, in the kind of its format, or an object that is made of its fields' columns. Where the whole
+//! (`this`) is given too, it is what the fields are put into. A member that is NULL is left out of a JSON object.
+
+use super::arrow_value::{in_kind, value_at};
+use super::cell::all_members;
+use super::decoder::shown;
+use super::format::Format;
+use super::kind::Kind;
+use super::layout::{Layout, Side};
+use super::text::to_json;
+use crate::error::SqlError;
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use datafusion::common::Result;
+use datafusion::error::DataFusionError;
+use filbert_grid::query::Catalog;
+use filbert_wire::compact::{CompactRecord, Schema, compact_data};
+use filbert_wire::{Data, FromData, Input, ToData, Value, type_id};
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// Makes entries of rows.
+pub(crate) struct Encoder {
+    layout: Arc<Layout>,
+    catalog: Catalog,
+}
+
+/// A new value for a column, by its place in the layout.
+pub(crate) type Assigned = (usize, Value);
+
+impl Encoder {
+    pub(crate) fn new(layout: &Arc<Layout>, catalog: &Catalog) -> Self {
+        Self { layout: Arc::clone(layout), catalog: catalog.clone() }
+    }
+
+    /// The entries of rows that have all columns of the layout.
+    pub(crate) fn entries(&self, batch: &RecordBatch) -> Result<Vec<(Data, Data)>> {
+        (0..batch.num_rows())
+            .map(|row| {
+                let key = self.row_side(Side::Key, batch.columns(), row)?;
+                let value = self.row_side(Side::Value, batch.columns(), row)?;
+                Ok((key, value))
+            })
+            .collect()
+    }
+
+    fn row_side(&self, side: Side, columns: &[ArrayRef], row: usize) -> Result<Data> {
+        let mut whole = Value::Null;
+        let mut fields = Vec::new();
+        for (place, column) in self.layout.columns.iter().enumerate().filter(|(_, column)| column.side == side) {
+            let array: &dyn Array = &columns[place];
+            let value = value_at(array, row).map_err(|problem| self.refused(&column.name, &problem))?;
+            match column.field {
+                None => whole = value,
+                Some(_) if value.is_null() => {}
+                Some(_) => fields.push((place, value)),
+            }
+        }
+        let whole_name = side.whole();
+        match self.layout.format(side) {
+            Format::Plain(kind) if whole.is_null() => {
+                let text = format!("NULL cannot be stored as {kind:?}; give {whole_name} a value");
+                Err(self.refused(whole_name, &text))
+            }
+            Format::Plain(kind) => {
+                let value = in_kind(whole, *kind).map_err(|problem| self.refused(whole_name, &problem))?;
+                value.to_data().map_err(|error| self.refused(whole_name, &error.to_string()))
+            }
+            Format::JsonFlat => {
+                let base = match whole {
+                    Value::String(text) => Some(text),
+                    _ => None,
+                };
+                if base.is_none() && fields.is_empty() {
+                    let text = "all its fields are NULL, and so is the whole; give one of them a value";
+                    return Err(self.refused(whole_name, text));
+                }
+                self.json(side, base.as_deref().unwrap_or("{}"), &fields)
+            }
+            Format::Compact(schema) if whole.is_null() => {
+                let values = vec![Value::Null; schema.fields().len()];
+                self.compact(side, schema, values, &fields)
+            }
+            Format::Compact(_) => Err(self.refused(whole_name, "a Compact object is written by its fields, not as a whole")),
+            Format::Unknown => Err(self.refused(
+                whole_name,
+                "how it is stored is not known, since the map is empty or holds several kinds; CREATE MAPPING says it",
+            )),
+        }
+    }
+
+    /// The value of an entry with some columns changed.
+    pub(crate) fn changed(&self, entry: &(Data, Data), assigned: &[Assigned]) -> Result<Data> {
+        let mut fields = Vec::new();
+        let mut base = entry.1.clone();
+        for (place, value) in assigned {
+            let column = &self.layout.columns[*place];
+            match &column.field {
+                Some(_) => fields.push((*place, value.clone())),
+                None => base = self.whole_in_kind_of(&base, value.clone())?,
+            }
+        }
+        if fields.is_empty() {
+            return Ok(base);
+        }
+        match base.type_id() {
+            type_id::JSON => {
+                let text = Input::new(base.payload()).text().ok().flatten().unwrap_or("{}");
+                self.json(Side::Value, text, &fields)
+            }
+            type_id::COMPACT => {
+                let no = |error: filbert_wire::DecodeError| self.refused(Side::Value.whole(), &error.to_string());
+                let record = CompactRecord::of_data(&base, &self.catalog).map_err(no)?;
+                let values = record.schema().fields().iter();
+                let values = values.map(|field| Ok(record.field(&field.name).map_err(no)?.unwrap_or(Value::Null)));
+                self.compact(Side::Value, record.schema(), values.collect::<Result<_>>()?, &fields)
+            }
+            _ => {
+                let key = shown(&entry.0, &self.catalog);
+                Err(self.refused(&self.layout.columns[fields[0].0].name, &format!("the value of key {key} has no fields")))
+            }
+        }
+    }
+
+    /// A new whole value, stored as the old one was.
+    fn whole_in_kind_of(&self, old: &Data, value: Value) -> Result<Data> {
+        let no = |problem: String| self.refused(Side::Value.whole(), &problem);
+        if value.is_null() {
+            return Err(no("NULL cannot be stored; DELETE removes an entry".to_owned()));
+        }
+        let kind = match self.layout.format(Side::Value) {
+            Format::Plain(kind) => Some(*kind),
+            _ => Value::from_data_with(old, &self.catalog).ok().as_ref().and_then(Kind::of),
+        };
+        let value = match kind {
+            Some(Kind::Nested | Kind::Opaque) | None => return Err(no("only its fields can be changed".to_owned())),
+            Some(kind) => in_kind(value, kind).map_err(no)?,
+        };
+        value.to_data().map_err(|error| no(error.to_string()))
+    }
+
+    /// The JSON object `base` with these members in it.
+    fn json(&self, side: Side, base: &str, fields: &[Assigned]) -> Result<Data> {
+        let whole = side.whole();
+        let members = all_members(base).map_err(|error| self.refused(whole, &format!("it is no JSON: {error}")))?;
+        if members.is_none() {
+            return Err(self.refused(whole, "it is no JSON object"));
+        }
+        let mut object: serde_json::Map<String, Json> =
+            serde_json::from_str(base).map_err(|error| self.refused(whole, &error.to_string()))?;
+        for (place, value) in fields {
+            let column = &self.layout.columns[*place];
+            let Some(field) = &column.field else { continue };
+            if value.is_null() {
+                object.remove(field);
+                continue;
+            }
+            let nested = matches!(column.kinds.as_slice(), [Kind::Json | Kind::Nested]);
+            let json = match value {
+                Value::String(text) if nested => serde_json::from_str(text)
+                    .map_err(|error| self.refused(&column.name, &format!("it is no JSON: {error}")))?,
+                other => to_json(other, &self.catalog, 0)
+                    .map_err(|error| self.refused(&column.name, &error.to_string()))?,
+            };
+            object.insert(field.clone(), json);
+        }
+        filbert_wire::Json(object).to_data().map_err(|error| self.refused(whole, &error.to_string()))
+    }
+
+    /// The Compact object with `values`, some of them replaced.
+    fn compact(&self, side: Side, schema: &Schema, mut values: Vec<Value>, fields: &[Assigned]) -> Result<Data> {
+        for (place, value) in fields {
+            let column = &self.layout.columns[*place];
+            let position = column.field.as_deref().and_then(|field| schema.position(field));
+            let Some(position) = position else {
+                let text = format!("the Compact type {:?} of this entry has no such field", schema.type_name());
+                return Err(self.refused(&column.name, &text));
+            };
+            let kind = Kind::of_field(schema.fields()[position].kind);
+            values[position] = in_kind(value.clone(), kind).map_err(|problem| self.refused(&column.name, &problem))?;
+        }
+        compact_data(schema, &values).map_err(|error| self.refused(side.whole(), &error.to_string()))
+    }
+
+    fn refused(&self, column: &str, problem: &str) -> DataFusionError {
+        SqlError::Refused(format!("map {:?}, column {column:?}: {problem}", self.layout.map)).into_plan()
+    }
+}

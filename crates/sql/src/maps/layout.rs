@@ -1,0 +1,103 @@
+//! The columns of a map, and where in an entry each one is.
+
+use super::format::Format;
+use super::kind::Kind;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// The column of a whole key.
+pub(crate) const KEY: &str = "__key";
+
+/// The column of a whole value.
+pub(crate) const VALUE: &str = "this";
+
+/// Which half of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Key,
+    Value,
+}
+
+impl Side {
+    /// The name of the column of the whole.
+    pub(crate) const fn whole(self) -> &'static str {
+        match self {
+            Side::Key => KEY,
+            Side::Value => VALUE,
+        }
+    }
+}
+
+/// One column.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    pub(crate) side: Side,
+    /// The field of the key or value; the whole of it without one.
+    pub(crate) field: Option<String>,
+    pub(crate) data_type: DataType,
+    /// What stored values are, as far as is known.
+    pub(crate) kinds: Vec<Kind>,
+}
+
+impl Column {
+    /// The path by which indexes and predicates know it.
+    pub(crate) fn attribute(&self) -> String {
+        match (&self.field, self.side) {
+            (None, side) => side.whole().to_owned(),
+            (Some(field), Side::Key) => format!("{KEY}.{field}"),
+            (Some(field), Side::Value) => field.clone(),
+        }
+    }
+}
+
+/// The columns of a map, and how what is written is stored.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    pub(crate) map: Arc<str>,
+    pub(crate) columns: Vec<Column>,
+    /// Of these columns, the first so many; those behind are the wholes of what has fields: there when asked for by name.
+    pub(crate) visible: usize,
+    pub(crate) schema: SchemaRef,
+    pub(crate) key: Format,
+    pub(crate) value: Format,
+}
+
+impl Layout {
+    /// Key columns, then value columns, then the wholes of sides that have fields. A field of the value is hidden by one of the key with
+    /// the same name.
+    pub(crate) fn new(map: &Arc<str>, mut columns: Vec<Column>, key: Format, value: Format) -> Self {
+        let mut names = HashSet::new();
+        columns.sort_by_key(|column| column.side == Side::Value);
+        columns.retain(|column| names.insert(column.name.clone()));
+        let visible = columns.len();
+        for side in [Side::Key, Side::Value] {
+            let has_whole = columns.iter().any(|column| column.side == side && column.field.is_none());
+            if !has_whole && names.insert(side.whole().to_owned()) {
+                columns.push(Column {
+                    name: side.whole().to_owned(),
+                    side,
+                    field: None,
+                    data_type: DataType::Utf8,
+                    kinds: Vec::new(),
+                });
+            }
+        }
+        let fields = columns.iter().map(|column| Field::new(&column.name, column.data_type.clone(), true));
+        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        Self { map: Arc::clone(map), columns, visible, schema, key, value }
+    }
+
+    /// The column of that name.
+    pub(crate) fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    pub(crate) fn format(&self, side: Side) -> &Format {
+        match side {
+            Side::Key => &self.key,
+            Side::Value => &self.value,
+        }
+    }
+}

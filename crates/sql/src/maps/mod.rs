@@ -1,0 +1,57 @@
+//! Every map of the grid is a table: its columns are found, not declared.
+//!
+//! ```text
+//! name --> MapsSchema --> MapTable (columns: Layout) --> MapScanExec --> Pages --> Decoder --> batches
+//!          registered?    discovered from entries        a share of      strands   only the wanted columns
+//!          mapping? map?  or as its mapping says         the partitions
+//! ```
+//!
+//! Everything runs on stage `fragment`: a page is read by an operation on its partition's strand, and whoever waits for one keeps no thread.
+
+mod arrow_value;
+mod builder;
+mod cell;
+mod change;
+mod decoder;
+mod discover;
+mod encoder;
+mod format;
+mod kind;
+mod layout;
+mod mapping;
+mod own;
+mod pages;
+mod reach;
+mod scan;
+mod schema;
+mod sink;
+mod statement;
+mod table;
+mod text;
+mod visible;
+
+pub(crate) use change::ChangeMaps;
+pub(crate) use own::run;
+pub use scan::MapScanExec;
+pub(crate) use statement::{Parsed, parse};
+pub(crate) use visible::show_visible;
+
+use crate::error::SqlError;
+use datafusion::catalog::CatalogProviderList;
+use filbert_grid::Grid;
+use schema::MapsSchema;
+use std::sync::Arc;
+
+/// Puts the maps of `grid` behind the tables of a schema.
+pub(crate) fn attach(
+    catalogs: &Arc<dyn CatalogProviderList>,
+    catalog: &str,
+    schema: &str,
+    grid: &Grid,
+) -> Result<(), SqlError> {
+    let missing = || SqlError::Refused(format!("there is no schema {catalog}.{schema}"));
+    let catalog = catalogs.catalog(catalog).ok_or_else(missing)?;
+    let registered = catalog.schema(schema).ok_or_else(missing)?;
+    catalog.register_schema(schema, Arc::new(MapsSchema::new(grid, registered)))?;
+    Ok(())
+}

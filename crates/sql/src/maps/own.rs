@@ -1,0 +1,84 @@
+//! Runs statements of our own.
+
+use super::mapping::Mapping;
+use super::schema::MapsSchema;
+use super::statement::OwnStatement;
+use crate::error::SqlError;
+use arrow::array::{RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field, Schema};
+use datafusion::catalog::SchemaProvider;
+use datafusion::execution::SessionState;
+use filbert_grid::query::{IndexKind, IndexSettings};
+use std::sync::Arc;
+
+/// Runs a statement; what it says. It is awaited where statements are planned, as DataFusion's own definitions are.
+pub(crate) async fn run(statement: OwnStatement, state: &SessionState) -> Result<RecordBatch, SqlError> {
+    let schema = state.schema_for_ref("mapping")?;
+    let Some(maps) = schema.downcast_ref::<MapsSchema>() else {
+        return Err(SqlError::Refused("there are no maps here: the engine runs without a grid".to_owned()));
+    };
+    match statement {
+        OwnStatement::CreateMapping { mapping, replaces, if_not_exists } => {
+            create_mapping(maps, mapping, replaces, if_not_exists)?;
+        }
+        OwnStatement::DropMapping { name, if_exists } => {
+            if !maps.drop_mapping(&name) && !if_exists {
+                return Err(SqlError::Refused(format!("there is no mapping {name:?}; SHOW MAPPINGS lists them")));
+            }
+        }
+        OwnStatement::ShowMappings => return Ok(names(maps.mapping_names())?),
+        OwnStatement::CreateIndex { name, table, columns, kind, if_not_exists } => {
+            create_index(maps, &name, &table, &columns, kind, if_not_exists).await?;
+        }
+    }
+    Ok(RecordBatch::new_empty(Arc::new(Schema::empty())))
+}
+
+fn names(names: Vec<String>) -> datafusion::common::Result<RecordBatch> {
+    let schema = Schema::new(vec![Field::new("name", DataType::Utf8, false)]);
+    Ok(RecordBatch::try_new(Arc::new(schema), vec![Arc::new(StringArray::from(names))])?)
+}
+
+fn create_mapping(maps: &MapsSchema, mapping: Mapping, replaces: bool, if_not_exists: bool) -> Result<(), SqlError> {
+    let name = mapping.name.clone();
+    if maps.registered().table_exist(&name) {
+        return Err(SqlError::Refused(format!("{name:?} is a table or view; choose another name for the mapping")));
+    }
+    if maps.mapping(&name).is_some() && !replaces {
+        return match if_not_exists {
+            true => Ok(()),
+            false => Err(SqlError::Refused(format!("there is a mapping {name:?} already; CREATE OR REPLACE MAPPING replaces it"))),
+        };
+    }
+    maps.add_mapping(mapping)
+}
+
+async fn create_index(
+    maps: &MapsSchema,
+    name: &str,
+    table: &str,
+    columns: &[String],
+    kind: IndexKind,
+    if_not_exists: bool,
+) -> Result<(), SqlError> {
+    let Some(table) = maps.map_table(table).await? else {
+        return Err(SqlError::Refused(format!("there is no map {table:?} to index; only maps have indexes")));
+    };
+    if table.indexes.iter().any(|index| index.name() == name) {
+        return match if_not_exists {
+            true => Ok(()),
+            false => Err(SqlError::Refused(format!("the map {:?} has an index {name:?} already", table.layout.map))),
+        };
+    }
+    let mut attributes = Vec::new();
+    for column in columns {
+        let Some(known) = table.layout.column(column) else {
+            let map = &table.layout.map;
+            return Err(SqlError::Refused(format!("the map {map:?} has no column {column:?} to index")));
+        };
+        attributes.push(known.attribute());
+    }
+    let refused = |error: &dyn std::fmt::Display| SqlError::Refused(format!("index {name:?}: {error}"));
+    let settings = IndexSettings::new(&table.layout.map, kind, Some(name), attributes).map_err(|error| refused(&error))?;
+    table.map.add_index(settings).await.map_err(|error| refused(&error))
+}

@@ -1,0 +1,338 @@
+//! Statements that DataFusion's parser does not know: mappings, indexes, `SINK INTO`. Everything else goes to it untouched.
+//!
+//! ```text
+//! CREATE [OR REPLACE] [EXTERNAL] MAPPING [IF NOT EXISTS] name [EXTERNAL NAME "map"]
+//!     [(column type [EXTERNAL NAME "__key.field"], ...)] TYPE IMap OPTIONS ('keyFormat' = '...', ...)
+//! DROP [EXTERNAL] MAPPING [IF EXISTS] name
+//! SHOW [EXTERNAL] MAPPINGS
+//! CREATE INDEX [IF NOT EXISTS] name ON map (column, ...) [TYPE SORTED | HASH]
+//! SINK INTO map ...          as INSERT INTO, but it replaces
+//! ```
+
+use super::kind::Kind;
+use super::mapping::{DeclaredColumn, Mapping, decimal, kind_of_word};
+use crate::error::SqlError;
+use arrow::datatypes::DataType;
+use datafusion::error::DataFusionError;
+use datafusion::sql::parser::{DFParser, Statement};
+use datafusion::sql::sqlparser::ast::{DataType as SqlType, ExactNumberInfo, Statement as SqlStatement, TimezoneInfo};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Location, Token};
+use filbert_grid::query::IndexKind;
+use std::collections::BTreeMap;
+
+/// A statement of our own.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum OwnStatement {
+    CreateMapping { mapping: Mapping, replaces: bool, if_not_exists: bool },
+    DropMapping { name: String, if_exists: bool },
+    ShowMappings,
+    CreateIndex { name: String, table: String, columns: Vec<String>, kind: IndexKind, if_not_exists: bool },
+}
+
+/// What a text says.
+#[derive(Debug)]
+pub(crate) enum Parsed {
+    Own(OwnStatement),
+    /// For DataFusion.
+    Other(Box<Statement>),
+}
+
+/// Reads one statement.
+pub(crate) fn parse(text: &str) -> Result<Parsed, SqlError> {
+    if !mentions_own(text) {
+        return one(text).map(|statement| Parsed::Other(Box::new(statement)));
+    }
+    let mut parser = Parser::new(&GenericDialect {}).try_with_sql(text).map_err(said)?;
+    let begin = parser.peek_token().span.start;
+    let mut reader = Reader { parser: &mut parser };
+    if let Some(own) = reader.own().map_err(said)? {
+        reader.end().map_err(said)?;
+        return Ok(Parsed::Own(own));
+    }
+    let statement = if reader.words(&["SINK", "INTO"]) { sink(text, begin)? } else { one(text)? };
+    Ok(Parsed::Other(Box::new(statement)))
+}
+
+/// False for most statements: these are not taken apart twice.
+fn mentions_own(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mentions = |word: &str| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
+    ["mapping", "index", "sink"].into_iter().any(mentions)
+}
+
+fn said(error: ParserError) -> SqlError {
+    DataFusionError::SQL(Box::new(error), None).into()
+}
+
+fn one(text: &str) -> Result<Statement, SqlError> {
+    let mut statements = DFParser::parse_sql(text)?;
+    let found = statements.len();
+    match (statements.pop_front(), found) {
+        (Some(statement), 1) => Ok(statement),
+        _ => Err(SqlError::NotOneStatement { found }),
+    }
+}
+
+/// `SINK INTO` is `INSERT INTO` that replaces: the parser knows it under that name.
+fn sink(text: &str, begin: Location) -> Result<Statement, SqlError> {
+    let line: usize = text.split_inclusive('\n').take((begin.line as usize).saturating_sub(1)).map(str::len).sum();
+    let column: usize = text[line..].chars().take((begin.column as usize).saturating_sub(1)).map(char::len_utf8).sum();
+    let start = line + column;
+    let rest = text.get(start + "SINK".len()..).unwrap_or_default();
+    let mut statement = one(&format!("{}INSERT{rest}", &text[..start]))?;
+    if let Statement::Statement(inner) = &mut statement
+        && let SqlStatement::Insert(insert) = inner.as_mut()
+    {
+        insert.replace_into = true;
+    }
+    Ok(statement)
+}
+
+struct Reader<'p, 'd> {
+    parser: &'p mut Parser<'d>,
+}
+
+type Read<T> = Result<T, ParserError>;
+
+impl Reader<'_, '_> {
+    /// A statement of our own; nothing was read when it is none.
+    fn own(&mut self) -> Read<Option<OwnStatement>> {
+        let start = ["CREATE", "OR", "REPLACE"];
+        for replaces in [true, false] {
+            for external in [true, false] {
+                let mut words = start[..if replaces { 3 } else { 1 }].to_vec();
+                words.extend(external.then_some("EXTERNAL"));
+                words.push("MAPPING");
+                if self.words(&words) {
+                    return self.create_mapping(replaces).map(Some);
+                }
+            }
+        }
+        if self.words(&["DROP", "MAPPING"]) || self.words(&["DROP", "EXTERNAL", "MAPPING"]) {
+            let if_exists = self.words(&["IF", "EXISTS"]);
+            return Ok(Some(OwnStatement::DropMapping { name: self.name()?, if_exists }));
+        }
+        if self.words(&["SHOW", "MAPPINGS"]) || self.words(&["SHOW", "EXTERNAL", "MAPPINGS"]) {
+            return Ok(Some(OwnStatement::ShowMappings));
+        }
+        if self.words(&["CREATE", "INDEX"]) {
+            return self.create_index().map(Some);
+        }
+        Ok(None)
+    }
+
+    fn create_mapping(&mut self, replaces: bool) -> Read<OwnStatement> {
+        let if_not_exists = self.words(&["IF", "NOT", "EXISTS"]);
+        let name = self.name()?;
+        let external_name = if self.words(&["EXTERNAL", "NAME"]) { self.name()? } else { name.clone() };
+        let mut columns = Vec::new();
+        if self.parser.consume_token(&Token::LParen) {
+            loop {
+                columns.push(self.column()?);
+                if !self.parser.consume_token(&Token::Comma) {
+                    break;
+                }
+            }
+            self.parser.expect_token(&Token::RParen)?;
+        }
+        if self.words(&["DATA", "CONNECTION"]) {
+            return Err(ParserError::ParserError("data connections are not known here; TYPE IMap is what can be mapped".into()));
+        }
+        self.expect(&["TYPE"])?;
+        let kind = self.name()?;
+        if !kind.eq_ignore_ascii_case("imap") {
+            let text = format!("a mapping of type {kind} is not known; TYPE IMap is what can be mapped");
+            return Err(ParserError::ParserError(text));
+        }
+        let options = if self.words(&["OPTIONS"]) { self.options()? } else { BTreeMap::new() };
+        let mapping = Mapping { name, external_name, columns, options };
+        Ok(OwnStatement::CreateMapping { mapping, replaces, if_not_exists })
+    }
+
+    fn column(&mut self) -> Read<DeclaredColumn> {
+        let name = self.name()?;
+        let written = self.parser.parse_data_type()?;
+        let (kind, data_type) = column_type(&written).ok_or_else(|| {
+            ParserError::ParserError(format!("the column {name:?} has the type {written}, which maps do not have"))
+        })?;
+        let external_name = if self.words(&["EXTERNAL", "NAME"]) { Some(self.name()?) } else { None };
+        Ok(DeclaredColumn { name, kind, data_type, external_name })
+    }
+
+    fn options(&mut self) -> Read<BTreeMap<String, String>> {
+        let mut options = BTreeMap::new();
+        self.parser.expect_token(&Token::LParen)?;
+        while !self.parser.consume_token(&Token::RParen) {
+            let name = self.parser.parse_literal_string()?;
+            self.parser.expect_token(&Token::Eq)?;
+            options.insert(name, self.parser.parse_literal_string()?);
+            if !self.parser.consume_token(&Token::Comma) {
+                self.parser.expect_token(&Token::RParen)?;
+                break;
+            }
+        }
+        Ok(options)
+    }
+
+    fn create_index(&mut self) -> Read<OwnStatement> {
+        let if_not_exists = self.words(&["IF", "NOT", "EXISTS"]);
+        let name = self.name()?;
+        self.expect(&["ON"])?;
+        let table = self.name()?;
+        self.parser.expect_token(&Token::LParen)?;
+        let mut columns = Vec::new();
+        loop {
+            columns.push(self.name()?);
+            if !self.parser.consume_token(&Token::Comma) {
+                break;
+            }
+        }
+        self.parser.expect_token(&Token::RParen)?;
+        let kind = match self.words(&["TYPE"]) {
+            false => IndexKind::Sorted,
+            true if self.words(&["SORTED"]) => IndexKind::Sorted,
+            true if self.words(&["HASH"]) => IndexKind::Hash,
+            true => return self.parser.expected("SORTED or HASH", self.parser.peek_token()),
+        };
+        Ok(OwnStatement::CreateIndex { name, table, columns, kind, if_not_exists })
+    }
+
+    /// A name: lower case unless it is quoted. One in a schema is known by its last part.
+    fn name(&mut self) -> Read<String> {
+        loop {
+            let ident = self.parser.parse_identifier()?;
+            let name = if ident.quote_style.is_some() { ident.value } else { ident.value.to_lowercase() };
+            if !self.parser.consume_token(&Token::Period) {
+                return Ok(name);
+            }
+        }
+    }
+
+    /// Reads these words, if all of them are next.
+    fn words(&mut self, words: &[&str]) -> bool {
+        let are_next = words.iter().enumerate().all(|(number, word)| {
+            matches!(&self.parser.peek_nth_token_ref(number).token,
+                Token::Word(found) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+        });
+        if are_next {
+            for _ in words {
+                self.parser.next_token();
+            }
+        }
+        are_next
+    }
+
+    fn expect(&mut self, words: &[&str]) -> Read<()> {
+        match self.words(words) {
+            true => Ok(()),
+            false => self.parser.expected(&words.join(" "), self.parser.peek_token()),
+        }
+    }
+
+    fn end(&mut self) -> Read<()> {
+        while self.parser.consume_token(&Token::SemiColon) {}
+        match self.parser.peek_token_ref().token {
+            Token::EOF => Ok(()),
+            _ => self.parser.expected("the end of the statement", self.parser.peek_token()),
+        }
+    }
+}
+
+/// What a column of that type holds.
+fn column_type(written: &SqlType) -> Option<(Kind, DataType)> {
+    let digits = |info: &ExactNumberInfo| match info {
+        ExactNumberInfo::None => decimal(None, None),
+        ExactNumberInfo::Precision(precision) => decimal(Some(*precision), Some(0)),
+        ExactNumberInfo::PrecisionAndScale(precision, scale) => decimal(Some(*precision), Some(*scale)),
+    };
+    let kind = match written {
+        SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info) => return Some((Kind::Decimal, digits(info)?)),
+        SqlType::Bool | SqlType::Boolean => Kind::Bool,
+        SqlType::TinyInt(_) => Kind::Byte,
+        SqlType::SmallInt(_) | SqlType::Int2(_) => Kind::Short,
+        SqlType::Int(_) | SqlType::Integer(_) | SqlType::Int4(_) => Kind::Int,
+        SqlType::BigInt(_) | SqlType::Int8(_) => Kind::Long,
+        SqlType::Real | SqlType::Float4 => Kind::Float,
+        SqlType::Double(_) | SqlType::DoublePrecision | SqlType::Float(_) | SqlType::Float8 => Kind::Double,
+        SqlType::Varchar(_) | SqlType::CharacterVarying(_) | SqlType::Text | SqlType::String(_) => Kind::String,
+        SqlType::Char(_) | SqlType::Character(_) => Kind::Char,
+        SqlType::Uuid => Kind::Uuid,
+        SqlType::Bytea | SqlType::Varbinary(_) | SqlType::Binary(_) | SqlType::Bytes(_) => Kind::Bytes,
+        SqlType::Date => Kind::Date,
+        SqlType::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => Kind::Time,
+        SqlType::Timestamp(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => Kind::Timestamp,
+        SqlType::Timestamp(..) => Kind::OffsetTimestamp,
+        SqlType::JSON | SqlType::JSONB => Kind::Json,
+        other => kind_of_word(&other.to_string().to_lowercase())?,
+    };
+    Some((kind, kind.data_type(6)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(text: &str) -> OwnStatement {
+        match parse(text) {
+            Ok(Parsed::Own(own)) => own,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    fn says(text: &str) -> String {
+        parse(text).map(|parsed| format!("{parsed:?}")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn mappings_are_read_with_columns_and_options() {
+        let text = "create or replace external mapping if not exists People external name \"my map\" (\n  __key INT, \"fullName\" \
+                    VARCHAR(20) EXTERNAL NAME \"this.name\", born TIMESTAMP WITH TIME ZONE, pay DECIMAL(10, 2)) type IMap \
+                    options ('keyFormat'='int', 'valueFormat' = 'json-flat',);";
+        let OwnStatement::CreateMapping { mapping, replaces: true, if_not_exists: true } = own(text) else { panic!() };
+        assert_eq!((mapping.name.as_str(), mapping.external_name.as_str()), ("people", "my map"));
+        let columns: Vec<_> = mapping.columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
+        let expected =
+            [("__key", Kind::Int), ("fullName", Kind::String), ("born", Kind::OffsetTimestamp), ("pay", Kind::Decimal)];
+        assert_eq!(columns, expected);
+        assert_eq!(mapping.columns[1].external_name.as_deref(), Some("this.name"));
+        assert_eq!(mapping.columns[3].data_type, DataType::Decimal128(10, 2));
+        assert_eq!(mapping.options["valueFormat"], "json-flat");
+    }
+
+    #[test]
+    fn other_statements_of_our_own_are_read() {
+        let drop = OwnStatement::DropMapping { name: "A".into(), if_exists: true };
+        assert_eq!(own("DROP MAPPING IF EXISTS public.\"A\""), drop);
+        assert_eq!(own("show mappings;"), OwnStatement::ShowMappings);
+        let OwnStatement::CreateIndex { name, table, columns, kind, .. } = own("CREATE INDEX i ON m (a, __key) TYPE hash") else {
+            panic!()
+        };
+        assert_eq!((name.as_str(), table.as_str(), kind), ("i", "m", IndexKind::Hash));
+        assert_eq!(columns, ["a", "__key"]);
+    }
+
+    #[test]
+    fn a_sink_is_an_insert_that_replaces() {
+        let text = "-- sink\n/* ü */ sink INTO m VALUES (1, 'SINK INTO x')";
+        let Ok(Parsed::Other(statement)) = parse(text) else { panic!() };
+        let Statement::Statement(inner) = *statement else { panic!() };
+        let SqlStatement::Insert(insert) = *inner else { panic!() };
+        assert!(insert.replace_into);
+        assert!(insert.to_string().contains("'SINK INTO x'"), "{insert}");
+    }
+
+    #[test]
+    fn mistakes_are_told_with_what_was_expected() {
+        assert!(says("CREATE MAPPING m TYPE Kafka").contains("TYPE IMap"));
+        assert!(says("CREATE MAPPING m (a OBJECT) TYPE IMap").contains("OBJECT"));
+        assert!(says("CREATE MAPPING m (a INT) IMap").contains("TYPE"));
+        assert!(says("CREATE INDEX i ON m (a) TYPE BITMAP").contains("SORTED or HASH"));
+        assert!(says("DROP MAPPING a b").contains("end of the statement"));
+        assert!(says("SHOW MAPPINGS; SELECT 1").contains("end of the statement"));
+        for text in ["CREATE MAPPING", "CREATE MAPPING m (", "CREATE INDEX i ON", "SINK INTO", "SINK"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}
