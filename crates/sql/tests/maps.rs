@@ -9,7 +9,8 @@ use filbert_pool::Stages;
 use filbert_sql::{Session, Sql, SqlError};
 use filbert_wire::compact::Compact as _;
 use filbert_wire::{
-    BigInteger, Compact, Data, Decimal, FromData, Json, LocalDate, LocalDateTime, LocalTime, OffsetDateTime, ToData, Value,
+    BigInteger, Compact, Data, Decimal, FromData, Json, LocalDate, LocalDateTime, LocalTime, OffsetDateTime,
+    ToData, Value,
 };
 use futures::executor::block_on;
 use proptest::prelude::*;
@@ -68,13 +69,25 @@ impl Member {
 
     fn number(&self, text: &str) -> i64 {
         let batches = self.ask(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        batches.iter().find(|batch| batch.num_rows() > 0).expect("a row").column(0).as_primitive::<Int64Type>().value(0)
+        batches
+            .iter()
+            .find(|batch| batch.num_rows() > 0)
+            .expect("a row")
+            .column(0)
+            .as_primitive::<Int64Type>()
+            .value(0)
     }
 
     /// How many rows a statement changed.
     fn changed(&self, text: &str) -> u64 {
         let batches = self.ask(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        batches.iter().find(|batch| batch.num_rows() > 0).expect("a count").column(0).as_primitive::<UInt64Type>().value(0)
+        batches
+            .iter()
+            .find(|batch| batch.num_rows() > 0)
+            .expect("a count")
+            .column(0)
+            .as_primitive::<UInt64Type>()
+            .value(0)
     }
 
     fn says(&self, text: &str) -> String {
@@ -162,7 +175,11 @@ fn a_star_shows_fields_and_not_the_wholes_they_are_of() {
     assert_eq!(member.types("WITH people AS (SELECT 1 AS a) SELECT * FROM people"), ["a Int64"]);
     member.put("pairs", Json(json!({"a": 1, "b": 2})), Json(json!({"b": 3, "c": 4})));
     assert_eq!(member.types("SELECT * FROM pairs"), ["a Int64", "b Int64", "c Int64"]);
-    assert_eq!(member.rows("SELECT a, b, c FROM public.pairs"), ["1; 2; 4"], "the key's field hides the value's");
+    assert_eq!(
+        member.rows("SELECT a, b, c FROM public.pairs"),
+        ["1; 2; 4"],
+        "the key's field hides the value's"
+    );
     assert_eq!(member.rows("SELECT __key, this FROM pairs"), [r#"{"a":1,"b":2}; {"b":3,"c":4}"#]);
 }
 
@@ -225,8 +242,12 @@ fn fields_of_compact_objects_are_columns_and_can_be_changed() {
     assert_eq!(member.changed("UPDATE staff SET salary = salary + 1, rate = NULL WHERE name = 'Ada'"), 1);
     let data = member.grid.map("staff").get("a".to_data().unwrap()).wait().unwrap().unwrap();
     let ada = Employee::from_data_with(&data, member.grid.catalog()).unwrap();
-    assert_eq!((ada.salary, ada.rate, ada.tags, ada.address.map(|a| a.city)), (201, None, vec!["a".to_owned()], Some("Oslo".into())));
-    let insert = "INSERT INTO staff (__key, name, salary, paid, hired) VALUES ('c', 'Cid', 7, 1.5, DATE '2021-01-01')";
+    assert_eq!(
+        (ada.salary, ada.rate, ada.tags, ada.address.map(|a| a.city)),
+        (201, None, vec!["a".to_owned()], Some("Oslo".into()))
+    );
+    let insert =
+        "INSERT INTO staff (__key, name, salary, paid, hired) VALUES ('c', 'Cid', 7, 1.5, DATE '2021-01-01')";
     assert_eq!(member.changed(insert), 1);
     let data = member.grid.map("staff").get("c".to_data().unwrap()).wait().unwrap().unwrap();
     let record = filbert_wire::compact::CompactRecord::of_data(&data, member.grid.catalog()).unwrap();
@@ -237,8 +258,10 @@ fn fields_of_compact_objects_are_columns_and_can_be_changed() {
 
 /// A value of a kind that a map can hold, and how SQL shows it.
 fn values() -> impl Strategy<Value = (Value, String)> {
-    let date = (-9_999..9_999_i32, 1_u8..=12, 1_u8..=28).prop_map(|(y, m, d)| LocalDate::new(y, m, d).unwrap());
-    let time = (0_u8..24, 0_u8..60, 0_u8..60, 0_u32..1_000_000).prop_map(|(h, m, s, micro)| LocalTime::new(h, m, s, micro * 1_000).unwrap());
+    let date =
+        (-9_999..9_999_i32, 1_u8..=12, 1_u8..=28).prop_map(|(y, m, d)| LocalDate::new(y, m, d).unwrap());
+    let time = (0_u8..24, 0_u8..60, 0_u8..60, 0_u32..1_000_000)
+        .prop_map(|(h, m, s, micro)| LocalTime::new(h, m, s, micro * 1_000).unwrap());
     prop_oneof![
         any::<bool>().prop_map(Value::Bool),
         any::<i8>().prop_map(Value::Byte),
@@ -255,7 +278,8 @@ fn values() -> impl Strategy<Value = (Value, String)> {
         any::<i32>().prop_map(|n| Value::Json(format!("[{n}]"))),
         date.clone().prop_map(Value::LocalDate),
         time.clone().prop_map(Value::LocalTime),
-        (date.clone(), time.clone()).prop_map(|(date, time)| Value::LocalDateTime(LocalDateTime { date, time })),
+        (date.clone(), time.clone())
+            .prop_map(|(date, time)| Value::LocalDateTime(LocalDateTime { date, time })),
         (date, time).prop_map(|(date, time)| {
             Value::OffsetDateTime(OffsetDateTime::new(LocalDateTime { date, time }, 0).unwrap())
         }),
@@ -269,7 +293,8 @@ fn values() -> impl Strategy<Value = (Value, String)> {
 #[test]
 fn whatever_a_map_holds_comes_through_sql_unchanged() {
     let member = started();
-    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases: 200, ..Default::default() });
+    let mut runner =
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases: 200, ..Default::default() });
     let number = std::cell::Cell::new(0);
     runner
         .run(&values(), |(value, shown)| {
@@ -278,7 +303,12 @@ fn whatever_a_map_holds_comes_through_sql_unchanged() {
             member.put(&from, 1, value.clone());
             // The copy has the kind of the entry that is there already.
             member.put(&to, 2, value.clone());
-            prop_assert_eq!(member.changed(&format!("INSERT INTO {to} SELECT * FROM {from}")), 1, "{}", shown);
+            prop_assert_eq!(
+                member.changed(&format!("INSERT INTO {to} SELECT * FROM {from}")),
+                1,
+                "{}",
+                shown
+            );
             let copy = member.get(&to, 1).unwrap();
             match (&copy, &value) {
                 // 1.50 and 1.5 are one number.
@@ -317,7 +347,12 @@ fn an_entry_that_does_not_fit_its_column_is_an_error_that_says_where() {
         assert!(says.contains(part), "{part} in {says}");
     }
     assert_eq!(member.rows("SELECT __key FROM ages"), ["17"], "a column that nobody asks for is not read");
-    member.grid.map("broken").set(1.to_data().unwrap(), Value::Json("{\"a\":1".into()).to_data().unwrap()).wait().unwrap();
+    member
+        .grid
+        .map("broken")
+        .set(1.to_data().unwrap(), Value::Json("{\"a\":1".into()).to_data().unwrap())
+        .wait()
+        .unwrap();
     member.put("broken", 2, Json(json!({"a": 1})));
     let says = member.says("SELECT a FROM broken");
     assert!(says.contains("\"broken\", key 1") && says.contains("JSON"), "{says}");
@@ -343,7 +378,10 @@ fn a_key_is_looked_up_and_an_index_is_used() {
     assert!(member.says("CREATE INDEX other ON items (size)").contains("size"));
     assert!(member.says("CREATE INDEX other ON nothing (size)").contains("nothing"));
     let plan = member.table(&format!("EXPLAIN {scan}"));
-    assert!(plan.contains("by index: items.color >= Int64(8)") || plan.contains("by index: color >= Int64(8)"), "{plan}");
+    assert!(
+        plan.contains("by index: items.color >= Int64(8)") || plan.contains("by index: color >= Int64(8)"),
+        "{plan}"
+    );
     assert_eq!(member.number(scan), 399);
     assert_eq!(member.number("SELECT count(*) FROM items WHERE color = 3 OR color IN (4, 5)"), 600);
     member.ask("CREATE INDEX by_name ON items (name) TYPE HASH").unwrap();
@@ -399,7 +437,10 @@ fn mappings_say_how_rows_are_stored() {
     let expected = json!({"name": "Ada", "born": "1815-12-10", "pay": "12.50", "more": {"x": [1]}});
     assert_eq!(serde_json::from_str::<serde_json::Value>(&ada).unwrap(), expected);
     assert_eq!(member.get("people.v1", 2_i64), Some(Value::Json(r#"{"name":"Bob"}"#.into())));
-    assert_eq!(member.rows("SELECT * FROM people"), [r#"1; Ada; 1815-12-10; 12.50; {"x":[1]}"#, "2; Bob; ; ; "]);
+    assert_eq!(
+        member.rows("SELECT * FROM people"),
+        [r#"1; Ada; 1815-12-10; 12.50; {"x":[1]}"#, "2; Bob; ; ; "]
+    );
     assert_eq!(member.rows("SELECT name FROM people WHERE pay > 12 AND born < DATE '1900-01-01'"), ["Ada"]);
     assert_eq!(member.rows("SHOW MAPPINGS"), ["people"]);
     assert!(member.says(json).contains("OR REPLACE"));
@@ -416,7 +457,11 @@ fn mappings_say_how_rows_are_stored() {
     member.ask(compact).unwrap();
     assert_eq!(member.changed("INSERT INTO cars VALUES (1, 'A', 4), (2, 'B', NULL)"), 2);
     member.ask("DROP MAPPING cars").unwrap();
-    assert_eq!(member.rows("SELECT id, brand, wheels FROM cars"), ["1; A; 4", "2; B; "], "its schema is known without the mapping");
+    assert_eq!(
+        member.rows("SELECT id, brand, wheels FROM cars"),
+        ["1; A; 4", "2; B; "],
+        "its schema is known without the mapping"
+    );
 
     let java = "CREATE MAPPING m TYPE IMap OPTIONS ('keyFormat'='java','keyJavaClass'='java.lang.Integer','valueFormat'='uuid')";
     member.ask(java).unwrap();
@@ -443,10 +488,17 @@ fn entries_are_updated_and_deleted_where_the_condition_says() {
     }
     assert_eq!(member.changed("UPDATE items SET n = n * 2 WHERE n < 10"), 10);
     let Some(Value::Json(nine)) = member.get("items", 9) else { panic!() };
-    assert_eq!(serde_json::from_str::<serde_json::Value>(&nine).unwrap(), json!({"n": 18, "keep": {"deep": true}}));
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&nine).unwrap(),
+        json!({"n": 18, "keep": {"deep": true}})
+    );
     let plan = member.table("EXPLAIN UPDATE items SET n = 0 WHERE __key = 5");
     assert!(plan.contains("MapChangeExec: update") && plan.contains("lookup of __key = Int32(5)"), "{plan}");
-    assert_eq!(member.number("SELECT n FROM items WHERE __key = 5"), 10, "an explained update changes nothing");
+    assert_eq!(
+        member.number("SELECT n FROM items WHERE __key = 5"),
+        10,
+        "an explained update changes nothing"
+    );
     assert_eq!(member.changed("UPDATE items SET n = NULL WHERE __key = 5"), 1);
     assert_eq!(member.get("items", 5), Some(Value::Json(r#"{"keep":{"deep":true}}"#.into())));
     assert_eq!(member.changed("UPDATE items SET n = 1 WHERE false"), 0);
@@ -525,9 +577,17 @@ fn a_scan_beside_changes_sees_what_stays_exactly_once() {
             let batches = member.ask("SELECT __key, this FROM busy WHERE __key % 2 = 0").unwrap();
             let mut seen = BTreeMap::new();
             for batch in &batches {
-                let (keys, values) = (batch.column(0).as_primitive::<Int64Type>(), batch.column(1).as_primitive::<Int64Type>());
+                let (keys, values) = (
+                    batch.column(0).as_primitive::<Int64Type>(),
+                    batch.column(1).as_primitive::<Int64Type>(),
+                );
                 for row in 0..batch.num_rows() {
-                    assert_eq!(seen.insert(keys.value(row), values.value(row)), None, "key {} twice", keys.value(row));
+                    assert_eq!(
+                        seen.insert(keys.value(row), values.value(row)),
+                        None,
+                        "key {} twice",
+                        keys.value(row)
+                    );
                 }
             }
             assert_eq!(seen, stable);
@@ -542,7 +602,8 @@ fn a_cancelled_scan_leaves_nothing_behind() {
     let member = started();
     stable_entries(&member.grid.map("large"));
     for _ in 0..20 {
-        let mut query = member.session.query("SELECT a.this FROM large a, large b WHERE a.this + b.this < 0").unwrap();
+        let mut query =
+            member.session.query("SELECT a.this FROM large a, large b WHERE a.this + b.this < 0").unwrap();
         block_on(query.schema()).unwrap();
         assert_eq!(query.canceller().cancel().unwrap().wait(), Ok(true));
         let end = block_on(query.collect()).unwrap_err();

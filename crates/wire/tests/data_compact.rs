@@ -1,8 +1,8 @@
 //! Compact objects against the bytes that the official Python client 5.7 writes, both ways, and what derived structs do with other schemas.
 
 use filbert_wire::{
-    Compact, Data, Decimal, DecodeError, EncodeError, FromData, LocalDate, LocalDateTime, LocalTime, OffsetDateTime,
-    ToData, Value,
+    Compact, Data, Decimal, DecodeError, EncodeError, FromData, LocalDate, LocalDateTime, LocalTime,
+    OffsetDateTime, ToData, Value,
     compact::{Compact as _, CompactRecord, FieldDescriptor, FieldKind, Schema, compact_data},
     type_id,
 };

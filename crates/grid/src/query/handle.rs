@@ -152,14 +152,17 @@ impl Map {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn indexes(&self) -> Invocation<Vec<IndexSettings>> {
-        self.everywhere(|| ListIndexes, |parts| {
-            let mut parts = parts.into_iter();
-            let mut all = parts.next().unwrap_or_default();
-            for part in parts {
-                all.retain(|index| part.contains(index));
-            }
-            all
-        })
+        self.everywhere(
+            || ListIndexes,
+            |parts| {
+                let mut parts = parts.into_iter();
+                let mut all = parts.next().unwrap_or_default();
+                for part in parts {
+                    all.retain(|index| part.contains(index));
+                }
+                all
+            },
+        )
     }
 
     /// Removes the entries that match, locked or not; how many.

@@ -3,8 +3,8 @@
 use super::kind::Kind;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
-    Time64NanosecondType, TimeUnit, TimestampMicrosecondType,
+    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, Time64NanosecondType, TimeUnit, TimestampMicrosecondType,
 };
 use filbert_wire::{BigInteger, Decimal, LocalDate, LocalDateTime, LocalTime, OffsetDateTime, Value};
 
@@ -87,7 +87,9 @@ pub(crate) fn in_kind(value: Value, kind: Kind) -> Result<Value, String> {
         (kind, value) if kind.is_whole() => match (kind, whole(&value)) {
             (Kind::Long, Some(number)) => Value::Long(number),
             (Kind::Int, Some(number)) => Value::Int(number.try_into().or_else(|_| no(&value).map(|()| 0))?),
-            (Kind::Short, Some(number)) => Value::Short(number.try_into().or_else(|_| no(&value).map(|()| 0))?),
+            (Kind::Short, Some(number)) => {
+                Value::Short(number.try_into().or_else(|_| no(&value).map(|()| 0))?)
+            }
             (Kind::Byte, Some(number)) => Value::Byte(number.try_into().or_else(|_| no(&value).map(|()| 0))?),
             _ => return no(&value).map(|()| Value::Null),
         },

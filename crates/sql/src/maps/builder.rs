@@ -7,12 +7,15 @@
 use super::cell::Cell;
 use super::text::text_of;
 use arrow::array::{
-    ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder, Float64Builder,
-    Int8Builder, Int16Builder, Int32Builder, Int64Builder, StringBuilder, Time64NanosecondBuilder,
-    TimestampMicrosecondBuilder,
+    ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder,
+    Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder, StringBuilder,
+    Time64NanosecondBuilder, TimestampMicrosecondBuilder,
 };
 use arrow::compute::kernels::cast_utils::{Parser, parse_decimal};
-use arrow::datatypes::{DataType, Date32Type, Decimal128Type, Float64Type, Int64Type, Time64NanosecondType, TimeUnit, TimestampMicrosecondType};
+use arrow::datatypes::{
+    DataType, Date32Type, Decimal128Type, Float64Type, Int64Type, Time64NanosecondType, TimeUnit,
+    TimestampMicrosecondType,
+};
 use arrow::temporal_conversions::SECONDS_IN_DAY;
 use filbert_wire::compact::SchemaSource;
 use filbert_wire::{BigInteger, LocalDateTime, LocalTime, Value};
@@ -70,7 +73,8 @@ impl ColumnBuilder {
         macro_rules! whole {
             ($builder:ident) => {{
                 let number = whole(&cell)?;
-                let narrow = number.map(|number| number.try_into().map_err(|_| format!("{number} is out of its range")));
+                let narrow = number
+                    .map(|number| number.try_into().map_err(|_| format!("{number} is out of its range")));
                 $builder.append_option(narrow.transpose()?);
             }};
         }
@@ -79,7 +83,9 @@ impl ColumnBuilder {
                 Cell::Text(text) => builder.append_value(text),
                 Cell::Value(Value::Null) => builder.append_null(),
                 Cell::Value(Value::String(text) | Value::Json(text)) => builder.append_value(text),
-                Cell::Value(other) => builder.append_value(text_of(&other, schemas).map_err(|error| error.to_string())?),
+                Cell::Value(other) => {
+                    builder.append_value(text_of(&other, schemas).map_err(|error| error.to_string())?)
+                }
             },
             Self::Bool(builder) => builder.append_option(boolean(&cell)?),
             Self::Int8(builder) => whole!(builder),
@@ -88,7 +94,9 @@ impl ColumnBuilder {
             Self::Int64(builder) => whole!(builder),
             Self::Float32(builder) => builder.append_option(float(&cell)?.map(|number| number as f32)),
             Self::Float64(builder) => builder.append_option(float(&cell)?),
-            Self::Decimal(builder, precision, scale) => builder.append_option(decimal(&cell, *precision, *scale)?),
+            Self::Decimal(builder, precision, scale) => {
+                builder.append_option(decimal(&cell, *precision, *scale)?)
+            }
             Self::Bytes(builder) => match cell {
                 Cell::Value(Value::Null) => builder.append_null(),
                 Cell::Value(Value::ByteArray(bytes)) => builder.append_value(bytes),
@@ -214,7 +222,11 @@ fn rescaled(unscaled: i128, from: i32, to: i32) -> Option<i128> {
     }
     let digits = to.checked_sub(from)?;
     let factor = 10_i128.checked_pow(digits.unsigned_abs())?;
-    if digits >= 0 { unscaled.checked_mul(factor) } else { (unscaled % factor == 0).then(|| unscaled / factor) }
+    if digits >= 0 {
+        unscaled.checked_mul(factor)
+    } else {
+        (unscaled % factor == 0).then(|| unscaled / factor)
+    }
 }
 
 fn date(cell: &Cell<'_>) -> Result<Option<i32>, Misfit> {
@@ -253,7 +265,9 @@ fn timestamp(cell: &Cell<'_>, zoned: bool) -> Result<Option<i64>, Misfit> {
         Cell::Value(Value::Null) => return Ok(None),
         Cell::Value(Value::LocalDateTime(time)) => micros_of(*time),
         Cell::Value(Value::LocalDate(date)) => date.epoch_day().checked_mul(SECONDS_IN_DAY * 1_000_000),
-        Cell::Value(Value::OffsetDateTime(time)) if zoned => micros(time.epoch_second(), time.local().time.nano()),
+        Cell::Value(Value::OffsetDateTime(time)) if zoned => {
+            micros(time.epoch_second(), time.local().time.nano())
+        }
         Cell::Value(Value::Date(ms)) if zoned => ms.checked_mul(1_000),
         other => written(other).and_then(TimestampMicrosecondType::parse),
     };

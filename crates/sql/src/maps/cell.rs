@@ -1,9 +1,9 @@
 //! One stored value on its way into a column; text is borrowed from the entry where it can be.
 
 use filbert_wire::{BigInteger, Value};
+use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::Deserialize;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -206,7 +206,8 @@ mod tests {
     use super::*;
 
     fn picked(json: &str, names: &[&str]) -> Vec<Value> {
-        let wanted: Vec<_> = names.iter().enumerate().map(|(place, name)| ((*name).to_owned(), place)).collect();
+        let wanted: Vec<_> =
+            names.iter().enumerate().map(|(place, name)| ((*name).to_owned(), place)).collect();
         let mut cells = vec![Cell::NULL; names.len()];
         pick_members(json, &wanted, &mut cells).unwrap();
         cells.into_iter().map(Cell::into_value).collect()

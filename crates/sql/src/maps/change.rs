@@ -53,7 +53,9 @@ pub(crate) struct ChangeMaps;
 impl AnalyzerRule for ChangeMaps {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let taken = plan.transform_down(|plan| match &plan {
-            LogicalPlan::Dml(statement) => Ok(taken(statement)?.map_or_else(|| Transformed::no(plan), Transformed::yes)),
+            LogicalPlan::Dml(statement) => {
+                Ok(taken(statement)?.map_or_else(|| Transformed::no(plan), Transformed::yes))
+            }
             _ => Ok(Transformed::no(plan)),
         });
         Ok(taken?.data)
@@ -103,7 +105,8 @@ fn taken(statement: &DmlStatement) -> Result<Option<LogicalPlan>> {
     }
     let assigned = updates.then_some(assigned);
     let change = MapChange { table: table.clone(), filters, assigned };
-    let plan = LogicalPlanBuilder::scan(statement.table_name.clone(), provider_as_source(Arc::new(change)), None)?;
+    let plan =
+        LogicalPlanBuilder::scan(statement.table_name.clone(), provider_as_source(Arc::new(change)), None)?;
     Ok(Some(plan.build()?))
 }
 
@@ -111,7 +114,9 @@ fn taken(statement: &DmlStatement) -> Result<Option<LogicalPlan>> {
 fn plain(expr: Expr) -> Result<Expr> {
     let plain = expr.transform_up(|expr| match expr {
         Expr::Column(column) => Ok(Transformed::yes(Expr::Column(column.name.into()))),
-        Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_) => Err(refused()),
+        Expr::Exists(_) | Expr::InSubquery(_) | Expr::ScalarSubquery(_) | Expr::SetComparison(_) => {
+            Err(refused())
+        }
         Expr::OuterReferenceColumn(..) => Err(refused()),
         other => Ok(Transformed::no(other)),
     })?;
@@ -169,7 +174,10 @@ impl TableProvider for MapChange {
         for (place, _) in &assigned {
             let column = &layout.columns[*place];
             if column.side == super::layout::Side::Key {
-                let text = format!("map {:?}: {:?} is of the key, which an UPDATE cannot change", layout.map, column.name);
+                let text = format!(
+                    "map {:?}: {:?} is of the key, which an UPDATE cannot change",
+                    layout.map, column.name
+                );
                 return Err(SqlError::Refused(text).into_plan());
             }
         }
@@ -189,7 +197,10 @@ impl TableProvider for MapChange {
         let assigned = assigned.into_iter().map(|(place, expr)| Ok((place, physical(expr)?)));
         let assigned = assigned.collect::<Result<Vec<_>>>()?;
         let assigned = self.assigned.is_some().then_some(assigned);
-        Ok(Arc::new(MapChangeExec::new(Work { table: self.table.clone(), places, filter, assigned, reach }, way)))
+        Ok(Arc::new(MapChangeExec::new(
+            Work { table: self.table.clone(), places, filter, assigned, reach },
+            way,
+        )))
     }
 }
 
@@ -220,7 +231,11 @@ impl Work {
                     break;
                 }
                 if rounds == MAX_ROUNDS {
-                    let text = format!("map {:?}: {} keys are changed all the time by others; try again", map.name(), left.len());
+                    let text = format!(
+                        "map {:?}: {} keys are changed all the time by others; try again",
+                        map.name(),
+                        left.len()
+                    );
                     return Err(SqlError::Refused(text).into_plan());
                 }
                 entries = map.get_all(left).await.map_err(|error| failed(map.name(), &error))?;
@@ -247,7 +262,12 @@ impl Work {
         };
         let new = match &self.assigned {
             None => None,
-            Some(assigned) => Some(assigned.iter().map(|(place, expr)| Ok((*place, expr.evaluate(&batch)?.into_array(rows)?))).collect::<Result<Vec<_>>>()?),
+            Some(assigned) => Some(
+                assigned
+                    .iter()
+                    .map(|(place, expr)| Ok((*place, expr.evaluate(&batch)?.into_array(rows)?)))
+                    .collect::<Result<Vec<_>>>()?,
+            ),
         };
         let matching: Vec<usize> = (0..rows).filter(|row| takes(*row)).collect();
         let (mut done, mut left) = (0, Vec::new());
@@ -278,8 +298,11 @@ impl Work {
         let mut assigned = Vec::with_capacity(new.len());
         for (place, array) in new {
             let value = value_at(array, row).map_err(|problem| {
-                SqlError::Refused(format!("map {:?}, column {:?}: {problem}", table.layout.map, table.layout.columns[*place].name))
-                    .into_plan()
+                SqlError::Refused(format!(
+                    "map {:?}, column {:?}: {problem}",
+                    table.layout.map, table.layout.columns[*place].name
+                ))
+                .into_plan()
             })?;
             assigned.push((*place, value));
         }

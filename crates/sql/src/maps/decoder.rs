@@ -123,7 +123,12 @@ pub(crate) fn shown(key: &Data, catalog: &Catalog) -> String {
 }
 
 /// Reads what is wanted of one side of an entry.
-fn read<'a>(wanted: &Wanted, data: &'a Data, catalog: &Catalog, cells: &mut [Cell<'a>]) -> Result<(), String> {
+fn read<'a>(
+    wanted: &Wanted,
+    data: &'a Data,
+    catalog: &Catalog,
+    cells: &mut [Cell<'a>],
+) -> Result<(), String> {
     if !wanted.fields.is_empty() {
         fields(&wanted.fields, data, catalog, cells)?;
     }
@@ -153,7 +158,8 @@ fn fields<'a>(
     match data.type_id() {
         type_id::JSON => {
             let text = Input::new(data.payload()).text().map_err(|error| error.to_string())?;
-            pick_members(text.unwrap_or("null"), wanted, cells).map_err(|error| format!("its JSON does not read: {error}"))
+            pick_members(text.unwrap_or("null"), wanted, cells)
+                .map_err(|error| format!("its JSON does not read: {error}"))
         }
         type_id::COMPACT => {
             let record = CompactRecord::of_data(data, catalog).map_err(|error| error.to_string())?;

@@ -78,7 +78,9 @@ impl SideSeen {
             let kind = Kind::of_field(field.kind);
             self.field(&field.name, |seen| seen.add_kind(kind));
             // Only the numbers themselves have a scale.
-            if kind == Kind::Decimal && let Ok(Some(value)) = record.field(&field.name) {
+            if kind == Kind::Decimal
+                && let Ok(Some(value)) = record.field(&field.name)
+            {
                 self.field(&field.name, |seen| seen.add(&value));
             }
         }

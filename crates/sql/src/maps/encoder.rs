@@ -48,7 +48,9 @@ impl Encoder {
     fn row_side(&self, side: Side, columns: &[ArrayRef], row: usize) -> Result<Data> {
         let mut whole = Value::Null;
         let mut fields = Vec::new();
-        for (place, column) in self.layout.columns.iter().enumerate().filter(|(_, column)| column.side == side) {
+        for (place, column) in
+            self.layout.columns.iter().enumerate().filter(|(_, column)| column.side == side)
+        {
             let array: &dyn Array = &columns[place];
             let value = value_at(array, row).map_err(|problem| self.refused(&column.name, &problem))?;
             match column.field {
@@ -110,15 +112,20 @@ impl Encoder {
                 self.json(Side::Value, text, &fields)
             }
             type_id::COMPACT => {
-                let no = |error: filbert_wire::DecodeError| self.refused(Side::Value.whole(), &error.to_string());
+                let no =
+                    |error: filbert_wire::DecodeError| self.refused(Side::Value.whole(), &error.to_string());
                 let record = CompactRecord::of_data(&base, &self.catalog).map_err(no)?;
                 let values = record.schema().fields().iter();
-                let values = values.map(|field| Ok(record.field(&field.name).map_err(no)?.unwrap_or(Value::Null)));
+                let values =
+                    values.map(|field| Ok(record.field(&field.name).map_err(no)?.unwrap_or(Value::Null)));
                 self.compact(Side::Value, record.schema(), values.collect::<Result<_>>()?, &fields)
             }
             _ => {
                 let key = shown(&entry.0, &self.catalog);
-                Err(self.refused(&self.layout.columns[fields[0].0].name, &format!("the value of key {key} has no fields")))
+                Err(self.refused(
+                    &self.layout.columns[fields[0].0].name,
+                    &format!("the value of key {key} has no fields"),
+                ))
             }
         }
     }
@@ -134,7 +141,9 @@ impl Encoder {
             _ => Value::from_data_with(old, &self.catalog).ok().as_ref().and_then(Kind::of),
         };
         let value = match kind {
-            Some(Kind::Nested | Kind::Opaque) | None => return Err(no("only its fields can be changed".to_owned())),
+            Some(Kind::Nested | Kind::Opaque) | None => {
+                return Err(no("only its fields can be changed".to_owned()));
+            }
             Some(kind) => in_kind(value, kind).map_err(no)?,
         };
         value.to_data().map_err(|error| no(error.to_string()))
@@ -143,7 +152,8 @@ impl Encoder {
     /// The JSON object `base` with these members in it.
     fn json(&self, side: Side, base: &str, fields: &[Assigned]) -> Result<Data> {
         let whole = side.whole();
-        let members = all_members(base).map_err(|error| self.refused(whole, &format!("it is no JSON: {error}")))?;
+        let members =
+            all_members(base).map_err(|error| self.refused(whole, &format!("it is no JSON: {error}")))?;
         if members.is_none() {
             return Err(self.refused(whole, "it is no JSON object"));
         }
@@ -169,16 +179,24 @@ impl Encoder {
     }
 
     /// The Compact object with `values`, some of them replaced.
-    fn compact(&self, side: Side, schema: &Schema, mut values: Vec<Value>, fields: &[Assigned]) -> Result<Data> {
+    fn compact(
+        &self,
+        side: Side,
+        schema: &Schema,
+        mut values: Vec<Value>,
+        fields: &[Assigned],
+    ) -> Result<Data> {
         for (place, value) in fields {
             let column = &self.layout.columns[*place];
             let position = column.field.as_deref().and_then(|field| schema.position(field));
             let Some(position) = position else {
-                let text = format!("the Compact type {:?} of this entry has no such field", schema.type_name());
+                let text =
+                    format!("the Compact type {:?} of this entry has no such field", schema.type_name());
                 return Err(self.refused(&column.name, &text));
             };
             let kind = Kind::of_field(schema.fields()[position].kind);
-            values[position] = in_kind(value.clone(), kind).map_err(|problem| self.refused(&column.name, &problem))?;
+            values[position] =
+                in_kind(value.clone(), kind).map_err(|problem| self.refused(&column.name, &problem))?;
         }
         compact_data(schema, &values).map_err(|error| self.refused(side.whole(), &error.to_string()))
     }

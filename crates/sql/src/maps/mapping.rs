@@ -31,8 +31,14 @@ pub(crate) struct Mapping {
 }
 
 /// The options that there are.
-const OPTIONS: [&str; 6] =
-    ["keyFormat", "valueFormat", "keyCompactTypeName", "valueCompactTypeName", "keyJavaClass", "valueJavaClass"];
+const OPTIONS: [&str; 6] = [
+    "keyFormat",
+    "valueFormat",
+    "keyCompactTypeName",
+    "valueCompactTypeName",
+    "keyJavaClass",
+    "valueJavaClass",
+];
 
 fn refused(text: String) -> SqlError {
     SqlError::Refused(text)
@@ -42,7 +48,10 @@ impl Mapping {
     /// The columns that the map then has.
     pub(crate) fn layout(&self) -> Result<Layout, SqlError> {
         if let Some(unknown) = self.options.keys().find(|option| !OPTIONS.contains(&option.as_str())) {
-            return Err(refused(format!("{unknown:?} is no option of a mapping; those are {}", OPTIONS.join(", "))));
+            return Err(refused(format!(
+                "{unknown:?} is no option of a mapping; those are {}",
+                OPTIONS.join(", ")
+            )));
         }
         let mut columns = Vec::new();
         for declared in &self.columns {
@@ -70,12 +79,17 @@ impl Mapping {
             (_, Some((VALUE, field))) => (Side::Value, Some(field)),
             (field, None) => (Side::Value, Some(field)),
             (other, Some(_)) => {
-                let text = format!("mapping {:?}: the external name {other:?} leads into an object within; map the outer field", self.name);
+                let text = format!(
+                    "mapping {:?}: the external name {other:?} leads into an object within; map the outer field",
+                    self.name
+                );
                 return Err(refused(text));
             }
         };
         match field {
-            Some("") => Err(refused(format!("mapping {:?}: the external name {external:?} lacks a field", self.name))),
+            Some("") => {
+                Err(refused(format!("mapping {:?}: the external name {external:?} lacks a field", self.name)))
+            }
             field => Ok((side, field.map(str::to_owned))),
         }
     }
@@ -85,7 +99,9 @@ impl Mapping {
         let option = |name: &str| self.options.get(&format!("{prefix}{name}")).map(String::as_str);
         let wrong = |text: String| refused(format!("mapping {:?}: {text}", self.name));
         let Some(format) = option("Format") else {
-            return Err(wrong(format!("the option '{prefix}Format' is missing, as 'int', 'varchar', 'json-flat' or 'compact'")));
+            return Err(wrong(format!(
+                "the option '{prefix}Format' is missing, as 'int', 'varchar', 'json-flat' or 'compact'"
+            )));
         };
         let mine: Vec<usize> = (0..columns.len()).filter(|place| columns[*place].side == side).collect();
         let has_fields = mine.iter().any(|place| columns[*place].field.is_some());
@@ -116,7 +132,10 @@ impl Mapping {
             })?,
         };
         if has_fields {
-            return Err(wrong(format!("'{prefix}Format'='{format}' is one value and has no fields; use the column {:?}", side.whole())));
+            return Err(wrong(format!(
+                "'{prefix}Format'='{format}' is one value and has no fields; use the column {:?}",
+                side.whole()
+            )));
         }
         match mine.as_slice() {
             [] => columns.push(Column {
@@ -129,7 +148,10 @@ impl Mapping {
             [place] => {
                 let column = &mut columns[*place];
                 if column.kinds != [kind] && column.data_type != kind.data_type(6) {
-                    let text = format!("the column {:?} is {}, and '{prefix}Format'='{format}'", column.name, column.data_type);
+                    let text = format!(
+                        "the column {:?} is {}, and '{prefix}Format'='{format}'",
+                        column.name, column.data_type
+                    );
                     return Err(wrong(text));
                 }
                 column.kinds = vec![kind];
@@ -158,7 +180,9 @@ fn field_of(column: &Column) -> Option<Result<FieldDescriptor, String>> {
         Kind::Time => FieldKind::Time,
         Kind::Timestamp => FieldKind::Timestamp,
         Kind::OffsetTimestamp => FieldKind::TimestampWithTimezone,
-        other => return Some(Err(format!("a Compact object has no field of kind {other:?} ({:?})", column.name))),
+        other => {
+            return Some(Err(format!("a Compact object has no field of kind {other:?} ({:?})", column.name)));
+        }
     };
     Some(Ok(FieldDescriptor { name, kind }))
 }
@@ -213,7 +237,10 @@ fn kind_of_class(class: &str) -> Option<Kind> {
 
 /// The type of a decimal column with so many digits.
 pub(crate) fn decimal(precision: Option<u64>, scale: Option<i64>) -> Option<DataType> {
-    let precision = u8::try_from(precision.unwrap_or(DECIMAL_DIGITS.into())).ok().filter(|digits| (1..=DECIMAL_DIGITS).contains(digits))?;
-    let scale = i8::try_from(scale.unwrap_or(6)).ok().filter(|scale| (0..=precision as i8).contains(scale))?;
+    let precision = u8::try_from(precision.unwrap_or(DECIMAL_DIGITS.into()))
+        .ok()
+        .filter(|digits| (1..=DECIMAL_DIGITS).contains(digits))?;
+    let scale =
+        i8::try_from(scale.unwrap_or(6)).ok().filter(|scale| (0..=precision as i8).contains(scale))?;
     Some(DataType::Decimal128(precision, scale))
 }

@@ -23,7 +23,9 @@ pub(crate) async fn run(statement: OwnStatement, state: &SessionState) -> Result
         }
         OwnStatement::DropMapping { name, if_exists } => {
             if !maps.drop_mapping(&name) && !if_exists {
-                return Err(SqlError::Refused(format!("there is no mapping {name:?}; SHOW MAPPINGS lists them")));
+                return Err(SqlError::Refused(format!(
+                    "there is no mapping {name:?}; SHOW MAPPINGS lists them"
+                )));
             }
         }
         OwnStatement::ShowMappings => return Ok(names(maps.mapping_names())?),
@@ -39,15 +41,24 @@ fn names(names: Vec<String>) -> datafusion::common::Result<RecordBatch> {
     Ok(RecordBatch::try_new(Arc::new(schema), vec![Arc::new(StringArray::from(names))])?)
 }
 
-fn create_mapping(maps: &MapsSchema, mapping: Mapping, replaces: bool, if_not_exists: bool) -> Result<(), SqlError> {
+fn create_mapping(
+    maps: &MapsSchema,
+    mapping: Mapping,
+    replaces: bool,
+    if_not_exists: bool,
+) -> Result<(), SqlError> {
     let name = mapping.name.clone();
     if maps.registered().table_exist(&name) {
-        return Err(SqlError::Refused(format!("{name:?} is a table or view; choose another name for the mapping")));
+        return Err(SqlError::Refused(format!(
+            "{name:?} is a table or view; choose another name for the mapping"
+        )));
     }
     if maps.mapping(&name).is_some() && !replaces {
         return match if_not_exists {
             true => Ok(()),
-            false => Err(SqlError::Refused(format!("there is a mapping {name:?} already; CREATE OR REPLACE MAPPING replaces it"))),
+            false => Err(SqlError::Refused(format!(
+                "there is a mapping {name:?} already; CREATE OR REPLACE MAPPING replaces it"
+            ))),
         };
     }
     maps.add_mapping(mapping)
@@ -67,7 +78,10 @@ async fn create_index(
     if table.indexes.iter().any(|index| index.name() == name) {
         return match if_not_exists {
             true => Ok(()),
-            false => Err(SqlError::Refused(format!("the map {:?} has an index {name:?} already", table.layout.map))),
+            false => Err(SqlError::Refused(format!(
+                "the map {:?} has an index {name:?} already",
+                table.layout.map
+            ))),
         };
     }
     let mut attributes = Vec::new();
@@ -79,6 +93,7 @@ async fn create_index(
         attributes.push(known.attribute());
     }
     let refused = |error: &dyn std::fmt::Display| SqlError::Refused(format!("index {name:?}: {error}"));
-    let settings = IndexSettings::new(&table.layout.map, kind, Some(name), attributes).map_err(|error| refused(&error))?;
+    let settings = IndexSettings::new(&table.layout.map, kind, Some(name), attributes)
+        .map_err(|error| refused(&error))?;
     table.map.add_index(settings).await.map_err(|error| refused(&error))
 }

@@ -56,7 +56,10 @@ impl Pages {
     }
 
     /// The next page; `None` when there is no more. A page may be empty.
-    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<GridResult<Vec<(Data, Data)>>>> {
+    pub(crate) fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<GridResult<Vec<(Data, Data)>>>> {
         if self.asked.is_none() {
             self.ask();
         }
@@ -87,9 +90,9 @@ impl Pages {
         let begun = self.next.take().or_else(|| self.partitions.pop().map(|partition| (partition, 0)));
         let Some((partition, cursor)) = begun else { return };
         self.asked = Some(match &self.reach {
-            Reach::Where(predicate) => {
-                Asked::Entries(self.map.strands().call(partition, FindWhere::<Entries>::new(predicate.clone())))
-            }
+            Reach::Where(predicate) => Asked::Entries(
+                self.map.strands().call(partition, FindWhere::<Entries>::new(predicate.clone())),
+            ),
             _ => {
                 let fetch = FetchEntries { cursor, batch: PAGE };
                 Asked::Page(partition, self.map.strands().call(partition, fetch))

@@ -32,7 +32,10 @@ pub(crate) fn reach(layout: &Layout, indexes: &[IndexSettings], filters: &[Expr]
     }
     match predicates.len() {
         0 => (Reach::All, "all entries".to_owned()),
-        _ => (Reach::Where(Shared::new(Predicate::and(predicates))), format!("by index: {}", words.join(" AND "))),
+        _ => (
+            Reach::Where(Shared::new(Predicate::and(predicates))),
+            format!("by index: {}", words.join(" AND ")),
+        ),
     }
 }
 
@@ -130,7 +133,12 @@ fn predicate_of(layout: &Layout, indexes: &[IndexSettings], filter: &Expr) -> Op
     }
 }
 
-fn compared(column: &Column, indexes: &[IndexSettings], op: Operator, value: &ScalarValue) -> Option<Predicate> {
+fn compared(
+    column: &Column,
+    indexes: &[IndexSettings],
+    op: Operator,
+    value: &ScalarValue,
+) -> Option<Predicate> {
     let comparison = match op {
         Operator::Eq => {
             let attribute = indexed(column, indexes, false)?;
@@ -150,19 +158,22 @@ fn compared(column: &Column, indexes: &[IndexSettings], op: Operator, value: &Sc
 fn indexed(column: &Column, indexes: &[IndexSettings], range: bool) -> Option<Attribute> {
     let attribute: Attribute = column.attribute().parse().ok()?;
     let found = indexes.iter().any(|index| {
-        index.attributes().first() == Some(&attribute)
-            && (!range || index.kind() == IndexKind::Sorted)
+        index.attributes().first() == Some(&attribute) && (!range || index.kind() == IndexKind::Sorted)
     });
     found.then_some(attribute)
 }
-
 
 /// The value to compare with, if predicates and SQL compare it alike in this column. Text has another order in Java; floating-point zeros
 /// are two there.
 fn fitting(column: &Column, range: bool, value: &ScalarValue) -> Option<Operand> {
     let number = matches!(
         column.data_type,
-        DataType::Int8 | DataType::Int16 | DataType::Int32 | DataType::Int64 | DataType::Float32 | DataType::Float64
+        DataType::Int8
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Int64
+            | DataType::Float32
+            | DataType::Float64
     );
     let value = operand(value)?;
     let fits = match &value {
@@ -207,9 +218,9 @@ fn operand(value: &ScalarValue) -> Option<Value> {
         ScalarValue::Int64(Some(number)) => Value::Long(*number),
         ScalarValue::Float32(Some(number)) => Value::Float(*number),
         ScalarValue::Float64(Some(number)) => Value::Double(*number),
-        ScalarValue::Utf8(Some(text)) | ScalarValue::LargeUtf8(Some(text)) | ScalarValue::Utf8View(Some(text)) => {
-            Value::String(text.clone())
-        }
+        ScalarValue::Utf8(Some(text))
+        | ScalarValue::LargeUtf8(Some(text))
+        | ScalarValue::Utf8View(Some(text)) => Value::String(text.clone()),
         _ => return None,
     })
 }

@@ -89,7 +89,8 @@ impl fmt::Debug for MapScanExec {
 
 impl DisplayAs for MapScanExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let columns: Vec<_> = self.places.iter().map(|place| self.layout.columns[*place].name.as_str()).collect();
+        let columns: Vec<_> =
+            self.places.iter().map(|place| self.layout.columns[*place].name.as_str()).collect();
         write!(f, "MapScanExec: map={}, columns=[{}], {}", self.layout.map, columns.join(", "), self.way)?;
         self.limit.map_or(Ok(()), |limit| write!(f, ", limit={limit}"))
     }
@@ -142,7 +143,11 @@ impl ExecutionPlan for MapScanExec {
         Some(self.metrics.clone_inner())
     }
 
-    fn statistics_from_inputs(&self, _: &[Arc<Statistics>], args: &StatisticsArgs) -> Result<Arc<Statistics>> {
+    fn statistics_from_inputs(
+        &self,
+        _: &[Arc<Statistics>],
+        args: &StatisticsArgs,
+    ) -> Result<Arc<Statistics>> {
         let mut statistics = Statistics::new_unknown(&self.schema());
         let rows = self.rows.min(self.limit.unwrap_or(usize::MAX));
         let rows = if args.partition().is_some() { rows.div_ceil(self.shares()) } else { rows };

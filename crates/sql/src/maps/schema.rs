@@ -107,7 +107,9 @@ impl SchemaProvider for MapsSchema {
     fn table_names(&self) -> Vec<String> {
         let mut names = self.registered.table_names();
         let maps = self.grid.structures().list();
-        names.extend(maps.into_iter().filter(|(kind, _)| *kind == Service::Map).map(|(_, name)| name.to_string()));
+        names.extend(
+            maps.into_iter().filter(|(kind, _)| *kind == Service::Map).map(|(_, name)| name.to_string()),
+        );
         names.extend(self.mapping_names());
         names.sort();
         names.dedup();
@@ -128,7 +130,11 @@ impl SchemaProvider for MapsSchema {
         }
     }
 
-    fn register_table(&self, name: String, table: Arc<dyn TableProvider>) -> Result<Option<Arc<dyn TableProvider>>> {
+    fn register_table(
+        &self,
+        name: String,
+        table: Arc<dyn TableProvider>,
+    ) -> Result<Option<Arc<dyn TableProvider>>> {
         self.registered.register_table(name, table)
     }
 

@@ -41,7 +41,10 @@ impl MapSink {
             return self.map.put_all(entries).await.map_err(failed);
         }
         for window in entries.chunks(WINDOW) {
-            let puts = window.iter().cloned().map(|(key, value)| self.map.put_if_absent(key, value, Lifetime::DEFAULT));
+            let puts = window
+                .iter()
+                .cloned()
+                .map(|(key, value)| self.map.put_if_absent(key, value, Lifetime::DEFAULT));
             let puts: Vec<_> = puts.collect();
             for (put, (key, _)) in puts.into_iter().zip(window) {
                 if put.await.map_err(failed)?.is_some() {

@@ -15,7 +15,9 @@ use crate::error::SqlError;
 use arrow::datatypes::DataType;
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParser, Statement};
-use datafusion::sql::sqlparser::ast::{DataType as SqlType, ExactNumberInfo, Statement as SqlStatement, TimezoneInfo};
+use datafusion::sql::sqlparser::ast::{
+    DataType as SqlType, ExactNumberInfo, Statement as SqlStatement, TimezoneInfo,
+};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token};
@@ -58,7 +60,8 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, SqlError> {
 /// False for most statements: these are not taken apart twice.
 fn mentions_own(text: &str) -> bool {
     let bytes = text.as_bytes();
-    let mentions = |word: &str| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
+    let mentions =
+        |word: &str| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
     ["mapping", "index", "sink"].into_iter().any(mentions)
 }
 
@@ -77,8 +80,10 @@ fn one(text: &str) -> Result<Statement, SqlError> {
 
 /// `SINK INTO` is `INSERT INTO` that replaces: the parser knows it under that name.
 fn sink(text: &str, begin: Location) -> Result<Statement, SqlError> {
-    let line: usize = text.split_inclusive('\n').take((begin.line as usize).saturating_sub(1)).map(str::len).sum();
-    let column: usize = text[line..].chars().take((begin.column as usize).saturating_sub(1)).map(char::len_utf8).sum();
+    let line: usize =
+        text.split_inclusive('\n').take((begin.line as usize).saturating_sub(1)).map(str::len).sum();
+    let column: usize =
+        text[line..].chars().take((begin.column as usize).saturating_sub(1)).map(char::len_utf8).sum();
     let start = line + column;
     let rest = text.get(start + "SINK".len()..).unwrap_or_default();
     let mut statement = one(&format!("{}INSERT{rest}", &text[..start]))?;
@@ -138,7 +143,9 @@ impl Reader<'_, '_> {
             self.parser.expect_token(&Token::RParen)?;
         }
         if self.words(&["DATA", "CONNECTION"]) {
-            return Err(ParserError::ParserError("data connections are not known here; TYPE IMap is what can be mapped".into()));
+            return Err(ParserError::ParserError(
+                "data connections are not known here; TYPE IMap is what can be mapped".into(),
+            ));
         }
         self.expect(&["TYPE"])?;
         let kind = self.name()?;
@@ -155,7 +162,9 @@ impl Reader<'_, '_> {
         let name = self.name()?;
         let written = self.parser.parse_data_type()?;
         let (kind, data_type) = column_type(&written).ok_or_else(|| {
-            ParserError::ParserError(format!("the column {name:?} has the type {written}, which maps do not have"))
+            ParserError::ParserError(format!(
+                "the column {name:?} has the type {written}, which maps do not have"
+            ))
         })?;
         let external_name = if self.words(&["EXTERNAL", "NAME"]) { Some(self.name()?) } else { None };
         Ok(DeclaredColumn { name, kind, data_type, external_name })
@@ -248,7 +257,9 @@ fn column_type(written: &SqlType) -> Option<(Kind, DataType)> {
         ExactNumberInfo::PrecisionAndScale(precision, scale) => decimal(Some(*precision), Some(*scale)),
     };
     let kind = match written {
-        SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info) => return Some((Kind::Decimal, digits(info)?)),
+        SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info) => {
+            return Some((Kind::Decimal, digits(info)?));
+        }
         SqlType::Bool | SqlType::Boolean => Kind::Bool,
         SqlType::TinyInt(_) => Kind::Byte,
         SqlType::SmallInt(_) | SqlType::Int2(_) => Kind::Short,
@@ -256,7 +267,9 @@ fn column_type(written: &SqlType) -> Option<(Kind, DataType)> {
         SqlType::BigInt(_) | SqlType::Int8(_) => Kind::Long,
         SqlType::Real | SqlType::Float4 => Kind::Float,
         SqlType::Double(_) | SqlType::DoublePrecision | SqlType::Float(_) | SqlType::Float8 => Kind::Double,
-        SqlType::Varchar(_) | SqlType::CharacterVarying(_) | SqlType::Text | SqlType::String(_) => Kind::String,
+        SqlType::Varchar(_) | SqlType::CharacterVarying(_) | SqlType::Text | SqlType::String(_) => {
+            Kind::String
+        }
         SqlType::Char(_) | SqlType::Character(_) => Kind::Char,
         SqlType::Uuid => Kind::Uuid,
         SqlType::Bytea | SqlType::Varbinary(_) | SqlType::Binary(_) | SqlType::Bytes(_) => Kind::Bytes,
@@ -290,11 +303,18 @@ mod tests {
         let text = "create or replace external mapping if not exists People external name \"my map\" (\n  __key INT, \"fullName\" \
                     VARCHAR(20) EXTERNAL NAME \"this.name\", born TIMESTAMP WITH TIME ZONE, pay DECIMAL(10, 2)) type IMap \
                     options ('keyFormat'='int', 'valueFormat' = 'json-flat',);";
-        let OwnStatement::CreateMapping { mapping, replaces: true, if_not_exists: true } = own(text) else { panic!() };
+        let OwnStatement::CreateMapping { mapping, replaces: true, if_not_exists: true } = own(text) else {
+            panic!()
+        };
         assert_eq!((mapping.name.as_str(), mapping.external_name.as_str()), ("people", "my map"));
-        let columns: Vec<_> = mapping.columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
-        let expected =
-            [("__key", Kind::Int), ("fullName", Kind::String), ("born", Kind::OffsetTimestamp), ("pay", Kind::Decimal)];
+        let columns: Vec<_> =
+            mapping.columns.iter().map(|column| (column.name.as_str(), column.kind)).collect();
+        let expected = [
+            ("__key", Kind::Int),
+            ("fullName", Kind::String),
+            ("born", Kind::OffsetTimestamp),
+            ("pay", Kind::Decimal),
+        ];
         assert_eq!(columns, expected);
         assert_eq!(mapping.columns[1].external_name.as_deref(), Some("this.name"));
         assert_eq!(mapping.columns[3].data_type, DataType::Decimal128(10, 2));
@@ -306,7 +326,9 @@ mod tests {
         let drop = OwnStatement::DropMapping { name: "A".into(), if_exists: true };
         assert_eq!(own("DROP MAPPING IF EXISTS public.\"A\""), drop);
         assert_eq!(own("show mappings;"), OwnStatement::ShowMappings);
-        let OwnStatement::CreateIndex { name, table, columns, kind, .. } = own("CREATE INDEX i ON m (a, __key) TYPE hash") else {
+        let OwnStatement::CreateIndex { name, table, columns, kind, .. } =
+            own("CREATE INDEX i ON m (a, __key) TYPE hash")
+        else {
             panic!()
         };
         assert_eq!((name.as_str(), table.as_str(), kind), ("i", "m", IndexKind::Hash));

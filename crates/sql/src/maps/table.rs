@@ -88,7 +88,8 @@ impl TableProvider for MapTable {
             InsertOp::Append => false,
             InsertOp::Replace => true,
             InsertOp::Overwrite => {
-                let text = "INSERT OVERWRITE of a map is not known; DELETE FROM it first, or SINK INTO it".to_owned();
+                let text = "INSERT OVERWRITE of a map is not known; DELETE FROM it first, or SINK INTO it"
+                    .to_owned();
                 return Err(SqlError::Refused(text).into_plan());
             }
         };

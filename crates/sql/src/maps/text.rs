@@ -24,7 +24,9 @@ pub(crate) fn to_json(value: &Value, schemas: &dyn SchemaSource, depth: u32) -> 
     if depth > MAX_DEPTH {
         return Err(DecodeError::TooDeep { offset: 0, limit: MAX_DEPTH });
     }
-    let float = |number: f64| serde_json::Number::from_f64(number).map_or_else(|| number.to_string().into(), Json::Number);
+    let float = |number: f64| {
+        serde_json::Number::from_f64(number).map_or_else(|| number.to_string().into(), Json::Number)
+    };
     Ok(match value {
         Value::Null => Json::Null,
         Value::Bool(value) => (*value).into(),
@@ -45,11 +47,16 @@ pub(crate) fn to_json(value: &Value, schemas: &dyn SchemaSource, depth: u32) -> 
         Value::ShortArray(items) => items.as_slice().into(),
         Value::IntArray(items) => items.as_slice().into(),
         Value::LongArray(items) => items.as_slice().into(),
-        Value::FloatArray(items) => {
-            Json::Array(items.iter().map(|item| to_json(&Value::Float(*item), schemas, depth)).collect::<Result<_, _>>()?)
-        }
+        Value::FloatArray(items) => Json::Array(
+            items
+                .iter()
+                .map(|item| to_json(&Value::Float(*item), schemas, depth))
+                .collect::<Result<_, _>>()?,
+        ),
         Value::DoubleArray(items) => Json::Array(items.iter().map(|item| float(*item)).collect()),
-        Value::StringArray(items) => items.iter().map(|item| item.as_deref().map_or(Json::Null, Json::from)).collect(),
+        Value::StringArray(items) => {
+            items.iter().map(|item| item.as_deref().map_or(Json::Null, Json::from)).collect()
+        }
         Value::List(items) => {
             Json::Array(items.iter().map(|item| to_json(item, schemas, depth + 1)).collect::<Result<_, _>>()?)
         }

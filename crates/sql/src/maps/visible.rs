@@ -10,9 +10,9 @@ use datafusion::catalog::SchemaProvider;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Cte, ExcludeSelectItem, Ident, Insert, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem,
-    SelectItemQualifiedWildcardKind, Statement as SqlStatement, TableFactor, TableObject, TableWithJoins, Visit, VisitMut,
-    Visitor, VisitorMut, WildcardAdditionalOptions,
+    Cte, ExcludeSelectItem, Ident, Insert, JoinConstraint, JoinOperator, ObjectName, Query, Select,
+    SelectItem, SelectItemQualifiedWildcardKind, Statement as SqlStatement, TableFactor, TableObject,
+    TableWithJoins, Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -118,7 +118,8 @@ impl Visitor for Search {
     }
 
     fn pre_visit_select(&mut self, select: &Select) -> ControlFlow<()> {
-        let star = |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
+        let star =
+            |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
         self.is_concerned |= select.projection.iter().any(star);
         ControlFlow::Continue(())
     }
@@ -139,7 +140,8 @@ impl Hide {
     fn relation(&self, factor: &TableFactor) -> Option<(ObjectName, Vec<ObjectName>)> {
         match factor {
             TableFactor::Table { name, alias, args: None, .. } => {
-                let called = alias.as_ref().map_or_else(|| name.clone(), |alias| vec![alias.name.clone()].into());
+                let called =
+                    alias.as_ref().map_or_else(|| name.clone(), |alias| vec![alias.name.clone()].into());
                 let table = name_of(name).and_then(|name| self.tables.get(&name));
                 let hidden = table.map_or(&[][..], |table| &table.layout.columns[table.layout.visible..]);
                 Some((called, hidden.iter().map(|column| quoted(&column.name)).collect()))
@@ -211,7 +213,8 @@ impl VisitorMut for Hide {
                 }
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
                     let same = |other: &&(ObjectName, Vec<ObjectName>)| name_of(&other.0) == name_of(name);
-                    let hidden = relations.iter().find(same).map_or_else(Vec::new, |(_, hidden)| hidden.clone());
+                    let hidden =
+                        relations.iter().find(same).map_or_else(Vec::new, |(_, hidden)| hidden.clone());
                     exclude(options, hidden);
                     items.push(item);
                 }

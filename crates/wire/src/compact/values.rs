@@ -40,7 +40,12 @@ pub fn compact_data(schema: &Schema, values: &[Value]) -> Result<Data, EncodeErr
     Ok(out.finish())
 }
 
-fn write(writer: &mut CompactWriter<'_>, schema: &Schema, index: usize, value: &Value) -> Result<(), EncodeError> {
+fn write(
+    writer: &mut CompactWriter<'_>,
+    schema: &Schema,
+    index: usize,
+    value: &Value,
+) -> Result<(), EncodeError> {
     use FieldKind::*;
 
     let field = &schema.fields()[index];

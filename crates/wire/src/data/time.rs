@@ -53,7 +53,8 @@ impl LocalDate {
         // The inverse of `epoch_day`, in eras of 400 years, which all have as many days.
         let day = day.checked_add(719_468)?;
         let (era, day_of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));
-        let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+        let year_of_era =
+            (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
         let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
         let march_month = (5 * day_of_year + 2) / 153;
         let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };

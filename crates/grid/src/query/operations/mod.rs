@@ -11,8 +11,8 @@ mod shared;
 
 pub use aggregate::AggregateWhere;
 pub use find::{FindWhere, ProjectWhere};
-pub use index::{AddIndex, ListIndexes};
 pub(crate) use index::SharedIndexes;
+pub use index::{AddIndex, ListIndexes};
 pub use page::FindPage;
 pub use remove::{RemoveWhere, Where};
 pub use shared::Shared;
