@@ -91,9 +91,10 @@ impl SideSeen {
     }
 
     fn field(&mut self, name: &str, see: impl FnOnce(&mut Seen)) {
+        let room = self.fields.len() < MAX_FIELDS;
         match self.fields.iter_mut().find(|(known, _)| known == name) {
             Some((_, seen)) => see(seen),
-            None if self.fields.len() < MAX_FIELDS => {
+            None if room => {
                 let mut seen = Seen::default();
                 see(&mut seen);
                 self.fields.push((name.to_owned(), seen));

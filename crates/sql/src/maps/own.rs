@@ -6,7 +6,6 @@ use super::statement::OwnStatement;
 use crate::error::SqlError;
 use arrow::array::{RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
-use datafusion::catalog::SchemaProvider;
 use datafusion::execution::SessionState;
 use filbert_grid::query::{IndexKind, IndexSettings};
 use std::sync::Arc;

@@ -6,7 +6,6 @@
 use super::schema::MapsSchema;
 use super::table::MapTable;
 use crate::error::SqlError;
-use datafusion::catalog::SchemaProvider;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
@@ -29,7 +28,7 @@ pub(crate) async fn show_visible(statement: &mut Statement, state: &SessionState
         _ => return Ok(()),
     };
     let mut search = Search::default();
-    let _ = inner.visit(&mut search);
+    let _ = Visit::visit(inner, &mut search);
     search.look_at_insert(inner);
     if !search.is_concerned {
         return Ok(());
@@ -51,7 +50,7 @@ pub(crate) async fn show_visible(statement: &mut Statement, state: &SessionState
         return Ok(());
     }
     let mut hide = Hide { tables };
-    let _ = inner.visit(&mut hide);
+    let _ = VisitMut::visit(inner, &mut hide);
     if let Some((name, insert)) = bare_insert(inner)
         && let Some(table) = hide.tables.get(&name)
     {
