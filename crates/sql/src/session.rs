@@ -5,7 +5,7 @@ use crate::error::SqlError;
 use crate::exchange::{Credits, ExchangeExec, Router, channels};
 use crate::fragment::{Figures, Fragment, Work};
 use crate::memory::QueryMemory;
-use crate::query::{Control, Query, QueryContext, QueryId};
+use crate::query::{Control, Query, QueryContext};
 use crate::text;
 use arrow::datatypes::SchemaRef;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
@@ -13,9 +13,9 @@ use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::prelude::SessionContext;
 use datafusion::sql::parser::DFParser;
 use filbert_pool::{Promise, StageKind};
@@ -146,12 +146,7 @@ impl StatementOfQuery {
         let state = running.state();
         let plan = state.create_physical_plan(&logical).await?;
         let task = TaskContext::from(&state).with_runtime(self.runtime);
-        Ok(Work {
-            plan: gathered(plan),
-            partition: 0,
-            context: Arc::new(task),
-            router: Router::To(0),
-        })
+        Ok(Work { plan: gathered(plan), partition: 0, context: Arc::new(task), router: Router::To(0) })
     }
 }
 
