@@ -103,7 +103,9 @@ mod stages;
 mod steal;
 mod striped;
 
-pub use blocking::{Dedicated, Io, Maintenance, Mixed, Periodic, Reactor, Refreshed, StopSignal, WokenByStop};
+pub use blocking::{
+    Dedicated, Io, Maintenance, Mixed, Periodic, Reactor, Refreshed, StopSignal, WokenByStop,
+};
 #[doc(inline)]
 pub use chunked_list::ChunkedList;
 pub use clock::Clock;

@@ -11,7 +11,9 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub enum SqlError {
     /// The text is longer than allowed.
-    #[error("the statement has {bytes} bytes, more than the {limit} allowed; send less text, or raise sql.text_bytes")]
+    #[error(
+        "the statement has {bytes} bytes, more than the {limit} allowed; send less text, or raise sql.text_bytes"
+    )]
     TextTooLong {
         /// How long it is.
         bytes: usize,
@@ -49,7 +51,9 @@ pub enum SqlError {
     #[error("the query was cancelled")]
     Cancelled,
     /// Some of the query's code panicked; the member goes on.
-    #[error("a fragment of the query panicked: {message}; this is a defect, please report it with the statement")]
+    #[error(
+        "a fragment of the query panicked: {message}; this is a defect, please report it with the statement"
+    )]
     Panicked {
         /// What the panic said.
         message: String,
@@ -67,7 +71,9 @@ pub enum SqlError {
         limit: u64,
     },
     /// Too many queries wait already.
-    #[error("{running} queries run and {waiting} wait, as many as sql.queries and sql.waiting_queries allow; try again later")]
+    #[error(
+        "{running} queries run and {waiting} wait, as many as sql.queries and sql.waiting_queries allow; try again later"
+    )]
     Overloaded {
         /// How many run.
         running: usize,

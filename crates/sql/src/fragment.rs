@@ -169,7 +169,8 @@ impl Fragment {
 
 impl Tasklet for Fragment {
     fn turn(&mut self, cx: &mut TurnContext<'_>) -> Turn {
-        let _entered = self.query.enter_reactor();
+        let query = Arc::clone(&self.query);
+        let _entered = query.enter_reactor();
         let began = cx.used();
         if self.worker.replace(cx.worker()).is_some_and(|before| before != cx.worker()) {
             self.figures.steals.add(1);

@@ -107,8 +107,8 @@ mod tests {
         let total = TotalMemory::new(100);
         let pool = |limit| Arc::new(QueryMemory::new(limit, &total)) as Arc<dyn MemoryPool>;
         let (first, second) = (pool(80), pool(80));
-        let mut sort = MemoryConsumer::new("sort").register(&first);
-        let mut join = MemoryConsumer::new("join").register(&second);
+        let sort = MemoryConsumer::new("sort").register(&first);
+        let join = MemoryConsumer::new("join").register(&second);
         sort.try_grow(70).unwrap();
         let own = sort.try_grow(20).unwrap_err().to_string();
         assert!(own.contains("sort") && own.contains("sql.query_memory_bytes"), "{own}");

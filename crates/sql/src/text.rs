@@ -23,11 +23,13 @@ pub(crate) fn check(text: &str, text_bytes: usize, depth: usize) -> Result<(), S
             b'(' | b'[' => scan.open(at)?,
             b')' | b']' => scan.close(),
             b',' | b';' => scan.part(),
-            b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' | b'|' | b'&' | b'^' | b'~' | b':' => {
-                scan.operator(at)?
-            }
+            b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' | b'|' | b'&' | b'^' | b'~'
+            | b':' => scan.operator(at)?,
             letter if letter.is_ascii_alphabetic() || letter == b'_' || letter >= 0x80 => {
-                let word = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_' || **b >= 0x80).count();
+                let word = rest
+                    .iter()
+                    .take_while(|b| b.is_ascii_alphanumeric() || **b == b'_' || **b >= 0x80)
+                    .count();
                 scan.word(&rest[..word], at)?;
                 word
             }
@@ -101,11 +103,24 @@ impl Scan {
 
     fn word(&mut self, word: &[u8], at: usize) -> Result<(), SqlError> {
         const OPERATORS: [&str; 14] = [
-            "and", "or", "not", "is", "like", "ilike", "between", "case", "when", "union", "except", "intersect", "join",
+            "and",
+            "or",
+            "not",
+            "is",
+            "like",
+            "ilike",
+            "between",
+            "case",
+            "when",
+            "union",
+            "except",
+            "intersect",
+            "join",
             "collate",
         ];
         const CLAUSES: [&str; 6] = ["select", "from", "where", "having", "group", "order"];
-        let is_one_of = |words: &[&str]| words.iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes()));
+        let is_one_of =
+            |words: &[&str]| words.iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes()));
         if is_one_of(&OPERATORS) {
             self.operator(at)?;
         } else if is_one_of(&CLAUSES) && !word.eq_ignore_ascii_case(b"select") {
@@ -153,7 +168,13 @@ mod tests {
         assert_eq!(refusal(&columns), None);
         let values = format!("INSERT INTO t VALUES {}", vec!["(1, -2, 'a')"; 10_000].join(", "));
         assert_eq!(refusal(&values), None);
-        let string = format!("SELECT '{}', \"{}\" -- {}\n /* {} */", "((".repeat(500), "+".repeat(500), "(".repeat(500), "- ".repeat(500));
+        let string = format!(
+            "SELECT '{}', \"{}\" -- {}\n /* {} */",
+            "((".repeat(500),
+            "+".repeat(500),
+            "(".repeat(500),
+            "- ".repeat(500)
+        );
         assert_eq!(refusal(&string), None);
         assert_eq!(refusal("SELECT 'it''s ((' , e'x' FROM t WHERE a = 'ü'"), None);
     }

@@ -11,7 +11,7 @@
 //! One lock per exchange. It is held for a push or a pop of a batch, thousands of rows; lock-free queues gained nothing measurable.
 
 use crate::error::SqlError;
-use arrow::array::RecordBatch;
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use datafusion::execution::memory_pool::MemoryReservation;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -95,6 +95,13 @@ fn wake(sleepers: impl IntoIterator<Item = Waker>) {
     sleepers.into_iter().for_each(Waker::wake);
 }
 
+/// What a batch's rows take. A batch that was cut out of a larger one counts for its own rows only: the parts share their buffers, and each
+/// counted whole would charge a query several times for the same bytes.
+fn weight(batch: &RecordBatch) -> usize {
+    let column = |column: &ArrayRef| column.to_data().get_slice_memory_size().unwrap_or_default();
+    batch.columns().iter().map(column).sum::<usize>().max(1)
+}
+
 /// A producer's end.
 pub(crate) struct Sender {
     channels: Arc<Channels>,
@@ -127,7 +134,7 @@ impl Sender {
 
     /// Hands a batch over. More than the credits is taken: they are looked at before a batch is made, not after.
     pub(crate) fn send(&mut self, output: usize, batch: RecordBatch) -> Result<(), SqlError> {
-        let bytes = batch.get_array_memory_size();
+        let bytes = weight(&batch);
         let mut state = self.channels.lock();
         if state.outputs[output].closed {
             return Ok(());
@@ -181,7 +188,8 @@ impl Receiver {
     /// The next batch; `None` when all producers have finished.
     pub(crate) fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<Result<RecordBatch, SqlError>>> {
         let credits = self.channels.credits;
-        let mut state = self.channels.lock();
+        let mut guard = self.channels.lock();
+        let state = &mut *guard;
         if let Some(cause) = &state.failure {
             return Poll::Ready(Some(Err(cause.clone())));
         }
@@ -192,7 +200,7 @@ impl Receiver {
             let has_credit = output.has_credit(credits);
             state.memory.shrink(bytes);
             let woken = if has_credit && !had_credit { state.producers() } else { Vec::new() };
-            drop(state);
+            drop(guard);
             wake(woken);
             return Poll::Ready(Some(Ok(batch)));
         }

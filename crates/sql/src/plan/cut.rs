@@ -30,11 +30,7 @@ use std::sync::Arc;
 pub(crate) struct CutFragments;
 
 impl PhysicalOptimizerRule for CutFragments {
-    fn optimize(
-        &self,
-        plan: Arc<dyn ExecutionPlan>,
-        _: &ConfigOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
+    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
         Ok(plan.transform_up(cut)?.data)
     }
 
@@ -80,7 +76,9 @@ fn above_exchange(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn Ex
     let Some(input) = plan.children().first().map(|input| Arc::clone(input)) else {
         return internal_err!("{} has an input", plan.name());
     };
-    if input.is::<ExchangeExec>() || (input.output_partitioning().partition_count() == 1 && !plan.is::<AnalyzeExec>()) {
+    if input.is::<ExchangeExec>()
+        || (input.output_partitioning().partition_count() == 1 && !plan.is::<AnalyzeExec>())
+    {
         return Ok(Transformed::no(plan));
     }
     let input: Arc<dyn ExecutionPlan> = Arc::new(ExchangeExec::forward(input));

@@ -12,7 +12,11 @@ pub(crate) enum Control {
     /// It waits for its turn; starting it is the closure.
     Waiting(Box<dyn FnOnce() -> Result<(), SqlError> + Send>, Group),
     /// Its tasks are this group's.
-    Running(Group, Permit),
+    Running {
+        group: Group,
+        /// Given back when the query is over.
+        _permit: Permit,
+    },
     /// It ended, or was cancelled before it began.
     Over,
 }
@@ -24,7 +28,7 @@ impl Control {
             Control::Waiting(start, group) => {
                 // What fails here, the reader sees: its sender is dropped with the closure.
                 if start().is_ok() {
-                    *self = Control::Running(group, permit);
+                    *self = Control::Running { group, _permit: permit };
                 }
             }
             other => *self = other,
@@ -34,7 +38,7 @@ impl Control {
     /// The message `cancel`: every task of the query drops its state at its next turn. True when there was something to cancel.
     pub(crate) fn cancel(&mut self) -> bool {
         match std::mem::replace(self, Control::Over) {
-            Control::Waiting(_, group) | Control::Running(group, _) => {
+            Control::Waiting(_, group) | Control::Running { group, .. } => {
                 group.cancel();
                 true
             }
