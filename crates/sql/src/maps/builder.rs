@@ -274,3 +274,80 @@ fn timestamp(cell: &Cell<'_>, zoned: bool) -> Result<Option<i64>, Misfit> {
     let wanted = if zoned { "a moment" } else { "a date and time" };
     found.map(Some).ok_or_else(|| misfit(cell, wanted))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::util::display::array_value_to_string;
+    use filbert_wire::compact::NO_SCHEMAS;
+    use filbert_wire::{Decimal, LocalDate, OffsetDateTime};
+    use std::borrow::Cow;
+
+    /// What a column of that type shows of a value.
+    fn shown(data_type: &DataType, cell: Cell<'_>) -> Result<String, Misfit> {
+        let mut builder = ColumnBuilder::new(data_type).unwrap();
+        builder.append(cell, NO_SCHEMAS)?;
+        let array = builder.finish();
+        assert_eq!(array.data_type(), data_type);
+        Ok(array_value_to_string(&array, 0).unwrap())
+    }
+
+    fn text(text: &str) -> Cell<'_> {
+        Cell::Text(Cow::Borrowed(text))
+    }
+
+    #[test]
+    fn what_fits_goes_in_and_what_would_be_lost_is_told() {
+        let decimal = DataType::Decimal128(5, 2);
+        let fits = [
+            (DataType::Int8, Cell::Value(Value::Long(-128)), "-128"),
+            (DataType::Int64, text("12"), "12"),
+            (DataType::Float64, Cell::Value(Value::Long(3)), "3.0"),
+            (DataType::Boolean, text("TRUE"), "true"),
+            (decimal.clone(), Cell::Value(Value::Decimal(Decimal::new(1_500, 3))), "1.50"),
+            (decimal.clone(), Cell::Value(Value::Int(-7)), "-7.00"),
+            (decimal.clone(), Cell::Value(Value::Double(0.25)), "0.25"),
+            (decimal.clone(), Cell::Value(Value::Decimal(Decimal::new(0, i32::MAX))), "0.00"),
+            (DataType::Date32, text("2024-02-29"), "2024-02-29"),
+            (DataType::Time64(TimeUnit::Nanosecond), text("01:02:03"), "01:02:03"),
+            (DataType::Utf8, Cell::Value(Value::Bool(true)), "true"),
+            (DataType::Utf8, Cell::Value(Value::IntArray(vec![1, 2])), "[1,2]"),
+            (DataType::Utf8, Cell::Value(Value::ByteArray(vec![1, 255])), "\\x01ff"),
+            (DataType::Int32, Cell::NULL, ""),
+        ];
+        for (data_type, cell, expected) in fits {
+            assert_eq!(shown(&data_type, cell.clone()).as_deref(), Ok(expected), "{data_type} {cell:?}");
+        }
+        let lost = [
+            (DataType::Int8, Cell::Value(Value::Long(128))),
+            (DataType::Int64, Cell::Value(Value::Double(1.5))),
+            (DataType::Int64, text("x")),
+            (DataType::Float64, text("x")),
+            (DataType::Boolean, Cell::Value(Value::Int(1))),
+            (decimal.clone(), Cell::Value(Value::Decimal(Decimal::new(1_501, 3)))),
+            (decimal.clone(), Cell::Value(Value::Int(1_000))),
+            (decimal, Cell::Value(Value::Decimal(Decimal::new(1, i32::MIN)))),
+            (DataType::Date32, text("2024-02-30")),
+            (DataType::Date32, Cell::Value(Value::Long(1))),
+            (DataType::Binary, text("x")),
+        ];
+        for (data_type, cell) in lost {
+            assert!(shown(&data_type, cell.clone()).is_err(), "{data_type} {cell:?}");
+        }
+    }
+
+    #[test]
+    fn moments_are_shown_in_utc() {
+        let date = LocalDate::new(2024, 1, 1).unwrap();
+        let local = LocalDateTime { date, time: LocalTime::new(1, 0, 0, 1_999).unwrap() };
+        let moment = Value::OffsetDateTime(OffsetDateTime::new(local, 3_600).unwrap());
+        let zoned = super::super::kind::utc();
+        assert_eq!(shown(&zoned, Cell::Value(moment.clone())).unwrap(), "2024-01-01T00:00:00.000001Z");
+        let unzoned = DataType::Timestamp(TimeUnit::Microsecond, None);
+        assert_eq!(
+            shown(&unzoned, Cell::Value(Value::LocalDateTime(local))).unwrap(),
+            "2024-01-01T01:00:00.000001"
+        );
+        assert!(shown(&unzoned, Cell::Value(moment)).is_err(), "a moment is no local time");
+    }
+}
