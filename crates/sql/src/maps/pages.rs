@@ -27,10 +27,13 @@ pub(crate) enum Reach {
     Keys(Vec<Data>),
 }
 
+/// Some entries.
+pub(crate) type EntryPage = Vec<(Data, Data)>;
+
 /// Entries on their way.
 enum Asked {
     Page(PartitionId, Invocation<Page>),
-    Entries(Invocation<Vec<(Data, Data)>>),
+    Entries(Invocation<EntryPage>),
 }
 
 /// Reads pages.
@@ -56,10 +59,7 @@ impl Pages {
     }
 
     /// The next page; `None` when there is no more. A page may be empty.
-    pub(crate) fn poll_next(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<GridResult<Vec<(Data, Data)>>>> {
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<GridResult<EntryPage>>> {
         if self.asked.is_none() {
             self.ask();
         }
