@@ -103,10 +103,10 @@ impl Sql {
     /// ```
     /// let stages = filbert_pool::Stages::start()?;
     /// let grid = filbert_grid::Grid::new(&stages);
-    /// grid.typed_map::<i64, String>("cities").set(&1, "Oslo").wait()?;
+    /// grid.typed_map::<String, i64>("cities").set("Oslo", &709_000).wait()?;
     /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
     /// sql.attach(&grid)?;
-    /// let query = sql.session().query("SELECT this FROM cities WHERE __key = 1")?;
+    /// let query = sql.session().query("SELECT this FROM cities WHERE __key = 'Oslo'")?;
     /// let batches = futures::executor::block_on(query.collect())?;
     /// assert_eq!(batches[0].num_rows(), 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
