@@ -27,6 +27,8 @@ pub(crate) struct EndCounters {
     pub(crate) items: Counter,
     /// Items that wait, in the queues before a consumer or in the bucket of a producer.
     pub(crate) waiting: Counter,
+    /// The most items that waited in the queues before a consumer.
+    pub(crate) fullest: Counter,
 }
 
 /// Why a tasklet rests.

@@ -409,6 +409,7 @@ impl<P: Processor> ProcessorTasklet<P> {
         for (ordinal, counters) in self.counters.inbound.iter().enumerate() {
             let input = P::In::input(&mut self.inbox.store, ordinal);
             counters.items.set(input.taken());
+            counters.fullest.set(input.fullest() as u64);
             // It just found them empty; looking again would fetch what its producers write.
             let is_empty = rest == Rest::Idle && Some(self.inputs[ordinal].priority) == class;
             let queued = if is_empty { 0 } else { input.queued() };

@@ -21,3 +21,36 @@ fn certificates_that_are_not_there_are_found_before_the_start() {
     assert!(checked.status.success(), "{}", text(&checked.stderr));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+#[test]
+fn every_mistake_is_named_under_a_heading_with_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("filbert.toml").to_string_lossy().into_owned();
+    std::fs::write(&path, "[map.\"cache-*\"]\nttl_second = 5\neviction = 'lrv'\n[queue.q]\nmax = 1").unwrap();
+    for words in [&["config", "check", &path][..], &["config", "print", &path], &["start", "--config", &path]]
+    {
+        let refused = filbert(words);
+        assert_eq!(refused.status.code(), Some(1));
+        let said = text(&refused.stderr);
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines[0], format!("filbert: 3 mistakes in the settings file {path}:"));
+        assert_eq!(lines[1], "  map.\"cache-*\".ttl_second: no such setting; did you mean ttl_seconds?");
+        assert_eq!(lines.len(), 4, "{said}");
+        assert!(!said.contains("filbert stages") && !said.contains("[grid]"), "{said}");
+    }
+    std::fs::write(&path, "[map.\"cache-*\"]\nttl_seconds = 5").unwrap();
+    let printed = filbert(&["config", "print", &path]);
+    assert!(text(&printed.stdout).contains("\nttl_seconds = 5\n"), "{}", text(&printed.stderr));
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named_as_such() {
+    let refused = filbert(&["config", "check", "/nowhere/filbert.toml"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let said = text(&refused.stderr);
+    assert!(
+        said.starts_with("filbert: cannot read the settings file /nowhere/filbert.toml: No such file"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1);
+}

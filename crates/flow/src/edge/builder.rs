@@ -71,6 +71,7 @@ pub struct Edge<T> {
     make: Box<dyn MakeLink<T>>,
     copy: Option<fn(&T) -> T>,
     codec: Option<Arc<dyn ItemCodec<T>>>,
+    is_item: Option<fn(&T) -> bool>,
 }
 
 /// What does not depend on the type of the items.
@@ -158,7 +159,13 @@ impl EdgeParts {
 
 impl<T: Send + 'static> Edge<T> {
     pub(crate) fn new(from: PortId, to: PortId, copy: Option<fn(&T) -> T>) -> Self {
-        Self { parts: EdgeParts::new(from, to), make: Box::new(MakeUnicast), copy, codec: None }
+        Self {
+            parts: EdgeParts::new(from, to),
+            make: Box::new(MakeUnicast),
+            copy,
+            codec: None,
+            is_item: None,
+        }
     }
 
     /// Edges of a vertex with a lower number are consumed in full before this one; those with the same number together. 0 by default.
@@ -270,7 +277,14 @@ impl<T: Send + 'static> Edge<T> {
         self
     }
 
+    /// What travels on this edge without being an item, and is not counted as one.
+    pub(super) fn counting(mut self, is_item: fn(&T) -> bool) -> Self {
+        self.is_item = Some(is_item);
+        self
+    }
+
     pub(crate) fn into_parts(self) -> (EdgeParts, Arc<dyn Wire>) {
-        (self.parts, Arc::new(Wiring { make: self.make, copy: self.copy, codec: self.codec }))
+        let Self { parts, make, copy, codec, is_item } = self;
+        (parts, Arc::new(Wiring { make, copy, codec, is_item }))
     }
 }

@@ -42,7 +42,7 @@ fn zero_threads_and_absurd_capacities_are_refused_by_name() {
 fn an_unknown_key_names_the_nearest_one() {
     assert_eq!(
         problems("[partition]\nthread = 3"),
-        ["partition.thread: there is no such setting; did you mean partition.threads?"]
+        ["partition.thread: no such setting; did you mean partition.threads?"]
     );
     assert!(problems("[turbo]\nboost = 9")[0].contains("filbert stages --settings"));
 }

@@ -1,5 +1,8 @@
 //! Act 2: dataflow. A job of a few lines, run on all workers, that tells where its items went.
 
+use super::super::job::in_order;
+use super::super::table::Table;
+use super::super::text::grouped;
 use filbert::flow::aggregate::count;
 use filbert::flow::processors::{Collected, collect, iterate};
 use filbert::{Member, Pipeline};
@@ -23,23 +26,25 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result
     let job = member.submit(&dag)?;
     job.wait()?;
     let took = start.elapsed().as_secs_f64();
-    writeln!(out, "Dataflow: {items} numbers squared, filtered and counted by their last digit")?;
+    let shown = grouped(items);
+    writeln!(out, "Dataflow: {shown} numbers squared, filtered and counted by their last digit")?;
     writeln!(
         out,
         "  in {:.0} ms, {:.0} million a second, encoded nowhere, boxed nowhere",
         took * 1e3,
         items as f64 / took / 1e6
     )?;
-    for vertex in &job.metrics().vertices {
-        writeln!(
-            out,
-            "  {:<28} {} processors: {} in, {} out",
-            vertex.name, vertex.processors, vertex.items_in, vertex.items_out
-        )?;
+    let mut table = Table::new(&["vertex", "processors", "in", "out"]);
+    let metrics = job.metrics();
+    for vertex in in_order(&metrics) {
+        let (name, processors) = (vertex.name.clone(), vertex.processors.to_string());
+        table.row([name, processors, grouped(vertex.items_in), grouped(vertex.items_out)]);
     }
+    table.write(out, "  ")?;
     let mut counts = counts.take();
     counts.sort_unstable();
-    let counts: Vec<String> = counts.iter().map(|(digit, count)| format!("{digit}: {count}")).collect();
+    let counts: Vec<String> =
+        counts.iter().map(|(digit, count)| format!("{digit}: {}", grouped(*count))).collect();
     writeln!(out, "  squares end with {}", counts.join(", "))?;
     writeln!(out, "  `filbert job --help` has more jobs: words of files, joins, windows, maps\n")?;
     Ok(())
