@@ -1,7 +1,7 @@
 //! The settings of a settings file as a table for the documentation, from the same declarations that check the file.
 
 use crate::config::{MemberConfig, SettingsSection};
-use filbert_pool::settings_fields::{Field, Shape, range};
+use filbert_pool::settings_fields::{Field, Shape};
 
 impl MemberConfig {
     /// Every setting but those of the stages as a Markdown table: key, default, what it takes, meaning.
@@ -29,28 +29,10 @@ fn write_fields(path: &str, fields: &[Field], out: &mut String) {
             (false, Some(value), false) => value.to_string(),
             _ => String::new(),
         };
-        *out += &format!("| `{path}` | {standard} | {} | {} |\n", takes(field), field.about());
+        *out += &format!("| `{path}` | {standard} | {} | {} |\n", field.takes(), field.about());
         if let Some((path, inner)) = inner {
             write_fields(&path, inner, out);
         }
-    }
-}
-
-/// What a setting takes, in a few words.
-fn takes(field: &Field) -> String {
-    match field.shape {
-        Shape::Number(least, most) => {
-            let unit = field.unit().map(|unit| format!(" {unit}")).unwrap_or_default();
-            format!("{}{unit}", range(least, most))
-        }
-        Shape::Flag => "true, false".to_owned(),
-        Shape::Words(words) => words.join(", "),
-        Shape::Texts(_) => "texts".to_owned(),
-        Shape::Table(_) => "a table".to_owned(),
-        Shape::Named(_) => "tables by name".to_owned(),
-        Shape::List(_) => "a list of tables".to_owned(),
-        Shape::OneOf(_) => "one of these".to_owned(),
-        _ => "a text".to_owned(),
     }
 }
 
@@ -66,7 +48,7 @@ mod tests {
             "| `hazelcast.address` | \"127.0.0.1:5701\" | a text | Where to listen. |",
             "| `hazelcast.connections.idle_timeout_ms` | 300000 | 1 to 86400000 ms | ",
             "| `hazelcast.tls.key_pem_path` | must be given | a text | ",
-            "| `hazelcast.users[].may` | | texts |",
+            "| `hazelcast.users[].may` | | a list of texts |",
             "| `grid.lock_wait_ms` | 60000 | ",
             "| `grid.executor.<name>.threads` | 16 | ",
             "| `map.<name>.ttl_seconds` | 0 | at least 0 s | ",

@@ -78,9 +78,22 @@ impl Field {
         self.about.trim()
     }
 
-    /// What its number counts, as the end of its key says it.
-    pub fn unit(&self) -> Option<&'static str> {
-        unit(self.key)
+    /// What it takes, in a few words; a number with its unit.
+    pub fn takes(&self) -> String {
+        match self.shape {
+            Shape::Number(least, most) => {
+                let unit = unit(self.key).map(|unit| format!(" {unit}")).unwrap_or_default();
+                format!("{}{unit}", range(least, most))
+            }
+            Shape::Flag => "true or false".to_owned(),
+            Shape::Words(words) => words.join(", "),
+            Shape::Text(_) | Shape::Secret => "a text".to_owned(),
+            Shape::Texts(_) => "a list of texts".to_owned(),
+            Shape::Table(_) => "a table".to_owned(),
+            Shape::Named(_) => "tables by name".to_owned(),
+            Shape::List(_) => "a list of tables".to_owned(),
+            Shape::OneOf(fields) => format!("one of {}", keys(fields)),
+        }
     }
 }
 
@@ -125,7 +138,7 @@ pub fn check_named(path: &str, fields: &[Field], tables: &mut toml::Table) -> Ve
         let path = join(path, &quoted_key(name));
         match value {
             toml::Value::Table(table) => check_table(&path, fields, table, &mut problems),
-            other => problems.push(format!("{path} = {other}: must be a table with {}", keys(fields))),
+            _ => problems.push(format!("{path}: must be a table with {}", keys(fields))),
         }
     }
     tables.retain(|_, value| value.is_table());
@@ -152,12 +165,12 @@ fn check_table(path: &str, fields: &[Field], table: &mut toml::Table, problems: 
         match table.get_mut(field.key) {
             Some(value) => {
                 if let Err(problem) = check_value(&path, field.shape, value, problems) {
-                    let shown = match (field.shape, &value) {
-                        (Shape::Secret, _) | (_, toml::Value::Table(_) | toml::Value::Array(_)) => {
-                            String::new()
-                        }
-                        _ => format!(" = {value}"),
-                    };
+                    // A table may have a secret in it, also when it is not written as one.
+                    let is_shown = !matches!(
+                        field.shape,
+                        Shape::Secret | Shape::Table(_) | Shape::List(_) | Shape::Named(_)
+                    );
+                    let shown = if is_shown { format!(" = {value}") } else { String::new() };
                     problems.push(format!("{path}{shown}: {problem}"));
                     stand_in(field, table, problems.len());
                 }
@@ -405,15 +418,16 @@ mod tests {
                 "x.eviction = \"lrv\": must be one of \"lru\" or \"lfu\"; did you mean \"lru\"?",
             ),
             ("stats = 1", "x.stats = 1: must be true or false"),
+            ("tls = 'sesame'", "x.tls: must be a table with cert_path, may, password"),
             ("max_size = 5", "x.max_size = 5: must be one of entries: write for instance { entries = 1000 }"),
             ("max_size = { entries = 0 }", "x.max_size.entries = 0: must be a whole number, 1 to 100"),
             ("max_size = { bits = 1 }", "x.max_size.bits: no such setting; there are entries"),
             ("map.'a*' = { entry = 1 }", "x.map.\"a*\".entry: no such setting; did you mean entries?"),
-            ("map.a = 7", "x.map.a = 7: must be a table with entries"),
-            ("map = 7", "x.map = 7: must be tables by name"),
+            ("map.a = 7", "x.map.a: must be a table with entries"),
+            ("map = 7", "x.map: must be tables by name"),
             ("users = [{ cert_path = 'c' }, 5]", "x.users[2]: must be a table with cert_path, may, password"),
             ("users = [{}]", "x.users[1].cert_path: is missing"),
-            ("users = 5", "x.users = 5: must be a list of tables with cert_path, may, password"),
+            ("users = 5", "x.users: must be a list of tables with cert_path, may, password"),
             ("tls = { cert_path = 'c', password = 4711 }", "x.tls.password: must be a text in quotes"),
             ("tls = { cert_path = 'c', may = ['all', 'x'] }", "x.tls.may: no"),
             (

@@ -8,7 +8,9 @@ pub fn nearest<'a>(written: &str, known: impl Iterator<Item = &'a str>) -> Optio
         (if is_part { 1 } else { distance(written, word) }, word)
     };
     let (near, word) = known.map(rank).min()?;
-    (near <= 2.max(written.len() / 4)).then_some(word)
+    // Of a short word two letters are most of it.
+    let most = if written.len() < 6 { 1 } else { 2.max(written.len() / 4) };
+    (near <= most).then_some(word)
 }
 
 /// How many letters to insert, delete or replace to make one word of the other.
@@ -38,6 +40,8 @@ mod tests {
         assert_eq!(of("ttl"), Some("ttl_seconds"));
         assert_eq!(of("evicton"), Some("eviction"));
         assert_eq!(of("backups"), None);
+        assert_eq!(nearest("foo", ["flow"].into_iter()), None);
+        assert_eq!(nearest("lrv", ["lru", "none"].into_iter()), Some("lru"));
         assert_eq!(of(""), None);
     }
 }

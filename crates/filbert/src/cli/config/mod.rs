@@ -123,16 +123,16 @@ mod tests {
         let said = printed(&MemberConfig::default());
         for line in [
             "# Where to listen.\naddress = \"127.0.0.1:5701\"",
-            "# [map.\"*\"]",
-            "Takes at least 0 s.\n# ttl_seconds = 0",
-            "# max_size = { entries = 1000 }",
-            "# [queue.\"*\"]",
-            "# [[hazelcast.users]]",
-            "# [hazelcast.tls]",
+            "#[map.\"*\"]",
+            "Takes at least 0 s.\n#ttl_seconds = 0",
+            "#max_size = { entries = 1000 }",
+            "#[queue.\"*\"]",
+            "#[[hazelcast.users]]",
+            "#[hazelcast.tls]",
             "[hazelcast.connections]\n",
-            "# [grid.executor.\"*\"]",
+            "#[grid.executor.\"*\"]",
             "lock_wait_ms = 60000",
-            "# Stage executor.\n# [executor.name]",
+            "# Stage executor.\n#[executor.name]",
             "# threads for operations on partitions. Takes 1 to 1024. Default 2 per core.\nthreads = ",
         ] {
             assert!(said.contains(line), "{line}\n is not in\n{said}");

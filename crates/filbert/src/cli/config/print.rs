@@ -1,8 +1,9 @@
 //! A settings file with every setting: its value, and above it what it means, what it takes and its default.
 //!
-//! What is printed can be read again and says the same. What is not set, and tables of names that there are none of, stand there as
-//! comments, so that nothing has to be looked up elsewhere.
+//! What is printed can be read again and says the same. What is not set, and tables of names that there are none of, stand there
+//! behind a `#`, so that nothing has to be looked up elsewhere.
 
+use super::super::text::write_wrapped;
 use filbert::pool::settings_fields::{Field, Shape, quoted_key, range, unit};
 use filbert::settings_table::{SETTINGS, Setting, Standard};
 use filbert::{MemberConfig, SettingsSection};
@@ -29,8 +30,8 @@ fn write_table(
     values: Option<&toml::Table>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    writeln!(out, "# {about}")?;
-    let mark = if values.is_some() { "" } else { "# " };
+    write_wrapped(out, "# ", about)?;
+    let mark = if values.is_some() { "" } else { "#" };
     writeln!(out, "{mark}{header}")?;
     let (tables, plain): (Vec<&Field>, Vec<&Field>) = fields
         .iter()
@@ -89,38 +90,26 @@ fn write_named(
 fn write_plain(field: &Field, values: Option<&toml::Table>, out: &mut impl Write) -> io::Result<()> {
     let (value, standard) = (values.and_then(|values| values.get(field.key)), field.standard());
     let mut comment = field.about().to_owned();
-    let takes = match field.shape {
-        Shape::Number(least, most) => {
-            format!(
-                "{}{}",
-                range(least, most),
-                unit(field.key).map(|unit| format!(" {unit}")).unwrap_or_default()
-            )
-        }
-        Shape::Flag => "true or false".to_owned(),
-        Shape::Words(words) => words.join(", "),
-        Shape::OneOf(fields) => fields.iter().map(|field| field.key).collect::<Vec<_>>().join(", "),
-        _ => String::new(),
-    };
-    if !takes.is_empty() {
-        comment += &format!(" Takes {takes}.");
+    if !matches!(field.shape, Shape::Text(_) | Shape::Texts(_) | Shape::Secret) {
+        comment += &format!(" Takes {}.", field.takes());
     }
     if let (Some(value), Some(standard)) = (value, &standard)
         && value != standard
     {
         comment += &format!(" Default {standard}.");
     }
-    writeln!(out, "# {comment}")?;
+    write_wrapped(out, "# ", &comment)?;
     match (value, field.shape) {
         (Some(_), Shape::Secret) => writeln!(out, "# {} is set, and not shown", field.key),
         (Some(value), _) => writeln!(out, "{} = {value}", field.key),
         (None, Shape::OneOf(fields)) => {
             let example = fields.first().map_or("", |field| field.key);
-            writeln!(out, "# {} = {{ {example} = 1000 }}", field.key)
+            writeln!(out, "#{} = {{ {example} = 1000 }}", field.key)
         }
         (None, _) => match standard {
-            Some(standard) => writeln!(out, "# {} = {standard}", field.key),
-            None => writeln!(out, "# {} = \"...\"", field.key),
+            Some(standard) => writeln!(out, "#{} = {standard}", field.key),
+            None if matches!(field.shape, Shape::Texts(_)) => writeln!(out, "#{} = [\"...\"]", field.key),
+            None => writeln!(out, "#{} = \"...\"", field.key),
         },
     }
 }
@@ -151,7 +140,7 @@ fn write_stage(
     values: Option<&toml::Table>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let mark = if values.is_some() { "" } else { "# " };
+    let mark = if values.is_some() { "" } else { "#" };
     writeln!(out, "# Stage {}.", path.split('.').next().unwrap_or(path))?;
     writeln!(out, "{mark}[{path}]")?;
     for setting in SETTINGS.iter().filter(|setting| table_of(setting) == table) {
@@ -165,10 +154,10 @@ fn write_stage(
             (words, _) => (words.join(", "), String::new()),
         };
         let unit = unit(key).map(|unit| format!(" {unit}")).unwrap_or_default();
-        writeln!(out, "# {}. Takes {takes}{unit}. Default {standard}.", setting.about)?;
+        write_wrapped(out, "# ", &format!("{}. Takes {takes}{unit}. Default {standard}.", setting.about))?;
         match values.and_then(|values| values.get(key)) {
             Some(value) => writeln!(out, "{key} = {value}")?,
-            None => writeln!(out, "# {key} = {standard}")?,
+            None => writeln!(out, "#{key} = {standard}")?,
         }
     }
     writeln!(out)

@@ -49,3 +49,26 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result
     writeln!(out, "  `filbert job --help` has more jobs: words of files, joins, windows, maps\n")?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The longest name was longer than its column.
+    #[test]
+    fn the_columns_line_up() {
+        let mut out = Vec::new();
+        show(&Member::start().unwrap(), &mut out, true).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("Dataflow: 200,000 numbers"), "{text}");
+        let header = text.lines().position(|line| line.starts_with("  vertex")).unwrap();
+        let table: Vec<&str> =
+            text.lines().skip(header).take_while(|line| !line.contains("squares end")).collect();
+        let (end, rows) = (table[0].find("processors").unwrap() + "processors".len(), &table[1..]);
+        assert!(rows.len() >= 2, "{text}");
+        for row in rows {
+            assert!(row[..end].ends_with(|letter: char| letter.is_ascii_digit()), "{text}");
+            assert!(row[end..].starts_with(' '), "{text}");
+        }
+    }
+}
