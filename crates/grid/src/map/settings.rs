@@ -43,6 +43,25 @@ pub struct MapSettings {
     pub max_size: Option<MaxSize>,
     /// Keeps creation, last update and hits of every entry; 32 bytes each.
     pub per_entry_stats: bool,
+    /// Keeps the last changes for readers that come later; `None` keeps none.
+    pub journal: Option<JournalSettings>,
+}
+
+/// How much the journal of a map keeps, in all partitions of the map on this member together. When a partition's share is full, its oldest change
+/// goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct JournalSettings {
+    /// So many changes; each partition keeps an equal share.
+    pub capacity: u64,
+    /// So many bytes, whatever the number of changes; each partition keeps an equal share, but always its newest change.
+    pub max_bytes: u64,
+}
+
+impl Default for JournalSettings {
+    fn default() -> Self {
+        Self { capacity: 10_000, max_bytes: 256 << 20 }
+    }
 }
 
 impl MapSettings {
@@ -50,6 +69,12 @@ impl MapSettings {
     pub(crate) fn problem(&self) -> Option<&'static str> {
         use EvictionPolicy::{Lfu, Lru, None as Never, Random};
         use MaxSize::{Bytes, Entries, EntriesPerPartition};
+        if let Some(JournalSettings { capacity: 0, .. } | JournalSettings { max_bytes: 0, .. }) = self.journal
+        {
+            return Some(
+                "journal: capacity and max_bytes must be at least 1; leave the journal out for none",
+            );
+        }
         match (self.eviction, self.max_size) {
             (_, Some(Entries(0) | EntriesPerPartition(0) | Bytes(0))) => {
                 Some("max_size = 0: must be at least 1; leave it out for no bound")
