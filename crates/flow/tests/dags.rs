@@ -146,3 +146,16 @@ fn a_vertex_with_ports_of_several_types_needs_each_of_them() {
         "vertex \"splits\" has 1 outbound edge(s) and needs exactly 2; connect each port once"
     );
 }
+
+#[test]
+fn the_parallelism_of_a_vertex_of_another_dag_is_refused() {
+    let mut other = DagBuilder::new("other");
+    let stranger = source(&mut other, "stranger");
+    let said = refused(|dag| {
+        let numbers = source(dag, "numbers");
+        let end = sink(dag, "end");
+        dag.edge(numbers.output().to(end.input()));
+        dag.local_parallelism(&stranger, 3);
+    });
+    assert!(said.contains("vertex of another DAG"), "{said}");
+}

@@ -84,6 +84,8 @@ pub(crate) struct EdgeParts {
     pub(crate) high_water_mark: usize,
     /// How many items a buffer keeps in memory, if there is a buffer.
     pub(crate) buffer: Option<usize>,
+    /// How many items one that spills keeps in memory, on each side of the disk.
+    pub(crate) spill_beyond: usize,
     pub(crate) is_distributed: bool,
     /// How it could be made elsewhere.
     pub(crate) code: ForwardingCode,
@@ -136,6 +138,7 @@ impl EdgeParts {
             queue_size: DEFAULT_CAPACITY,
             high_water_mark: HIGH_WATER_MARK,
             buffer: None,
+            spill_beyond: SPILL_ITEMS,
             is_distributed: false,
             code: ForwardingCode::Unicast,
             codec: CodecCode::None,
@@ -148,7 +151,7 @@ impl EdgeParts {
 
     /// Planning found that the edge needs a buffer.
     pub(crate) fn set_buffered(&mut self) {
-        self.buffer = Some(if self.has_codec() { SPILL_ITEMS } else { BUFFER_ITEMS });
+        self.buffer = Some(if self.has_codec() { self.spill_beyond } else { BUFFER_ITEMS });
     }
 
     pub(crate) fn is_buffered(&self) -> bool {
@@ -230,7 +233,7 @@ impl<T: Send + 'static> Edge<T> {
     /// [`Rejoin`](crate::Rejoin).
     pub fn buffered(self, codec: impl ItemCodec<T>) -> Self {
         let mut edge = self.with_codec(codec);
-        edge.parts.buffer = Some(SPILL_ITEMS);
+        edge.parts.buffer = Some(edge.parts.spill_beyond);
         edge
     }
 
@@ -239,6 +242,15 @@ impl<T: Send + 'static> Edge<T> {
         self.parts.buffer = Some(items);
         self.parts.codec = CodecCode::None;
         self.codec = None;
+        self
+    }
+
+    /// How many items a buffer that spills to disk keeps in memory, 8192 by default: those that came last, and as many of those that go next.
+    pub fn spill_beyond(mut self, items: usize) -> Self {
+        self.parts.spill_beyond = items;
+        if self.parts.is_buffered() && self.parts.has_codec() {
+            self.parts.buffer = Some(items);
+        }
         self
     }
 
