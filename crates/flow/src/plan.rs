@@ -1,16 +1,16 @@
 //! Which edges must be buffered so that no job hangs.
 //!
 //! An edge is *held* while its consumer has edges of a lower priority number to consume first. A held edge fills up, then its producer can not
-//! emit, on this edge or any other, and so on upstream, as far as no buffered edge is in between, which takes whatever comes: that is what `h`
-//! *stops*. So the consumer's first edges must be able to end without anything that the held edge stops. The held edge `h` at vertex `v` is
-//! released when every edge `f` into `v` with a lower number has ended, and that *needs* the vertex that feeds `f` and all vertices upstream of that, over
-//! buffered edges too. So `h` *waits for* every held edge `g` that stops something which `h` needs. If an edge waits, over any number of
-//! others, for itself, the job may hang.
+//! emit, on this edge or any other, and so on upstream, as far as no buffered edge is in between, which takes whatever comes: that is
+//! what `h` *stops*. So the consumer's first edges must be able to end without anything that the held edge stops. The held edge `h` at
+//! vertex `v` is released when every edge `f` into `v` with a lower number has ended, and that *needs* the vertex that feeds `f` and all
+//! vertices upstream of that, over buffered edges too. So `h` *waits for* every held edge `g` that stops something which `h` needs. If
+//! an edge waits, over any number of others, for itself, the job may hang.
 //!
 //! The simplest case is a fork whose branches rejoin with different priorities (`h` waits for `h`); two joins that consume two sources
-//! in opposite order wait for each other. A buffered edge stops nobody: buffering one edge of every circle breaks them all. One is chosen at a time,
-//! the most upstream of those that wait for themselves at once, and what the others stop is looked at again: a branch that has a buffer
-//! already may need no other.
+//! in opposite order wait for each other. A buffered edge stops nobody: buffering one edge of every circle breaks them all. One is
+//! chosen at a time, the most upstream of those that wait for themselves at once, and what the others stop is looked at again: a branch
+//! that has a buffer already may need no other.
 
 use crate::dag::Graph;
 use std::collections::{HashMap, VecDeque};

@@ -6,9 +6,9 @@
 //! Asserted are: the results; that every call makes progress (takes, emits or says that it is done), unless the outbox is full
 //! or it waits for its waker; that nothing is emitted past a full outbox; that it ends.
 //!
-//! A cooperative processor is called as on the stage `flow`, so that the stages refuse it when it waits for them; one that is not, and every
-//! one in the manners [`on_own_thread`](Manner::on_own_thread), is called on a thread of the stage `dedicated`, where it may block, and where a
-//! call of one that is not cooperative may come to nothing. The stages are simulated ones, for this run alone.
+//! A cooperative processor is called as on the stage `flow`, so that the stages refuse it when it waits for them; one that is not, and
+//! every one in the manners [`on_own_thread`](Manner::on_own_thread), is called on a thread of the stage `dedicated`, where it may
+//! block, and where a call of one that is not cooperative may come to nothing. The stages are simulated ones, for this run alone.
 
 use crate::counters::Counters;
 use crate::inbox::{Inbox, Items};

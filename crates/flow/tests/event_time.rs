@@ -277,7 +277,7 @@ fn a_vertex_behind_an_edge_notices_that_it_is_idle() {
         .group_by(|_| ())
         .window(tumbling(100))
         .aggregate(count())
-        .write(for_each(move |window: InWindow<(), u64>| drop(windows.send(window.start))));
+        .write(for_each(move |window: InWindow<(), u64>| _ = windows.send(window.start)));
     let job = pipeline.to_dag().unwrap().submit(&stages).unwrap();
     stages.simulation().unwrap().advance(Duration::from_secs(5));
     assert_eq!(seen.try_recv().ok(), None);
@@ -297,7 +297,7 @@ fn a_long_flat_map_gives_its_last_results_without_another_item() {
         .rebalance()
         .flat_map(|_| 0..100_000)
         .filter(|n| *n == 99_999)
-        .write(for_each(move |n: i32| drop(results.send(n))));
+        .write(for_each(move |n: i32| _ = results.send(n)));
     let job = pipeline.to_dag().unwrap().submit(&stages).unwrap();
     stages.simulation().unwrap().advance(Duration::from_secs(5));
     assert_eq!(seen.try_recv().ok(), Some(99_999));

@@ -1,9 +1,9 @@
 //! A source of the changes of a map: every processor reads the journals of its partitions.
 //!
 //! For each partition one read is under way. It waits in the partition's waiting room, without a thread or a timer, until there is a
-//! change; its answer notes the partition in a list and wakes the processor, which looks at those partitions alone. A partition has its next
-//! read when its page is emitted, so back-pressure stops the reads, not the writers of the map: a reader that is slower than they are is
-//! lapped in the end, and says so.
+//! change; its answer notes the partition in a list and wakes the processor, which looks at those partitions alone. A partition has its
+//! next read when its page is emitted, so back-pressure stops the reads, not the writers of the map: a reader that is slower than they
+//! are is lapped in the end, and says so.
 
 use super::read;
 use filbert_flow::{Failure, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
@@ -19,12 +19,14 @@ use std::task::{Context, Poll, Wake, Waker};
 /// Changes that are asked for at once.
 const PAGE: u32 = 256;
 
-/// Emits the changes of a map, read as `K` and `V`, until the job is cancelled: those that are in its journal already, the oldest first, then
-/// every new one ([`JournalSource::from_now`]: only the new ones). The changes of a key come in their order, those of different keys not.
+/// Emits the changes of a map, read as `K` and `V`, until the job is cancelled: those that are in its journal already, the oldest first,
+/// then every new one ([`JournalSource::from_now`]: only the new ones). The changes of a key come in their order, those of different
+/// keys not.
 ///
 /// The map's settings must give it a journal: `[map."x".journal] capacity = 10_000` in the configuration, or
-/// [`MapSettings::journal`](filbert_grid::MapSettings::journal). When the job does not keep up, the oldest changes are overwritten before it reads
-/// them: the next change of that partition says how many ([`MapChange::lost_before`]), and [`JournalSource::lost`] counts them all.
+/// [`MapSettings::journal`](filbert_grid::MapSettings::journal). When the job does not keep up, the oldest changes are overwritten
+/// before it reads them: the next change of that partition says how many ([`MapChange::lost_before`]), and [`JournalSource::lost`]
+/// counts them all.
 ///
 /// ```
 /// use filbert_connect::{channel, grid};

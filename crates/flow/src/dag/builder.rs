@@ -98,8 +98,8 @@ impl DagBuilder {
         &self.graph
     }
 
-    /// How many processors a vertex has on each member; as many as the stage `flow` has workers, if nobody says otherwise. With a vertex of another
-    /// DAG this one is [refused](DagError::ForeignVertex) when it is built.
+    /// How many processors a vertex has on each member; as many as the stage `flow` has workers, if nobody says otherwise. With a vertex
+    /// of another DAG this one is [refused](DagError::ForeignVertex) when it is built.
     pub fn local_parallelism<I, O>(&mut self, vertex: &Vertex<I, O>, processors: usize) {
         if vertex.dag == self.id {
             self.graph.vertices[vertex.index].parallelism = Some(processors);
@@ -126,6 +126,7 @@ impl DagBuilder {
         self.check_ports("inbound")?;
         self.check_ports("outbound")?;
         self.check_cycles()?;
+        self.size_queues();
         self.plan_buffers()?;
         Ok(Dag { inner: Arc::new(self.graph) })
     }
@@ -137,6 +138,15 @@ impl DagBuilder {
     fn edge_name(&self, edge: usize) -> String {
         let parts = &self.graph.edges[edge].parts;
         format!("{} -> {}", self.name(parts.from.vertex), self.name(parts.to.vertex))
+    }
+
+    fn size_queues(&mut self) {
+        let Graph { vertices, edges, .. } = &mut self.graph;
+        for edge in edges {
+            if let Some(items) = vertices[edge.parts.from.vertex].maker.preferred_queue_size() {
+                edge.parts.prefer_queue_size(items.max(1));
+            }
+        }
     }
 
     fn plan_buffers(&mut self) -> Result<(), DagError> {

@@ -82,6 +82,9 @@ pub(crate) struct EdgeParts {
     pub(crate) forwarding: Forwarding,
     pub(crate) queue_size: usize,
     pub(crate) high_water_mark: usize,
+    /// Those two were said, and not left to the producer.
+    pub(crate) has_queue_size: bool,
+    pub(crate) has_high_water_mark: bool,
     /// How many items a buffer keeps in memory, if there is a buffer.
     pub(crate) buffer: Option<usize>,
     /// How many items one that spills keeps in memory, on each side of the disk.
@@ -137,6 +140,8 @@ impl EdgeParts {
             forwarding: Forwarding::Unicast,
             queue_size: DEFAULT_CAPACITY,
             high_water_mark: HIGH_WATER_MARK,
+            has_queue_size: false,
+            has_high_water_mark: false,
             buffer: None,
             spill_beyond: SPILL_ITEMS,
             is_distributed: false,
@@ -147,6 +152,16 @@ impl EdgeParts {
 
     pub(crate) fn has_codec(&self) -> bool {
         self.codec != CodecCode::None
+    }
+
+    /// What the producer prefers, where nobody said anything.
+    pub(crate) fn prefer_queue_size(&mut self, items: usize) {
+        if !self.has_queue_size {
+            self.queue_size = items;
+        }
+        if !self.has_high_water_mark {
+            self.high_water_mark = items;
+        }
     }
 
     /// Planning found that the edge needs a buffer.
@@ -171,14 +186,22 @@ impl<T: Send + 'static> Edge<T> {
     }
 
     /// How many items each queue holds: one queue from every producer to every consumer, 1024 items by default.
+    ///
+    /// Queues are bounded in items, not in bytes. An edge holds at most `producers x consumers x queue_size` items, and each producer up
+    /// to its [high-water mark](Edge::high_water_mark) beside that: with two processors on each side and the defaults 8,192 items, which
+    /// are 8 GB if an item has a megabyte. Where items are large (batches, documents, images), make both numbers small: a queue of 4
+    /// does for items that take a millisecond. A vertex that knows its items to be large says so, [for edges that say
+    /// nothing](crate::MetaSupplier::preferred_queue_size).
     pub fn queue_size(mut self, items: usize) -> Self {
         self.parts.queue_size = items;
+        self.parts.has_queue_size = true;
         self
     }
 
     /// At how many items a producer's bucket is full, 2048 by default.
     pub fn high_water_mark(mut self, items: usize) -> Self {
         self.parts.high_water_mark = items;
+        self.parts.has_high_water_mark = true;
         self
     }
 
@@ -245,7 +268,8 @@ impl<T: Send + 'static> Edge<T> {
         self
     }
 
-    /// How many items a buffer that spills to disk keeps in memory, 8192 by default: those that came last, and as many of those that go next.
+    /// How many items a buffer that spills to disk keeps in memory, 8192 by default: those that came last, and as many of those that go
+    /// next.
     pub fn spill_beyond(mut self, items: usize) -> Self {
         self.parts.spill_beyond = items;
         if self.parts.is_buffered() && self.parts.has_codec() {

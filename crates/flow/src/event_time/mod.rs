@@ -7,11 +7,12 @@
 //! A *watermark* of time `t` is a producer's promise that it is done with items before `t`. It is the latest time it has seen, less the lag that
 //! the user allows. Watermarks travel among the items, to every consumer. A consumer has heard from all its producers up to the
 //! smallest of their watermarks (`Coalescer`): then it closes the windows that end there. An item that comes after its windows are closed is *late*:
-//! it is counted and dropped, in the metrics of its vertex too. A producer that ends promises everything; one that is silent holds the others
-//! up, unless it is told to say when it is *idle* ([`Timed::idle_after`](crate::pipeline::Timed::idle_after)): then it is left out until it has something again.
+//! it is counted and dropped, in the metrics of its vertex too. A producer that ends promises everything; one that is silent holds the
+//! others up, unless it is told to say when it is *idle* ([`Timed::idle_after`](crate::pipeline::Timed::idle_after)): then it is left
+//! out until it has something again.
 //!
-//! Times are `i64`, in whatever unit the user's timestamps have. Nothing here reads a clock; idleness is noticed by a timer of the stages, which is
-//! set only while items come.
+//! Times are `i64`, in whatever unit the user's timestamps have. Nothing here reads a clock; idleness is noticed by a timer of the
+//! stages, which is set only while items come.
 
 mod alarm;
 mod fixed;

@@ -1,8 +1,8 @@
 //! Gives items their time, and watermarks to those who come after.
 //!
-//! Idleness is noticed without a look at the clock per item: a timer is set with the first item (and at the begin), and when it is due it asks
-//! whether there was an item since. If so it is set again, if not the producer says that it is idle, and no timer runs until the next item. So a
-//! producer is idle after one to two of the times that it was given.
+//! Idleness is noticed without a look at the clock per item: a timer is set with the first item (and at the begin), and when it is due
+//! it asks whether there was an item since. If so it is set again, if not the producer says that it is idle, and no timer runs until the
+//! next item. So a producer is idle after one to two of the times that it was given.
 
 use super::alarm::Alarm;
 use super::{Event, Watermark};

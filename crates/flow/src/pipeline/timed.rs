@@ -72,11 +72,11 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
 }
 
 impl<H, X, F, T> Timed<H, Then<X, Stamping<F>>, T> {
-    /// A producer of this stream that has had no items for `silence` does not hold up the windows of the others any more, until it has one again. It
-    /// is noticed after one to two times `silence`. Items that it brings afterwards may be late.
+    /// A producer of this stream that has had no items for `silence` does not hold up the windows of the others any more, until it has
+    /// one again. It is noticed after one to two times `silence`. Items that it brings afterwards may be late.
     ///
-    /// Without this a window is closed only when every producer has promised to be done with it: a source of which one processor gets nothing, a
-    /// quiet connection or partition say, holds up all windows.
+    /// Without this a window is closed only when every producer has promised to be done with it: a source of which one processor gets
+    /// nothing, a quiet connection or partition say, holds up all windows.
     ///
     /// ```
     /// use filbert_flow::aggregate::count;

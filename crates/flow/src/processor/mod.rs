@@ -131,8 +131,8 @@ pub trait Processor: Send + 'static {
         Err(format!("the processor got items at ordinal {}, but has no `process`", inbox.ordinal()).into())
     }
 
-    /// True when it wants a call of [`Processor::process`] although no edge has items: it has kept something that it could not finish in one
-    /// call, or a timer of its own is due. Asked before it is put to sleep for want of items, and each time that its
+    /// True when it wants a call of [`Processor::process`] although no edge has items: it has kept something that it could not finish in
+    /// one call, or a timer of its own is due. Asked before it is put to sleep for want of items, and each time that its
     /// [waker](ProcessorContext::waker) was woken.
     fn wants_call(&mut self) -> bool {
         false

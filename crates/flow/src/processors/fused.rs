@@ -305,6 +305,11 @@ where
     fn preferred_parallelism(&self) -> Option<usize> {
         self.meta.preferred_parallelism()
     }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        // Of other items nothing is known.
+        if X::IS_IDENTITY { self.meta.preferred_queue_size() } else { None }
+    }
 }
 
 impl<S, A, X> Supplier for FusedSupplier<S, X>
@@ -334,6 +339,10 @@ impl<M: MetaSupplier> MetaSupplier for SharedMeta<M> {
 
     fn preferred_parallelism(&self) -> Option<usize> {
         self.0.preferred_parallelism()
+    }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        self.0.preferred_queue_size()
     }
 }
 
@@ -367,6 +376,10 @@ impl<M: MetaSupplier> MetaSupplier for WithParallelism<M> {
 
     fn preferred_parallelism(&self) -> Option<usize> {
         Some(self.processors)
+    }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        self.meta.preferred_queue_size()
     }
 }
 

@@ -3,8 +3,8 @@
 //! No call takes long: the first stage sorts runs of [`RUN`] items as they come, and merges [`FAN`] runs at a time, some
 //! thousand items per call. Sorted items travel in blocks, which say whose they are.
 //!
-//! The order is stable: equal items of one producer stay in the order in which it had them, and those of different producers come in the order of
-//! their numbers. So only neighbouring runs are merged, level by level, and among equal heads the earlier run goes first.
+//! The order is stable: equal items of one producer stay in the order in which it had them, and those of different producers come in the
+//! order of their numbers. So only neighbouring runs are merged, level by level, and among equal heads the earlier run goes first.
 
 use super::merge::MergeRuns;
 use super::{FUEL, Receiver, Recipe, Transform};

@@ -1,5 +1,6 @@
 //! Random DAGs in simulation: forks that rejoin, random priorities, queues of 1 to 4 items, consumers that close early, processors that fail,
-//! sleep or hoard, buffers that keep a few items and spill the rest to disk. Each ends with the right items or is refused at planning; none hangs.
+//! sleep or hoard, buffers that keep a few items and spill the rest to disk. Each ends with the right items or is refused at planning;
+//! none hangs.
 //!
 //! A simulation in which nothing can run while someone waits panics by itself: that is how a hang is seen.
 

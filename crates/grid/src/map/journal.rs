@@ -1,8 +1,8 @@
 //! The journal of a map: the last changes of every partition, in their order, for readers that come later.
 //!
 //! A listener hears of a change when it happens or not at all. A reader of the journal asks for what happened from some sequence on
-//! ([`ReadJournal`](super::operations::ReadJournal)): it may come late, stop, and go on where it was. What bounds the journal is its capacity: when it
-//! is full the oldest change goes, and a reader that was not there yet learns how many it has missed.
+//! ([`ReadJournal`](super::operations::ReadJournal)): it may come late, stop, and go on where it was. What bounds the journal is its
+//! capacity: when it is full the oldest change goes, and a reader that was not there yet learns how many it has missed.
 //!
 //! One ring per partition, on the partition's strand: nothing is locked. A map without a journal pays one branch per change.
 //! Rejected: the `event` stage as the way to readers. It drops under load without saying where, and its order is per key.

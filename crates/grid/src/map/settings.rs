@@ -47,8 +47,8 @@ pub struct MapSettings {
     pub journal: Option<JournalSettings>,
 }
 
-/// How much the journal of a map keeps, in all partitions of the map on this member together. When a partition's share is full, its oldest change
-/// goes.
+/// How much the journal of a map keeps, in all partitions of the map on this member together. When a partition's share is full, its
+/// oldest change goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct JournalSettings {

@@ -1,8 +1,9 @@
 //! Undertakings that use several stages at once, such as a job with tasklets, blocking threads and files.
 //!
-//! Stages end from the top down, which is right for work that only calls downwards. An undertaking has parts on stages of all levels, and to end one
-//! of them cuts it short. So whoever runs one is *engaged* meanwhile, and a draining shutdown waits for all engagements before it
-//! ends the first stage. Rejected: to end `flow` before `dedicated` and `mixed`. A job whose processors all block has nothing on `flow`.
+//! Stages end from the top down, which is right for work that only calls downwards. An undertaking has parts on stages of all levels,
+//! and to end one of them cuts it short. So whoever runs one is *engaged* meanwhile, and a draining shutdown waits for all engagements
+//! before it ends the first stage. Rejected: to end `flow` before `dedicated` and `mixed`. A job whose processors all block has nothing
+//! on `flow`.
 
 use super::Inner;
 use crate::context::{self, StageId};

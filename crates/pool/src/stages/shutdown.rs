@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 /// How to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Do what was accepted, for as long as `shutdown.within_ms` allows; then cancel the rest. Jobs and the like come first, while every stage
-    /// still runs: one that never ends by itself uses the time up, so cancel it before.
+    /// Do what was accepted, for as long as `shutdown.within_ms` allows; then cancel the rest. Jobs and the like come first, while every
+    /// stage still runs: one that never ends by itself uses the time up, so cancel it before.
     Drain,
     /// Drop what has not begun.
     Cancel,
