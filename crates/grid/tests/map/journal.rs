@@ -71,7 +71,7 @@ fn replaying_the_journal_gives_the_map() {
             match dice.below(12) {
                 0..5 => map.set(key, value).wait().unwrap(),
                 5 => map.set_for(key, value, Lifetime { ttl_ms: 500, max_idle_ms: 0 }).wait().unwrap(),
-                6 => drop(map.put_all([(key, value), (int(dice.below(40)), int(7))]).wait().unwrap()),
+                6 => map.put_all([(key, value), (int(dice.below(40)), int(7))]).wait().unwrap(),
                 7 | 8 => drop(map.remove(key).wait().unwrap()),
                 9 => drop(map.evict(key).wait().unwrap()),
                 10 => stages.simulation().unwrap().advance(Duration::from_millis(200)),
