@@ -250,12 +250,14 @@ mod tests {
             [cluster]\nname = 'shop'
             [hazelcast]\naddress = '127.0.0.1:6000'
             [grid]\nlock_wait_ms = 5
+            [map.'a*'.journal]\ncapacity = 500
             [map.'a*']\nttl_seconds = 7
             [queue.jobs]\nmax_size = 6
             [event]\ncapacity = 10";
         let config = MemberConfig::from_toml(text).unwrap();
         assert_eq!((&*config.hazelcast.cluster_name, config.hazelcast.address.port()), ("shop", 6000));
         assert_eq!((config.grid.lock_wait_ms, config.grid.maps.of("ab").ttl_seconds), (5, 7));
+        assert_eq!(config.grid.maps.of("ab").journal.map(|journal| journal.capacity), Some(500));
         assert_eq!(config.grid.queues.of("jobs").max_size, 6);
         assert_eq!(config.stages.number("event.capacity"), 10);
     }

@@ -12,6 +12,8 @@ pub(crate) struct Counters {
     pub(crate) calls: Counter,
     pub(crate) long_calls: Counter,
     pub(crate) longest_call: Counter,
+    /// Items that came after their windows were closed.
+    pub(crate) late: Counter,
     /// When the rest under way began, 0 for none; and whether the tasklet is blocked or idle.
     rests_since: Counter,
     is_blocked: Counter,

@@ -214,6 +214,7 @@ impl<P: Processor> ProcessorTasklet<P> {
                     share: self.share,
                     waker: &waker,
                     stages: &self.stages,
+                    counters: &self.counters,
                 };
                 self.is_called = true;
                 self.processor.init(&context)?;
@@ -273,7 +274,11 @@ impl<P: Processor> ProcessorTasklet<P> {
             }
             return self.process(ordinal);
         }
-        Ok(Went::Starved)
+        let is_open = |input: &InputState| input.priority == class && input.stage == InputStage::Open;
+        match self.inputs.iter().position(is_open) {
+            Some(ordinal) if self.processor.wants_call() => self.process(ordinal),
+            _ => Ok(Went::Starved),
+        }
     }
 
     /// The priority of the inputs that may be consumed now; none when all have ended.

@@ -295,3 +295,19 @@ fn the_planner_fuses_and_cuts() {
     let dag = pipeline.to_dag().unwrap();
     assert_eq!(dag.vertices().collect::<Vec<_>>(), ["sink", "to_vec", "map", "source"]);
 }
+
+/// More runs than are merged at once: merges of merges kept no order.
+#[test]
+fn sort_is_stable() {
+    let stages = Stages::start().unwrap();
+    let (producers, each) = (2, 300_000_u32);
+    let read = iterate(move |share: Share| (0..each).map(move |n| (n % 7, share.index, n)));
+    let found = run(&stages, |list| {
+        Pipeline::read(read)
+            .parallelism(producers)
+            .sort_by(|a, b| a.0.cmp(&b.0))
+            .write(collect_in_order(list))
+    });
+    assert_eq!(found.len(), producers * each as usize);
+    assert!(found.is_sorted(), "equal items are in the order of their producers, and as these had them");
+}

@@ -126,8 +126,8 @@ pub use settings::{
 pub use shard::{Sharding, resharding_for_each, shard_of, sharded_for_each, sharding_for_each};
 pub use shared::{Executor, WhenFull};
 pub use stages::{
-    ExecutorSettings, Shutdown, ShutdownRefused, ShutdownReport, Simulation, Stages, StagesBuilder,
-    UnknownExecutor, WeakStages,
+    Engagement, ExecutorSettings, Shutdown, ShutdownRefused, ShutdownReport, Simulation, Stages,
+    StagesBuilder, UnknownExecutor, WeakStages,
 };
 pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};
 pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};

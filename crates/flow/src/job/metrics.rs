@@ -41,6 +41,8 @@ pub struct VertexMetrics {
     pub long_calls: u64,
     /// The longest call.
     pub longest_call: Duration,
+    /// Items that were dropped because their windows were closed when they came; see [`event_time`](crate::event_time).
+    pub late_items: u64,
 }
 
 impl VertexMetrics {
@@ -154,5 +156,6 @@ fn of_vertex(name: &str, counters: &[Arc<Counters>], now: Duration) -> VertexMet
         longest_call: Duration::from_nanos(
             counters.iter().map(|counters| counters.longest_call.get()).max().unwrap_or(0),
         ),
+        late_items: sum(|counters| counters.late.get()),
     }
 }

@@ -246,7 +246,8 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
         self.sort_by(compare)
     }
 
-    /// As [`Stream::sort`], in the order that `compare` says. Equal items come in any order.
+    /// As [`Stream::sort`], in the order that `compare` says. Equal items of one processor of the stream stay in their order, and those
+    /// of different processors come in the order of these.
     pub fn sort_by<C>(self, compare: C) -> Sorted<X::Out, C>
     where
         C: Fn(&X::Out, &X::Out) -> Ordering + Clone + Send + Sync + 'static,

@@ -96,6 +96,11 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Transforming<A, X> {
     type In = Many<A>;
     type Out = Many<X::Out>;
 
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.transform.init(context);
+        Ok(())
+    }
+
     fn process(
         &mut self,
         inbox: &mut Inbox<Many<A>>,
@@ -103,6 +108,10 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Transforming<A, X> {
     ) -> Result<Step, Failure> {
         transform_all(inbox.items(), &mut self.transform, outbox);
         Ok(Step::Again)
+    }
+
+    fn wants_call(&mut self) -> bool {
+        self.transform.is_suspended() || self.transform.is_due()
     }
 
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
@@ -120,6 +129,11 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Sided<A, X> {
     type In = (A, Side);
     type Out = Many<X::Out>;
 
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.transform.init(context);
+        Ok(())
+    }
+
     fn process(
         &mut self,
         inbox: &mut Inbox<(A, Side)>,
@@ -131,6 +145,10 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Sided<A, X> {
             transform_all(inbox.at::<0>(), &mut self.transform, outbox);
         }
         Ok(Step::Again)
+    }
+
+    fn wants_call(&mut self) -> bool {
+        self.transform.is_suspended() || self.transform.is_due()
     }
 
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
@@ -191,6 +209,7 @@ where
     const IS_COOPERATIVE: bool = P::IS_COOPERATIVE;
 
     fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.transform.init(context);
         self.inner.init(context)
     }
 
@@ -202,6 +221,11 @@ where
         self.take_kept();
         let is_through = self.push(outbox);
         Ok(Self::say(step, is_through))
+    }
+
+    fn wants_call(&mut self) -> bool {
+        let is_left = !self.items.as_slice().is_empty() || self.transform.is_suspended();
+        is_left || self.transform.is_due() || self.inner.wants_call()
     }
 
     fn complete_edge(&mut self, ordinal: usize, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
@@ -281,6 +305,11 @@ where
     fn preferred_parallelism(&self) -> Option<usize> {
         self.meta.preferred_parallelism()
     }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        // Of other items nothing is known.
+        if X::IS_IDENTITY { self.meta.preferred_queue_size() } else { None }
+    }
 }
 
 impl<S, A, X> Supplier for FusedSupplier<S, X>
@@ -310,6 +339,10 @@ impl<M: MetaSupplier> MetaSupplier for SharedMeta<M> {
 
     fn preferred_parallelism(&self) -> Option<usize> {
         self.0.preferred_parallelism()
+    }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        self.0.preferred_queue_size()
     }
 }
 
@@ -343,6 +376,10 @@ impl<M: MetaSupplier> MetaSupplier for WithParallelism<M> {
 
     fn preferred_parallelism(&self) -> Option<usize> {
         Some(self.processors)
+    }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        self.meta.preferred_queue_size()
     }
 }
 

@@ -34,7 +34,7 @@ pub use sort::{Block, Merging, Sorting};
 pub use stateful::{Deduplicating, MappingStateful};
 pub use stateless::{Filtering, FlatMapping, Inspecting, Mapping};
 
-use crate::processor::Share;
+use crate::processor::{ProcessorContext, Share};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -88,6 +88,18 @@ pub trait Transform<A>: Send + 'static {
     #[inline(always)]
     fn supply(&mut self, side: &Side) {
         let _ = side;
+    }
+
+    /// Learns of its processor, before all else.
+    #[inline(always)]
+    fn init(&mut self, context: &ProcessorContext<'_>) {
+        let _ = context;
+    }
+
+    /// True when a timer of its own is due: it wants [`Transform::resume`] though no item comes.
+    #[inline(always)]
+    fn is_due(&self) -> bool {
+        false
     }
 }
 
@@ -145,6 +157,10 @@ impl<X, Y> Then<X, Y> {
     pub fn new(first: X, second: Y) -> Self {
         Self { first, second }
     }
+
+    pub(crate) fn second_mut(&mut self) -> &mut Y {
+        &mut self.second
+    }
 }
 
 /// The second transform as the receiver of the first.
@@ -198,6 +214,17 @@ impl<A, X: Transform<A>, Y: Transform<X::Out>> Transform<A> for Then<X, Y> {
     fn supply(&mut self, side: &Side) {
         self.first.supply(side);
         self.second.supply(side);
+    }
+
+    #[inline(always)]
+    fn init(&mut self, context: &ProcessorContext<'_>) {
+        self.first.init(context);
+        self.second.init(context);
+    }
+
+    #[inline(always)]
+    fn is_due(&self) -> bool {
+        self.first.is_due() || self.second.is_due()
     }
 }
 

@@ -62,6 +62,20 @@ filbert_pool::settings_struct! {
         pub max_size: Option<MaxSize> = None => Shape::OneOf(MaxSize::FIELDS),
         /// Keeps creation, last update and hits of every entry; 32 bytes each.
         pub per_entry_stats: bool = false => Shape::Flag,
+        /// Keeps the last changes of the map for readers that come later. Not set: none are kept.
+        pub journal: Option<JournalSettings> = None => Shape::Table(JournalSettings::FIELDS),
+    }
+}
+
+filbert_pool::settings_struct! {
+    /// How much the journal of a map keeps, in all partitions of the map on this member together. When a partition's share is full, its
+    /// oldest change goes.
+    #[derive(Copy)]
+    pub struct JournalSettings {
+        /// So many changes; each partition keeps an equal share.
+        pub capacity: u64 = 10_000 => Shape::Number(1, MOST),
+        /// So many bytes, whatever the number of changes; each partition keeps an equal share, but always its newest change.
+        pub max_bytes: u64 = 256 << 20 => Shape::Number(1, MOST),
     }
 }
 
@@ -69,6 +83,12 @@ impl MapSettings {
     /// What is wrong with them, if anything is: a bound takes a size and a policy.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         use EvictionPolicy::{Lfu, Lru, None as Never, Random};
+        if let Some(JournalSettings { capacity: 0, .. } | JournalSettings { max_bytes: 0, .. }) = self.journal
+        {
+            return Some(
+                "journal: capacity and max_bytes must be at least 1; leave the journal out for none",
+            );
+        }
         match (self.eviction, self.max_size) {
             (Never, Some(_)) => {
                 Some("max_size: without eviction = \"lru\", \"lfu\" or \"random\" it means nothing")
