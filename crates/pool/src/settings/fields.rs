@@ -422,7 +422,7 @@ mod tests {
             ("max_size = 5", "x.max_size = 5: must be one of entries: write for instance { entries = 1000 }"),
             ("max_size = { entries = 0 }", "x.max_size.entries = 0: must be a whole number, 1 to 100"),
             ("max_size = { bits = 1 }", "x.max_size.bits: no such setting; there are entries"),
-            ("map.'a*' = { entry = 1 }", "x.map.\"a*\".entry: no such setting; did you mean entries?"),
+            ("map.'a*' = { entrie = 1 }", "x.map.\"a*\".entrie: no such setting; did you mean entries?"),
             ("map.a = 7", "x.map.a: must be a table with entries"),
             ("map = 7", "x.map: must be tables by name"),
             ("users = [{ cert_path = 'c' }, 5]", "x.users[2]: must be a table with cert_path, may, password"),

@@ -3,6 +3,8 @@
 //! The builder, the TOML reader, the validation messages, `filbert stages` and the documentation all read this table, so
 //! none of them can disagree with another.
 
+use super::fields::unit;
+
 /// How a default comes about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standard {
@@ -165,7 +167,10 @@ pub fn markdown() -> String {
             Standard::Word(word) => format!("\"{word}\""),
         };
         let range = match setting.words {
-            [] => format!("{} to {}", setting.range.0, setting.range.1),
+            [] => {
+                let unit = unit(setting.key).map(|unit| format!(" {unit}")).unwrap_or_default();
+                format!("{} to {}{unit}", setting.range.0, setting.range.1)
+            }
             words => words.join(", "),
         };
         out += &format!("| `{}` | {standard} | {range} | {} |\n", setting.key, setting.about);

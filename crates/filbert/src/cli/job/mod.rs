@@ -104,8 +104,11 @@ enum Example {
 struct Ready {
     dag: Dag,
     prepare: Box<dyn FnOnce(&Member) -> Outcome>,
-    result: Box<dyn FnOnce(&Member) -> Result<Rows, Box<dyn Error>>>,
+    result: Box<dyn FnOnce(&Member) -> Answer>,
 }
+
+/// What a job found out.
+type Answer = Result<Rows, Box<dyn Error>>;
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let member = Member::start()?;
