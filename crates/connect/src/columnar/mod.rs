@@ -16,11 +16,11 @@
 //!
 //! | File | What |
 //! |---|---|
-//! | `source` | [`parquet`], [`arrow`]: settings and processor |
+//! | `source` | [`parquet`](parquet()), [`arrow`]: settings and processor |
 //! | `plan` | which files, which columns, and who reads which part |
 //! | `read` | one processor's parts, batch by batch |
 //! | `sink` | [`write_parquet`], [`write_arrow`] |
-//! | `rows` | [`rows`], [`column`] |
+//! | `rows` | [`rows`], [`column`](column()) |
 //! | `error` | [`ColumnarError`] |
 
 mod error;

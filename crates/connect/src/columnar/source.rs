@@ -61,7 +61,7 @@ pub fn arrow(pattern: impl AsRef<Path>) -> ColumnarSource {
     ColumnarSource::new(Kind::Arrow, pattern)
 }
 
-/// Columnar files; made by [`parquet`] and [`arrow`]. All of them must have the columns that are read, with the same types.
+/// Columnar files; made by [`parquet`](parquet()) and [`arrow`]. All of them must have the columns that are read, with the same types.
 #[derive(Debug, Clone)]
 pub struct ColumnarSource {
     kind: Kind,
