@@ -131,7 +131,11 @@ fn a_task_that_is_woken_in_a_short_turn_wakes_no_worker() {
         eventually("both turns", || turns.load(Ordering::SeqCst) as u64 == 2 + round);
         eventually("all to sleep", asleep);
     }
-    assert!(parked() - before <= ROUNDS, "one worker per wake-up from outside, not two: {}", parked() - before);
+    assert!(
+        parked() - before <= ROUNDS,
+        "one worker per wake-up from outside, not two: {}",
+        parked() - before
+    );
     group.cancel();
 }
 
