@@ -311,3 +311,30 @@ fn sort_is_stable() {
     assert_eq!(found.len(), producers * each as usize);
     assert!(found.is_sorted(), "equal items are in the order of their producers, and as these had them");
 }
+
+#[test]
+fn tables_larger_than_the_cache_lose_nothing_and_keep_the_order() {
+    const KEYS: u64 = 60_000;
+    let stages = Stages::start().unwrap();
+    let items: Vec<u64> = (0..4 * KEYS).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % KEYS).collect();
+    let mut expected = BTreeMap::<u64, u64>::new();
+    items.iter().for_each(|key| *expected.entry(*key).or_default() += 1);
+    let expected = Vec::from_iter(expected);
+
+    let two_stages = |list: &_| read!(items).group_by(|n| *n).aggregate(count()).write(collect(list));
+    assert_eq!(sorted(run(&stages, two_stages)), expected);
+    let one_stage = |list: &_| read!(items).group_by(|n| *n).fold(count()).write(collect(list));
+    assert_eq!(sorted(run(&stages, one_stage)), expected);
+    let words: Vec<String> = items.iter().map(u64::to_string).collect();
+    let counted = run(&stages, |list| read!(words).group_by_item().aggregate(count()).write(collect(list)));
+    let counted = counted.into_iter().map(|(word, count)| (word.parse().unwrap(), count)).collect();
+    assert_eq!(sorted(counted), expected);
+
+    // Every key twice in the table, and half of the items find nothing.
+    let small: Vec<(u64, u64)> = (0..KEYS).map(|n| (n / 2 * 2, n)).collect();
+    let joined = run(&stages, |list| {
+        read!(items).hash_join(read!(small), |n| *n, |s| s.0, |n, s| (n, s.1)).write(collect(list))
+    });
+    let matches = |n: u64| [(n, n), (n, n + 1)].into_iter().filter(move |_| n.is_multiple_of(2));
+    assert_eq!(sorted(joined), sorted(items.iter().copied().flat_map(matches).collect()));
+}

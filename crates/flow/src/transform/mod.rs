@@ -17,6 +17,7 @@
 //! Rejected: chains of iterators (they borrow the inbox and can not rest between two calls); boxed closures per step (a virtual call per item and
 //! step). Runs on whatever thread runs the processor; one thread at a time.
 
+mod ahead;
 mod groups;
 mod join;
 mod keyed;
@@ -26,6 +27,7 @@ mod sort;
 mod stateful;
 mod stateless;
 
+use ahead::Ahead;
 pub(crate) use groups::Groups;
 pub use join::{Inner, JoinTable, Joined, LeftOuter, Probing, TableBuilding};
 pub use keyed::{Accumulating, AggregatingAll, Combining, CombiningAll, Grouping};
@@ -73,6 +75,13 @@ pub trait Transform<A>: Send + 'static {
     /// Goes on with what is left, once per call of the processor at least. True when nothing is left.
     #[inline(always)]
     fn resume<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
+        let _ = to;
+        true
+    }
+
+    /// No more items come for now: puts what it kept only to be faster. True when nothing of that is left.
+    #[inline(always)]
+    fn settle<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
         let _ = to;
         true
     }
@@ -203,6 +212,11 @@ impl<A, X: Transform<A>, Y: Transform<X::Out>> Transform<A> for Then<X, Y> {
     }
 
     #[inline(always)]
+    fn settle<R: Receiver<Y::Out>>(&mut self, to: &mut R) -> bool {
+        self.first.settle(&mut Through { next: &mut self.second, to }) && self.second.settle(to)
+    }
+
+    #[inline(always)]
     fn finish<R: Receiver<Y::Out>>(&mut self, to: &mut R) -> bool {
         self.second.resume(to)
             && self.first.finish(&mut Through { next: &mut self.second, to })
@@ -292,12 +306,12 @@ impl<I: Iterator> Supply<I::Item> for Yielded<'_, I> {
 
     #[inline(always)]
     fn next_many(&mut self, most: usize, mut each: impl FnMut(I::Item)) -> usize {
-        let mut count = 0;
-        self.0.by_ref().take(most).for_each(|item| {
-            count += 1;
+        // By hand: through an adapter the loop of a range does not melt into one with that of the transform.
+        for count in 0..most {
+            let Some(item) = self.0.next() else { return count };
             each(item);
-        });
-        count
+        }
+        most
     }
 }
 
@@ -320,8 +334,9 @@ pub(crate) fn drive<A, X: Transform<A>>(
         if transform.is_suspended() || to.is_full() {
             return false;
         }
-        let Some(item) = items.next() else { return true };
+        let Some(item) = items.next() else { return transform.settle(to) && !transform.is_suspended() };
         transform.push(item, to);
     }
+    transform.settle(to);
     false
 }
