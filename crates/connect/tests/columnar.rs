@@ -148,6 +148,15 @@ fn columns_are_read_in_the_order_that_was_asked_for() {
 }
 
 #[test]
+fn a_column_that_is_asked_for_twice_is_refused() {
+    let (stages, folder) = (Stages::start().unwrap(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("a.parquet");
+    write(&stages, vec![batch(0..10)], columnar::write_parquet(&path), 1).unwrap();
+    let twice = said(read(&stages, columnar::parquet(&path).columns(["id", "id"]), 1));
+    assert!(twice.contains("column \"id\" is asked for twice"), "{twice}");
+}
+
+#[test]
 fn files_that_do_not_fit_together_are_named_with_the_column() {
     let (stages, folder) = (Stages::start().unwrap(), tempfile::tempdir().unwrap());
     let [first, second] = ["1.parquet", "2.parquet"].map(|name| folder.path().join(name));

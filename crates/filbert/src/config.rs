@@ -359,9 +359,36 @@ mod tests {
             user("token = 4711 4711"),
             user("pass = 'sesame'"),
         ];
-        for text in users.into_iter().chain(elsewhere) {
+        // Whatever is asked for, a table or a list may stand there instead.
+        let secret = "{ n = 'ann', password = 'sesame' }";
+        let instead = [
+            "[[hazelcast.users]]\nname = ",
+            "[hazelcast]\naddress = ",
+            "[hazelcast]\npublic_address = ",
+            "[hazelcast]\nmessage_bytes = ",
+            "[hazelcast]\ntls = { key_pem_path = 'k', cert_pem_path = ",
+            "[[hazelcast.users]]\nname = 'ann'\npassword = 'x'\nmay = ",
+            "[cluster]\nname = ",
+            "[map.a]\neviction = ",
+            "[map.a]\nmax_size = ",
+            "[map.a]\nstatistics = ",
+            "[cpu]\nthreads = ",
+        ]
+        .into_iter()
+        .flat_map(|before| {
+            let after = if before.contains("tls = {") { " }" } else { "" };
+            [format!("{before}{secret}{after}"), format!("{before}[{secret}, ['sesame']]{after}")]
+        });
+        let tls = |key: &str| format!("[hazelcast.tls]\ncert_pem_path = 'c'\nkey_pem_path = {key}");
+        let keys = [tls("\"-----BEGIN PRIVATE KEY----- sesame\""), tls("\"\"\"open\nsesame\"\"\"")];
+        for text in &keys {
+            let said = problems(text);
+            let expected = "hazelcast.tls.key_pem_path: a path is expected, not the PEM text itself";
+            assert_eq!(said, [expected], "{text}");
+        }
+        for text in users.into_iter().chain(elsewhere).chain(instead).chain(keys) {
             let said = problems(&text).join("; ");
-            assert!(!said.contains("sesame") && !said.contains("4711"), "{said}");
+            assert!(!said.contains("sesame") && !said.contains("4711"), "{text}: {said}");
         }
     }
 }

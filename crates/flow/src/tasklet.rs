@@ -29,10 +29,16 @@ use std::time::Duration;
 /// How many items a processor is given at most in one call.
 const SLICE: usize = 1024;
 
+/// After a call that took longer the next one may as well: whoever was woken does not wait for it.
+const LONG_CALL: Duration = Duration::from_micros(50);
+
 /// What a tasklet sees of the turn that it is given.
 pub(crate) trait TurnView {
     /// True when the turn should end.
     fn should_yield(&self) -> bool;
+
+    /// The turn goes on for a while: others may take over whom it has woken.
+    fn pass_on(&self);
 
     /// Gets the tasklet its next turn.
     fn waker(&self) -> Waker;
@@ -153,9 +159,12 @@ impl<P: Processor> ProcessorTasklet<P> {
     }
 
     fn take_turn(&mut self, view: &dyn TurnView, began: Duration) -> Result<(Turn, Rest), Failure> {
-        let mut called = began;
+        let (mut called, mut took) = (began, Duration::ZERO);
         loop {
             let outputs = self.flush()?;
+            if took > LONG_CALL {
+                view.pass_on();
+            }
             if outputs.closed && self.phase != Phase::Starting && !self.processor.outlives_consumers() {
                 // Nobody wants more of it. Its inputs close with it, so that its producers learn the same.
                 return Ok((Turn::Done, Rest::Idle));
@@ -171,7 +180,8 @@ impl<P: Processor> ProcessorTasklet<P> {
                 continue;
             }
             let went = self.go_on(view);
-            called = self.count_call(called);
+            let ended = self.count_call(called);
+            (called, took) = (ended, ended.saturating_sub(called));
             match went? {
                 Went::On => {}
                 Went::Nowhere => return Ok((Turn::Again, Rest::Again)),

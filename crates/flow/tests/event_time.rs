@@ -3,12 +3,14 @@
 
 use filbert_flow::aggregate::{count, sum};
 use filbert_flow::event_time::{InWindow, LateItems, session, sliding, tumbling};
-use filbert_flow::processors::{Collected, collect, for_each, iterate};
-use filbert_flow::{Failure, JobStatus, Many, Outbox, Pipeline, Processor, ProcessorContext, Share, Step};
+use filbert_flow::processors::{Collected, collect, for_each, iterate, with_parallelism};
+use filbert_flow::{
+    Failure, Inbox, JobStatus, Many, Outbox, Pipeline, Processor, ProcessorContext, Share, Step,
+};
 use filbert_pool::Stages;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Waker;
 use std::time::Duration;
@@ -303,4 +305,91 @@ fn a_long_flat_map_gives_its_last_results_without_another_item() {
     assert_eq!(seen.try_recv().ok(), Some(99_999));
     job.cancel();
     assert!(job.wait().is_err());
+}
+
+/// Items wait until there are enough of them to look into a large table; when no more come they must not.
+#[test]
+fn a_large_join_gives_its_last_results_without_another_item() {
+    let stages = Stages::simulated(5);
+    let (results, seen) = mpsc::channel();
+    // No multiple of how many wait together.
+    let numbers = || (0..75).collect::<Vec<i64>>();
+    let pipeline = Pipeline::read(move |_: Share| ThenSilent::new(numbers(), Vec::new()))
+        .parallelism(1)
+        .hash_join(Pipeline::read(iterate(|_| 0..1_000_i64)).parallelism(1), |n| *n, |s| *s, |n, _| n)
+        .parallelism(1)
+        .write(for_each(move |n: i64| _ = results.send(n)));
+    let job = pipeline.to_dag().unwrap().submit(&stages).unwrap();
+    stages.simulation().unwrap().advance(Duration::from_secs(5));
+    let mut found: Vec<i64> = seen.try_iter().collect();
+    found.sort_unstable();
+    assert_eq!(found, numbers());
+    job.cancel();
+    assert!(job.wait().is_err());
+}
+
+/// Takes some items, and none for a while.
+struct Held {
+    count: Arc<AtomicU64>,
+    may_take: Arc<AtomicBool>,
+    wake: Box<dyn FnMut() + Send>,
+}
+
+impl Held {
+    fn new(count: &Arc<AtomicU64>) -> Self {
+        Self { count: Arc::clone(count), may_take: Arc::default(), wake: Box::new(|| ()) }
+    }
+}
+
+impl Processor for Held {
+    type In = Many<InWindow<(), u64>>;
+    type Out = ();
+
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        let (stages, waker) = (context.stages().clone(), context.waker().clone());
+        let may_take = Arc::clone(&self.may_take);
+        self.wake = Box::new(move || {
+            let (may_take, waker) = (Arc::clone(&may_take), waker.clone());
+            let wake = move || {
+                may_take.store(true, Ordering::Relaxed);
+                waker.wake();
+            };
+            stages.upgrade().unwrap().clock().after(Duration::from_secs(25), wake);
+        });
+        (self.wake)();
+        Ok(())
+    }
+
+    fn process(&mut self, inbox: &mut Inbox<Self::In>, _: &mut Outbox<()>) -> Result<Step, Failure> {
+        if self.may_take.swap(false, Ordering::Relaxed) {
+            let windows = inbox.take(inbox.len().min(700));
+            self.count.fetch_add(windows.map(|window| window.result).sum(), Ordering::Relaxed);
+            (self.wake)();
+        }
+        Ok(Step::Wait)
+    }
+}
+
+/// One that is left out while it is held up finds its windows closed by the other, which is far ahead.
+#[test]
+fn producers_that_are_held_up_are_not_idle() {
+    const ITEMS: i64 = 15_000;
+    for seed in 0..4 {
+        let (stages, late, taken) = (Stages::simulated(seed), LateItems::new(), Arc::default());
+        let items = |share: Share| (0..ITEMS).map(move |n| n + share.index as i64 * 1_000_000);
+        let held = Arc::clone(&taken);
+        let pipeline = Pipeline::read(iterate(items))
+            .parallelism(2)
+            .event_time(|time| *time, 0)
+            .idle_after(Duration::from_secs(10))
+            .group_by(|_| ())
+            .window(tumbling(1))
+            .count_late(&late)
+            .aggregate(count())
+            .write(with_parallelism(1, move |_: Share| Held::new(&held)));
+        let job = pipeline.to_dag().unwrap().submit(&stages).unwrap();
+        stages.simulation().unwrap().advance(Duration::from_secs(2_000));
+        job.wait().unwrap();
+        assert_eq!((taken.load(Ordering::Relaxed), late.count()), (2 * ITEMS as u64, 0), "seed {seed}");
+    }
 }

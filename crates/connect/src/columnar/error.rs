@@ -31,6 +31,12 @@ pub enum ColumnarError {
         /// Those that are there.
         columns: Vec<String>,
     },
+    /// A column was asked for twice.
+    #[error("column {column:?} is asked for twice; name it once, and use it twice where the batch is read")]
+    NamedTwice {
+        /// The column.
+        column: String,
+    },
     /// A column has another type than the others of its name, or than was asked for.
     #[error("{}: column {column:?} is of type {found}, expected is {expected}", path.display())]
     OtherType {

@@ -56,6 +56,9 @@ pub(super) fn plan(
 ) -> Result<Vec<Planned>, ColumnarError> {
     let mut planned = Vec::new();
     let mut first: Option<Schema> = None;
+    if let Some(twice) = columns.and_then(named_twice) {
+        return Err(ColumnarError::NamedTwice { column: twice.to_owned() });
+    }
     for file in files(patterns)? {
         let path: Arc<Path> = Arc::from(file.origin.path.as_path());
         let (schema, footer, weights) = panicking(|| open(kind, &path))
@@ -83,6 +86,11 @@ pub(super) fn plan(
     Ok(planned)
 }
 
+fn named_twice(columns: &[String]) -> Option<&str> {
+    let mut seen = std::collections::HashSet::new();
+    columns.iter().map(String::as_str).find(|column| !seen.insert(*column))
+}
+
 fn open(kind: Kind, path: &Path) -> Result<(SchemaRef, Footer, Vec<u64>), ColumnarError> {
     let file = File::open(path).map_err(|error| FileError::io("open", path, error))?;
     match kind {
@@ -105,17 +113,20 @@ fn open(kind: Kind, path: &Path) -> Result<(SchemaRef, Footer, Vec<u64>), Column
 
 /// What one processor reads: files with the numbers of their parts.
 pub(super) fn parts(files: &[Planned], share: Share) -> Vec<(Planned, Vec<usize>)> {
-    let total = files.iter().flat_map(|file| &file.weights).sum();
+    // Saturating: a broken footer may claim any number of rows.
+    let total =
+        files.iter().flat_map(|file| &file.weights).fold(0_u64, |sum, weight| sum.saturating_add(*weight));
     let mine = share.part_of(0..total);
     let mut begin = 0;
     let mut parts = Vec::new();
     for file in files {
         let mut numbers = Vec::new();
         for (number, weight) in file.weights.iter().enumerate() {
-            if *weight > 0 && mine.contains(&begin) {
+            // What begins where the sum is saturated belongs to the last share.
+            if *weight > 0 && (mine.contains(&begin) || (begin == u64::MAX && mine.end == u64::MAX)) {
                 numbers.push(number);
             }
-            begin += weight;
+            begin = begin.saturating_add(*weight);
         }
         if !numbers.is_empty() {
             parts.push((file.clone(), numbers));

@@ -34,7 +34,7 @@ struct Part {
 
 enum Batches {
     Parquet(ParquetRecordBatchReader),
-    /// One batch.
+    /// One batch, and those of the same file that come after it.
     Arrow(Box<FileReader<BufReader<File>>>),
 }
 
@@ -54,16 +54,23 @@ impl PartQueue {
                 continue;
             };
             let kind = file.footer.kind();
-            let bad = |problem: String| {
-                ColumnarError::bad(&file.path, format!("{} {}", kind.part(), part.number), problem)
-            };
+            let (path, number) = (&file.path, part.number);
+            let bad =
+                |problem: String| ColumnarError::bad(path, format!("{} {number}", kind.part()), problem);
             let batch = match &mut part.batches {
                 Batches::Parquet(reader) => panicking(|| reader.next()),
                 Batches::Arrow(reader) => {
                     let batch = panicking(|| reader.next());
-                    let left = std::mem::take(&mut part.order);
-                    let ordered = in_order(batch, &left).map_err(bad)?;
-                    self.current = None;
+                    let ordered = in_order(batch, &part.order).map_err(bad)?;
+                    // The next batch of the same file needs no second look at its footer.
+                    match numbers.next() {
+                        Some(next) => {
+                            part.number = next;
+                            let found = panicking(|| reader.set_index(next)).map_err(bad)?;
+                            found.map_err(|error| bad(error.to_string()))?;
+                        }
+                        None => self.current = None,
+                    }
                     match ordered {
                         Some(batch) => return Ok(Some(batch)),
                         None => continue,

@@ -20,8 +20,8 @@ use std::task::{Context, Poll, Wake, Waker};
 const PAGE: u32 = 256;
 
 /// Emits the changes of a map, read as `K` and `V`, until the job is cancelled: those that are in its journal already, the oldest first,
-/// then every new one ([`JournalSource::from_now`]: only the new ones). The changes of a key come in their order, those of different
-/// keys not.
+/// then every new one ([`JournalSource::from_now`]: only the new ones). The changes of a key are emitted in their order, those of different
+/// keys not; an edge that is partitioned by the key, or all to one, keeps it so, one that deals items out to several processors does not.
 ///
 /// The map's settings must give it a journal: `[map."x".journal] capacity = 10_000` in the configuration, or
 /// [`MapSettings::journal`](filbert_grid::MapSettings::journal). When the job does not keep up, the oldest changes are overwritten
@@ -43,7 +43,7 @@ const PAGE: u32 = 256;
 /// let changes = dag.vertex("changes", grid::journal::<String, i64>(&member, "stock"));
 /// let (sink, receiver) = channel::sink(16);
 /// let sink = dag.vertex("sink", sink);
-/// dag.edge(changes.output().to(sink.input()));
+/// dag.edge(changes.output().to(sink.input()).all_to_one());
 /// let job = dag.build()?.submit(&stages)?;
 ///
 /// let stock = member.typed_map::<String, i64>("stock");

@@ -43,6 +43,24 @@ fn every_mistake_is_named_under_a_heading_with_the_file() {
     assert!(text(&printed.stdout).contains("\nttl_seconds = 5\n"), "{}", text(&printed.stderr));
 }
 
+/// Secrets are left out; with them put back, what is printed is a settings file that says the same, odd names and all.
+#[test]
+fn what_is_printed_can_be_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("filbert.toml").to_string_lossy().into_owned();
+    let settings = "[map.\"it's \\u200b\\n\\\"\"]\nttl_seconds = 5\n\
+        [[hazelcast.users]]\nname = 'ann'\npassword = 'sesame'";
+    std::fs::write(&path, settings).unwrap();
+    let printed = filbert(&["config", "print", &path]);
+    assert!(printed.status.success(), "{}", text(&printed.stderr));
+    let said = text(&printed.stdout);
+    let left_out = "# password is set, and not shown";
+    assert!(said.contains(left_out) && !said.contains("sesame"), "{said}");
+    std::fs::write(&path, said.replace(left_out, "password = 'sesame'")).unwrap();
+    let again = filbert(&["config", "print", &path]);
+    assert_eq!((text(&again.stdout), text(&again.stderr)), (said, String::new()));
+}
+
 #[test]
 fn a_file_that_is_not_there_is_named_as_such() {
     let refused = filbert(&["config", "check", "/nowhere/filbert.toml"]);

@@ -32,6 +32,27 @@ fn a_signal_cancels_a_job_and_is_its_exit_status() {
     }
 }
 
+/// Before a job begins there is nothing to cancel, and its map may take long to fill.
+#[test]
+fn a_second_signal_ends_a_job_that_is_still_prepared() {
+    const SIGINT: u32 = 2;
+    for (name, status) in [("INT", 130), ("TERM", 143)] {
+        let words = ["job", "map-to-map", "--entries", "20000000", "--json"];
+        let mut child = command(&words).stdout(Stdio::piped()).spawn().unwrap();
+        let begin = Instant::now();
+        while !catches(child.id(), SIGINT) {
+            assert!(begin.elapsed() < DEADLINE, "it never heeds signals");
+        }
+        // Signals that come together are one.
+        while child.try_wait().unwrap().is_none() {
+            assert!(begin.elapsed() < DEADLINE, "it does not end");
+            signal(child.id(), name);
+        }
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!((ended.status.code(), &*text(&ended.stdout)), (Some(status), ""));
+    }
+}
+
 #[test]
 fn a_file_that_is_not_there_is_an_error_and_nothing_else() {
     let failed = filbert(&["job", "word-count", "/nowhere/at/all.txt"]);

@@ -1,8 +1,13 @@
 //! Gives items their time, and watermarks to those who come after.
 //!
-//! Idleness is noticed without a look at the clock per item: a timer is set with the first item (and at the begin), and when it is due
-//! it asks whether there was an item since. If so it is set again, if not the producer says that it is idle, and no timer runs until the
-//! next item. So a producer is idle after one to two of the times that it was given.
+//! Idleness is noticed without a look at the clock per item: a timer of half the time is set with the first item (and at the begin), and when
+//! it is due it asks whether there was an item since. After two times without one the producer says that it is idle, and no timer runs until
+//! the next item. So a producer is idle after one to one and a half of the times that it was given.
+//!
+//! *Held up is not idle.* A producer without room is not called, and its items wait before it, however long that takes. Were it to say that it is
+//! idle then, those items would be late. So it looks at the timer only in [`Transform::settle`], when it has pushed what was at hand; and the
+//! first time without an item proves nothing, it may have been spent without room. The second begins in a call that put nothing, so there
+//! was room from then on, and whatever waited would have come.
 
 use super::alarm::Alarm;
 use super::{Event, Watermark};
@@ -44,10 +49,13 @@ pub struct StampingTransform<F> {
 
 /// How a producer notices that it has nothing to say.
 struct Idling {
-    after: Duration,
+    /// Half of the silence after which it is idle.
+    half: Duration,
     alarm: Alarm,
-    /// There was an item since the alarm was set.
+    /// There was an item, or what was left to say of one, since the alarm was set.
     had_items: bool,
+    /// There was none in the half before, nor since.
+    is_quiet: bool,
     /// It has said that it is idle.
     is_idle: bool,
     /// It is to say so, and there was no room.
@@ -60,9 +68,9 @@ impl Idling {
     fn item(&mut self) -> bool {
         self.had_items = true;
         if !self.alarm.is_set() {
-            self.alarm.set(self.after);
+            self.alarm.set(self.half);
         }
-        self.owes_word = false;
+        (self.is_quiet, self.owes_word) = (false, false);
         std::mem::take(&mut self.is_idle)
     }
 
@@ -71,10 +79,12 @@ impl Idling {
         if !self.alarm.take_due() {
             return;
         }
-        if std::mem::take(&mut self.had_items) {
-            self.alarm.set(self.after);
-        } else {
+        let had_items = std::mem::take(&mut self.had_items);
+        if self.is_quiet {
             self.owes_word = !self.is_idle;
+        } else {
+            self.is_quiet = !had_items;
+            self.alarm.set(self.half);
         }
     }
 }
@@ -93,6 +103,10 @@ impl<F> StampingTransform<F> {
             }
             to.put(self.watermark(time, false));
             (self.due, self.said) = (None, time);
+            if let Some(idling) = &mut self.idling {
+                // It takes room, as an item does.
+                idling.had_items = true;
+            }
         }
         true
     }
@@ -136,10 +150,14 @@ where
     }
 
     fn is_suspended(&self) -> bool {
-        self.due.is_some() || self.idling.as_ref().is_some_and(|idling| idling.owes_word)
+        self.due.is_some()
     }
 
     fn resume<R: Receiver<Event<T>>>(&mut self, to: &mut R) -> bool {
+        self.say(to)
+    }
+
+    fn settle<R: Receiver<Event<T>>>(&mut self, to: &mut R) -> bool {
         self.say(to) && self.say_idle(to)
     }
 
@@ -153,14 +171,15 @@ where
 
     fn init(&mut self, context: &ProcessorContext<'_>) {
         if let Some(after) = self.recipe.idle_after {
-            let mut alarm = Alarm::new(context);
-            alarm.set(after);
-            self.idling = Some(Idling { after, alarm, had_items: false, is_idle: false, owes_word: false });
+            let (mut alarm, half) = (Alarm::new(context), after / 2);
+            alarm.set(half);
+            let (had_items, is_quiet, is_idle, owes_word) = (false, false, false, false);
+            self.idling = Some(Idling { half, alarm, had_items, is_quiet, is_idle, owes_word });
         }
     }
 
     fn is_due(&self) -> bool {
-        self.idling.as_ref().is_some_and(|idling| idling.alarm.is_due())
+        self.idling.as_ref().is_some_and(|idling| idling.owes_word || idling.alarm.is_due())
     }
 }
 
@@ -179,5 +198,90 @@ where
 
     fn describe(&self, steps: &mut Vec<&'static str>) {
         steps.push("event_time");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::Counters;
+    use crate::transform::{Room, drive};
+    use filbert_pool::Stages;
+    use std::sync::Arc;
+    use std::task::Waker;
+
+    const SILENCE: Duration = Duration::from_secs(10);
+
+    /// A producer in virtual time.
+    struct Producer {
+        stages: Stages,
+        transform: StampingTransform<fn(&i64) -> i64>,
+        items: std::vec::IntoIter<i64>,
+    }
+
+    impl Producer {
+        fn new(items: Vec<i64>) -> Self {
+            let stages = Stages::simulated(1);
+            let mut recipe = Stamping::new((|time| *time) as fn(&i64) -> i64, 0);
+            recipe.set_idle_after(SILENCE);
+            let share = Share { index: 0, count: 1, member: 0, members: 1 };
+            let mut transform = Recipe::<i64>::transform(&recipe, share);
+            let (counters, weak) = (Arc::new(Counters::default()), stages.downgrade());
+            let (vertex, waker) = ("stamps", Waker::noop());
+            let context = ProcessorContext { vertex, share, waker, stages: &weak, counters: &counters };
+            Transform::<i64>::init(&mut transform, &context);
+            Self { stages, transform, items: items.into_iter() }
+        }
+
+        /// Not called for so long.
+        fn rest(&self, time: Duration) {
+            self.stages.simulation().unwrap().advance(time);
+        }
+
+        /// One call with so much room; true when it said that it is idle.
+        fn call(&mut self, room: usize) -> bool {
+            let mut events: Vec<Event<i64>> = Vec::new();
+            drive(&mut self.items, &mut self.transform, &mut Room::new(&mut events, room));
+            events.iter().any(|event| matches!(event, Event::Watermark(Watermark { is_idle: true, .. })))
+        }
+    }
+
+    /// It said so in front of the items that it had in hand, and these were late.
+    #[test]
+    fn who_was_held_up_is_not_idle() {
+        let mut producer = Producer::new((0..100).collect());
+        // A call for an item, a call for its watermark.
+        for _ in 0..50 {
+            assert!(!producer.call(1));
+            producer.rest(SILENCE * 3);
+        }
+        assert!(!producer.call(1_000), "there are items at hand");
+    }
+
+    /// The call that comes for what is left in the processor is made before the queues are looked at.
+    #[test]
+    fn who_was_held_up_with_items_in_its_queues_is_not_idle() {
+        let mut producer = Producer::new(Vec::new());
+        for begin in 0..10 {
+            producer.items = vec![begin].into_iter();
+            producer.rest(SILENCE * 3);
+            assert!(!producer.call(1_000));
+            producer.rest(SILENCE * 3);
+            assert!(!producer.call(1_000), "the first call after a rest");
+        }
+    }
+
+    #[test]
+    fn who_is_called_and_has_nothing_is_idle_in_time() {
+        let mut producer = Producer::new(vec![1]);
+        assert!(!producer.call(1_000));
+        let second = Duration::from_secs(1);
+        let calls = (1..100).map(|_| {
+            producer.rest(second);
+            producer.call(1_000)
+        });
+        let said: Vec<usize> =
+            calls.enumerate().filter_map(|(n, is_idle)| is_idle.then_some(n + 1)).collect();
+        assert!(matches!(said[..], [at] if (10..=16).contains(&at)), "{said:?}");
     }
 }

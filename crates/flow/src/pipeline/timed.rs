@@ -73,7 +73,8 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
 
 impl<H, X, F, T> Timed<H, Then<X, Stamping<F>>, T> {
     /// A producer of this stream that has had no items for `silence` does not hold up the windows of the others any more, until it has
-    /// one again. It is noticed after one to two times `silence`. Items that it brings afterwards may be late.
+    /// one again. It is noticed after one to one and a half times `silence`. Items that it brings afterwards may be late. One whose
+    /// consumers have no room is not silent, however long that takes.
     ///
     /// Without this a window is closed only when every producer has promised to be done with it: a source of which one processor gets
     /// nothing, a quiet connection or partition say, holds up all windows.
@@ -109,7 +110,7 @@ where
     X: Recipe<H::Item, Out = Event<T>>,
     T: Send + 'static,
 {
-    /// Groups items by a key that `key` makes of each.
+    /// Groups items by a key that `key` makes of each, as [`Stream::group_by`].
     pub fn group_by<K, F>(self, key: F) -> TimedGroups<H, X, T, ByKey<F>>
     where
         K: Hash + Eq + Send + 'static,

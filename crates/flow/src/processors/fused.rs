@@ -38,7 +38,7 @@ where
     A: Send + 'static,
     X: Recipe<A>,
 {
-    move |share| Sided { transform: recipe.transform(share), _item: PhantomData }
+    move |share| Sided { transform: recipe.transform(share), is_supplied: false, _item: PhantomData }
 }
 
 impl<T> Supply<T> for Items<T> {
@@ -122,6 +122,8 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Transforming<A, X> {
 /// The processor of a vertex with a side: items at ordinal 0, the side at ordinal 1, with a lower priority number.
 pub struct Sided<A, X> {
     transform: X,
+    /// The side has come: before, a call without items would be one for the side.
+    is_supplied: bool,
     _item: PhantomData<fn(A)>,
 }
 
@@ -148,7 +150,12 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Sided<A, X> {
     }
 
     fn wants_call(&mut self) -> bool {
-        self.transform.is_suspended() || self.transform.is_due()
+        self.is_supplied && (self.transform.is_suspended() || self.transform.is_due())
+    }
+
+    fn complete_edge(&mut self, ordinal: usize, _: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
+        self.is_supplied |= ordinal == 1;
+        Ok(Step::Done)
     }
 
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
@@ -179,6 +186,13 @@ where
     pub(crate) fn new(inner: P, transform: X) -> Self {
         let kept = Outbox::kept(SLICE);
         Self { inner, kept, items: Vec::new().into_iter(), transform, is_complete: false }
+    }
+
+    /// True when something is to be pushed before the inner one is called. If not, the transform must not hear of a want of items: the inner
+    /// one has not been asked yet.
+    #[inline]
+    fn has_left(&self) -> bool {
+        !self.items.as_slice().is_empty() || self.transform.is_suspended()
     }
 
     /// Pushes what the inner one emitted; true when all of it is through.
@@ -214,7 +228,7 @@ where
     }
 
     fn process(&mut self, inbox: &mut Inbox<P::In>, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
-        if !self.push(outbox) {
+        if self.has_left() && !self.push(outbox) {
             return Ok(Step::Again);
         }
         let step = self.inner.process(inbox, &mut self.kept)?;
@@ -224,12 +238,11 @@ where
     }
 
     fn wants_call(&mut self) -> bool {
-        let is_left = !self.items.as_slice().is_empty() || self.transform.is_suspended();
-        is_left || self.transform.is_due() || self.inner.wants_call()
+        self.has_left() || self.transform.is_due() || self.inner.wants_call()
     }
 
     fn complete_edge(&mut self, ordinal: usize, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
-        if !self.push(outbox) {
+        if self.has_left() && !self.push(outbox) {
             return Ok(Step::Again);
         }
         let step = self.inner.complete_edge(ordinal, &mut self.kept)?;
@@ -251,7 +264,7 @@ where
         }
         let room = outbox.room();
         for _ in 0..SLICES {
-            if !self.push(outbox) {
+            if self.has_left() && !self.push(outbox) {
                 return Ok(Step::Again);
             }
             if self.is_complete {

@@ -79,7 +79,8 @@ pub trait Transform<A>: Send + 'static {
         true
     }
 
-    /// No more items come for now: puts what it kept only to be faster. True when nothing of that is left.
+    /// No more items are at hand: puts what it kept only to be faster, and what is to be said of their absence. True when nothing of that
+    /// is left.
     #[inline(always)]
     fn settle<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
         let _ = to;
@@ -105,7 +106,7 @@ pub trait Transform<A>: Send + 'static {
         let _ = context;
     }
 
-    /// True when a timer of its own is due: it wants [`Transform::resume`] though no item comes.
+    /// True when a timer of its own is due: it wants [`Transform::resume`] and [`Transform::settle`] though no item comes.
     #[inline(always)]
     fn is_due(&self) -> bool {
         false

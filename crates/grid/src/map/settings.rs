@@ -83,12 +83,6 @@ impl MapSettings {
     /// What is wrong with them, if anything is: a bound takes a size and a policy.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         use EvictionPolicy::{Lfu, Lru, None as Never, Random};
-        if let Some(JournalSettings { capacity: 0, .. } | JournalSettings { max_bytes: 0, .. }) = self.journal
-        {
-            return Some(
-                "journal: capacity and max_bytes must be at least 1; leave the journal out for none",
-            );
-        }
         match (self.eviction, self.max_size) {
             (Never, Some(_)) => {
                 Some("max_size: without eviction = \"lru\", \"lfu\" or \"random\" it means nothing")

@@ -52,6 +52,16 @@ pub fn any_text(_: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Any path will do, but not what should stand in the file.
+pub fn is_path(text: &str) -> Result<(), String> {
+    if is_content(text) { Err("a path is expected, not the PEM text itself".to_owned()) } else { Ok(()) }
+}
+
+/// True for a text that looks like what is in a file, maybe a private key, and not like what a setting takes.
+fn is_content(text: &str) -> bool {
+    text.contains(['\n', '\r']) || text.contains("-----BEGIN")
+}
+
 impl Field {
     /// A setting that need not be given, and is not set then.
     pub const fn new(key: &'static str, about: &'static str, shape: Shape) -> Self {
@@ -121,7 +131,23 @@ pub fn range(least: u64, most: u64) -> String {
 pub fn quoted_key(key: &str) -> String {
     let is_bare = !key.is_empty()
         && key.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-');
-    if is_bare { key.to_owned() } else { format!("{key:?}") }
+    if is_bare {
+        return key.to_owned();
+    }
+    // Rust's own escapes are not those of TOML, but both have the same letters to escape: what is not seen, or not as itself.
+    let mut quoted = String::from('"');
+    for letter in key.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\'' => quoted.push(letter),
+            _ if letter.escape_debug().len() == 1 => quoted.push(letter),
+            _ => match u32::from(letter) {
+                code @ ..=0xFFFF => quoted += &format!("\\u{code:04X}"),
+                code => quoted += &format!("\\U{code:08X}"),
+            },
+        }
+    }
+    quoted + "\""
 }
 
 /// Every mistake in `table`, one line each, with the path that begins with `path`. What is wrong is taken out or replaced.
@@ -165,12 +191,15 @@ fn check_table(path: &str, fields: &[Field], table: &mut toml::Table, problems: 
         match table.get_mut(field.key) {
             Some(value) => {
                 if let Err(problem) = check_value(&path, field.shape, value, problems) {
-                    // A table may have a secret in it, also when it is not written as one.
-                    let is_shown = !matches!(
-                        field.shape,
-                        Shape::Secret | Shape::Table(_) | Shape::List(_) | Shape::Named(_)
-                    );
-                    let shown = if is_shown { format!(" = {value}") } else { String::new() };
+                    let shown = match (field.shape, value) {
+                        // What belongs into a table may be a secret, also when it is not written as one.
+                        (Shape::Secret | Shape::Table(_) | Shape::List(_) | Shape::Named(_), _) => {
+                            String::new()
+                        }
+                        // It is a table rightly, with the wrong things in it.
+                        (Shape::OneOf(_), toml::Value::Table(_)) => String::new(),
+                        (_, value) => shown(value),
+                    };
                     problems.push(format!("{path}{shown}: {problem}"));
                     stand_in(field, table, problems.len());
                 }
@@ -181,6 +210,17 @@ fn check_table(path: &str, fields: &[Field], table: &mut toml::Table, problems: 
             }
             None => {}
         }
+    }
+}
+
+/// A value as it stands behind its path in a problem. What has values in it may have a secret among them, whatever was asked for, and is
+/// only called what it is.
+pub(super) fn shown(value: &toml::Value) -> String {
+    match value {
+        toml::Value::Table(_) => " is a table".to_owned(),
+        toml::Value::Array(_) => " is a list".to_owned(),
+        toml::Value::String(text) if is_content(text) => String::new(),
+        _ => format!(" = {value}"),
     }
 }
 
@@ -222,13 +262,16 @@ fn check_value(
         (Shape::Secret, Text(_)) => Ok(()),
         (Shape::Text(_) | Shape::Secret, _) => Err("must be a text in quotes".to_owned()),
         (Shape::Texts(check), Array(texts)) => {
+            let mut at = 0;
             texts.retain(|text| {
+                at += 1;
                 let problem = match text.as_str() {
-                    Some(text) => check(text).err(),
-                    None => Some(format!("{text} must be a text in quotes")),
+                    Some(text) => check(text).err().map(|problem| format!("{path}: {problem}")),
+                    None => Some(format!("{path}[{at}]{}: must be a text in quotes", shown(text))),
                 };
-                problems.extend(problem.iter().map(|problem| format!("{path}: {problem}")));
-                problem.is_none()
+                let is_sound = problem.is_none();
+                problems.extend(problem);
+                is_sound
             });
             Ok(())
         }
@@ -435,14 +478,82 @@ mod tests {
                 "x.tls.may = \"all\": must be a list of texts, such as [\"a\", \"b\"]",
             ),
             ("tls = { cert_path = 7 }", "x.tls.cert_path = 7: must be a text in quotes"),
+            ("tls = { cert_path = 'c', may = ['all', 7] }", "x.tls.may[2] = 7: must be a text in quotes"),
         ] {
             assert_eq!(said(text), [expected], "{text}");
         }
         assert_eq!(said("wait_ms = 0\nstats = 1\nmap.a = { b = 1, c = 2 }").len(), 4);
     }
 
+    /// Whatever a setting takes: a secret may stand in what was written instead.
+    #[test]
+    fn what_has_values_in_it_is_not_shown() {
+        let whole = "must be a whole number, 1 to 9 ms";
+        let one_of = "must be one of entries: write for instance { entries = 1000 }";
+        for (text, expected) in [
+            ("wait_ms = { p = 'sesame' }", format!("x.wait_ms is a table: {whole}")),
+            ("wait_ms = ['sesame']", format!("x.wait_ms is a list: {whole}")),
+            ("stats = { p = 'sesame' }", "x.stats is a table: must be true or false".to_owned()),
+            (
+                "eviction = { p = 'sesame' }",
+                "x.eviction is a table: must be one of \"lru\" or \"lfu\"".to_owned(),
+            ),
+            ("max_size = ['sesame']", format!("x.max_size is a list: {one_of}")),
+            ("max_size = { entries = 1, p = 'sesame' }", format!("x.max_size: {one_of}")),
+            (
+                "tls = { cert_path = { p = 'sesame' } }",
+                "x.tls.cert_path is a table: must be a text in quotes".to_owned(),
+            ),
+            (
+                "tls = { cert_path = 'c', may = { p = 'sesame' } }",
+                "x.tls.may is a table: must be a list of texts, such as [\"a\", \"b\"]".to_owned(),
+            ),
+            (
+                "tls = { cert_path = 'c', may = [{ p = 'sesame' }] }",
+                "x.tls.may[1] is a table: must be a text in quotes".to_owned(),
+            ),
+            ("wait_ms = \"-----BEGIN sesame\"", format!("x.wait_ms: {whole}")),
+            ("wait_ms = \"open\\nsesame\"", format!("x.wait_ms: {whole}")),
+        ] {
+            assert_eq!(said(text), [expected], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_not_the_text_of_a_file() {
+        assert_eq!(is_path("/etc/filbert/member.key"), Ok(()));
+        for text in ["-----BEGIN PRIVATE KEY-----", "MIIE\nvQIB", "MIIE\rvQIB"] {
+            assert!(is_path(text).is_err(), "{text}");
+        }
+    }
+
     #[test]
     fn keys_are_quoted_where_they_must_be() {
         assert_eq!([quoted_key("a-b_1"), quoted_key("a*"), quoted_key("")], ["a-b_1", "\"a*\"", "\"\""]);
+        assert_eq!(quoted_key("it's \u{200b}"), "\"it's \\u200B\"");
+    }
+
+    #[test]
+    fn a_quoted_key_is_read_as_it_was() {
+        for key in [
+            "",
+            " ",
+            "a.b",
+            "'",
+            "\"",
+            "\\",
+            "\\u{200b}",
+            "a\nb\tc\r",
+            "\0\u{7f}\u{9f}",
+            "\u{200b}",
+            "\u{e0001}",
+            "é",
+            "e\u{301}",
+            "🌰",
+        ] {
+            let text = format!("[{}]", quoted_key(key));
+            let table = text.parse::<toml::Table>().unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(table.keys().collect::<Vec<_>>(), [key], "{text}");
+        }
     }
 }

@@ -88,7 +88,8 @@ impl Settings {
                 },
                 toml::Value::String(word) => self.set_word(&key, word),
                 other => {
-                    self.problems.push(format!("{key} = {other}: must be a whole number or a word in quotes"))
+                    let shown = fields::shown(other);
+                    self.problems.push(format!("{key}{shown}: must be a whole number or a word in quotes"))
                 }
             }
         }

@@ -212,7 +212,7 @@ impl Stages {
 
     /// Begins something of that stage that has parts on others too, such as a job: a draining shutdown waits until the engagement is
     /// dropped before it ends any stage, for as long as `shutdown.within_ms` allows. Once such a shutdown has begun, a thread of the
-    /// application is refused; tasks that were accepted before may still begin something.
+    /// application is refused; tasks that were accepted before may still begin something until the last engagement is over.
     ///
     /// ```
     /// use filbert_pool::{Shutdown, StageKind, Stages};

@@ -109,10 +109,17 @@ fn end(inner: &Inner, how: Shutdown) -> ShutdownReport {
     let mut report = ShutdownReport::default();
     let deadline = Deadline::new(inner, Duration::from_millis(inner.settings.number("shutdown.within_ms")));
     inner.engagements.close();
-    if how == Shutdown::Drain && !deadline.wait_until(&mut || inner.engagements.is_over()) {
-        report.cut_short.push(StageId::of(StageKind::Flow).name);
+    if how == Shutdown::Drain {
+        deadline.wait_until(&mut || inner.engagements.is_over());
+    }
+    for kind in inner.engagements.cut() {
         // First of all: what loses its files or threads before its turns fails instead of being cancelled.
-        inner.flow.engine().close(Ending::Cancel);
+        for engine in inner.engines().into_iter().filter(|engine| engine.metrics().id.kind == kind) {
+            engine.close(Ending::Cancel);
+        }
+        if how == Shutdown::Drain {
+            report.cut_short.push(StageId::of(kind).name);
+        }
     }
     for kind in ORDER {
         let gentle = how == Shutdown::Drain && !matches!(kind, StageKind::Maintenance | StageKind::Io);

@@ -1,7 +1,7 @@
 //! A settings file with every setting: its value, and above it what it means, what it takes and its default.
 //!
-//! What is printed can be read again and says the same. What is not set, and tables of names that there are none of, stand there
-//! behind a `#`, so that nothing has to be looked up elsewhere.
+//! What is printed can be read again and says the same, but for secrets: they are left out, and users need theirs back first. What is
+//! not set, and tables of names that there are none of, stand there behind a `#`, so that nothing has to be looked up elsewhere.
 
 use super::super::text::write_wrapped;
 use filbert::pool::settings_fields::{Field, Shape, quoted_key, range, unit};

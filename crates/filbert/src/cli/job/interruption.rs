@@ -1,4 +1,5 @@
-//! SIGINT and SIGTERM while a job runs: the job is cancelled, what it did is reported, and the exit status says which signal it was.
+//! SIGINT and SIGTERM while a job runs: the job is cancelled, what it did is reported, and the exit status says which signal it was. A
+//! second signal ends the process at once: a job that is still prepared, or slow to end, is waited for by nobody who asks twice.
 
 use filbert::{Job, Member};
 use std::io;
@@ -35,7 +36,13 @@ impl Interruption {
     pub(super) fn heeded_by(member: &Member) -> io::Result<Self> {
         let interruption = Self::default();
         let told = interruption.clone();
-        member.end_signal()?.on_told(move |signal| told.tell(signal));
+        member.on_end_signals(move |signal| {
+            if told.interrupted().is_some() {
+                // Without a word: a terminal that is stopped would hold it up.
+                std::process::exit(Interrupted { signal }.status().into());
+            }
+            told.tell(signal);
+        })?;
         Ok(interruption)
     }
 

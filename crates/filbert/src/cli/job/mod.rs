@@ -61,7 +61,7 @@ const EXAMPLES: &str = "Examples:
   filbert job custom
   filbert job enrich --mermaid
 
-Ctrl-C cancels a job; what it did until then is reported.";
+Ctrl-C cancels a job; what it did until then is reported. A second one ends it at once.";
 
 #[derive(Debug, clap::Subcommand)]
 enum Example {

@@ -34,8 +34,9 @@ impl Operation for Destroy {
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         map.release_all_locks(turn);
-        map.clear(turn, MapEventKind::Removed);
+        // Before the entries: nobody will read that they went.
         map.forget_journal(turn);
+        map.clear(turn, MapEventKind::Removed);
         Step::done(())
     }
 }

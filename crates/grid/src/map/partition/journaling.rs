@@ -9,8 +9,8 @@ impl MapPartition {
         self.journal.as_deref_mut()
     }
 
-    /// Notes that all entries go. Of a million only as many are copied as the journal keeps: the others are lost to its readers as if
-    /// they had gone first.
+    /// Notes that all entries go. Of a million at most as many are copied as the journal has places: the others are lost to its readers
+    /// as if they had gone first.
     pub(super) fn journal_all(&mut self, turn: &mut MapTurn<'_>, kind: MapEventKind) {
         let Some(journal) = &mut self.journal else { return };
         let mut ahead = self.store.len().saturating_sub(journal.capacity());

@@ -131,8 +131,9 @@ fn a_task_that_is_woken_in_a_short_turn_wakes_no_worker() {
         eventually("both turns", || turns.load(Ordering::SeqCst) as u64 == 2 + round);
         eventually("all to sleep", asleep);
     }
+    // A worker is counted a moment after it went to sleep, so that two may belong to the time before.
     assert!(
-        parked() - before <= ROUNDS,
+        parked() - before <= ROUNDS + 2,
         "one worker per wake-up from outside, not two: {}",
         parked() - before
     );
