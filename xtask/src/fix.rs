@@ -33,8 +33,7 @@ fn steps() -> Vec<Step> {
             "docs",
             "write the parts of docs/ that come from the code",
             [
-                Invocation::cargo("test -p filbert-pool --test generated_docs")
-                    .env("FILBERT_WRITE_DOCS", "1"),
+                Invocation::cargo("test -p filbert --test generated_docs").env("FILBERT_WRITE_DOCS", "1"),
                 Invocation::cargo("test -p filbert-gate --test door compatibility")
                     .env("FILBERT_WRITE_DOCS", "1"),
             ],

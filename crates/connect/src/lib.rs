@@ -7,6 +7,7 @@
 //! | [`memory`] | vectors, ranges | ([`processors::collect`](filbert_flow::processors::collect) is in `flow`) |
 //! | [`channel`] | items that the program sends while the job runs | items that the program receives |
 //! | [`mod@file`] | lines, blocks of lines, CSV, NDJSON; each file read by all processors at once | lines, CSV, NDJSON |
+//! | `columnar` | Parquet and Arrow files, as batches; with the cargo feature `columnar` | the same |
 //! | [`stdio`] | lines of the standard input | lines to the standard output |
 //! | [`tcp`] | lines of connections | lines to a connection |
 //! | [`grid`] | maps, lists, topics, queues | the same |
@@ -32,6 +33,8 @@
 #![forbid(unsafe_code)]
 
 pub mod channel;
+#[cfg(feature = "columnar")]
+pub mod columnar;
 pub mod file;
 pub mod grid;
 pub mod memory;

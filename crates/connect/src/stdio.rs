@@ -86,6 +86,9 @@ impl Supplier for ReadFrom {
 }
 
 impl BlockSource for LineCutter<Box<dyn Read + Send>> {
+    type Block = Block;
+    type Error = FileError;
+
     fn next_block(&mut self) -> Result<Option<Block>, FileError> {
         LineCutter::next_block(self)
     }

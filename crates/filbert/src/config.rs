@@ -11,8 +11,8 @@
 use crate::member::StartError;
 use filbert_gate::hazelcast::HazelcastSettings;
 use filbert_grid::GridSettings;
-use filbert_pool::{Settings, SettingsError};
-use serde::Deserialize;
+use filbert_pool::settings_fields::{self, Field, Shape, any_text, quoted_key};
+use filbert_pool::{Settings, SettingsError, settings_table};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -44,28 +44,81 @@ pub struct MemberConfig {
     pub hazelcast: HazelcastSettings,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Cluster {
-    name: Option<String>,
+filbert_pool::settings_struct! {
+    /// What the cluster is.
+    pub struct ClusterSettings {
+        /// What clients must call the cluster to be let in.
+        pub name: String = HazelcastSettings::default().cluster_name => Shape::Text(any_text),
+    }
+}
+
+/// A table of a settings file that is not of the stages.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SettingsSection {
+    /// Its name, with which its settings begin.
+    pub name: &'static str,
+    /// What it is about.
+    pub about: &'static str,
+    /// True when it is one table per name: `[map.<name>]`.
+    pub is_named: bool,
+    /// Its settings.
+    pub fields: Vec<Field>,
 }
 
 /// Tables of structures, by name, that together with what stands in `[grid]` are the settings of the grid.
 const STRUCTURES: [&str; 3] = ["map", "list", "queue"];
 
+/// The name of the cluster is known to the door and stands in a table of its own.
+const CLUSTER_NAME: &str = "cluster_name";
+
 impl MemberConfig {
+    /// Every setting of a settings file but those of the stages, which [`crate::settings_table`] has.
+    ///
+    /// ```
+    /// let sections = filbert::MemberConfig::sections();
+    /// let map = sections.iter().find(|section| section.name == "map").unwrap();
+    /// assert_eq!(map.fields[0].key, "ttl_seconds");
+    /// ```
+    pub fn sections() -> Vec<SettingsSection> {
+        let of_grid = |structure: &str| GridSettings::FIELDS.iter().find(|field| field.key == structure);
+        let structures = STRUCTURES.into_iter().filter_map(of_grid).filter_map(|field| match field.shape {
+            Shape::Named(fields) => Some((field.key, field.about(), true, fields.to_vec())),
+            _ => None,
+        });
+        let without = |fields: &[Field], left_out: &[&str]| {
+            fields.iter().filter(|field| !left_out.contains(&field.key)).copied().collect::<Vec<_>>()
+        };
+        let door = without(HazelcastSettings::FIELDS, &[CLUSTER_NAME]);
+        let grid = without(GridSettings::FIELDS, &STRUCTURES);
+        [
+            ("cluster", "The cluster.", false, ClusterSettings::FIELDS.to_vec()),
+            ("hazelcast", "The door for Hazelcast clients.", false, door),
+            ("grid", "What holds for all structures.", false, grid),
+        ]
+        .into_iter()
+        .chain(structures)
+        .map(|(name, about, is_named, fields)| SettingsSection { name, about, is_named, fields })
+        .collect()
+    }
+
     /// Reads a settings file; an error names every problem, not only the first.
     pub fn from_toml(text: &str) -> Result<Self, StartError> {
         let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| StartError::Settings {
             problems: vec![format!("the text is not TOML: {}{}", place(text, &error), one_line(&error))],
         })?;
-        let mut problems = Vec::new();
-        let cluster: Cluster = take(&mut table, "cluster", &mut problems);
-        let mut hazelcast: HazelcastSettings = take(&mut table, "hazelcast", &mut problems);
-        if let Some(name) = cluster.name {
-            hazelcast.cluster_name = name;
+        let mut problems = unknown_tables(&mut table);
+        let mut sections = toml::Table::new();
+        for section in Self::sections() {
+            let Some(value) = table.remove(section.name) else { continue };
+            if let Some(sound) = checked(&section, value, &mut problems) {
+                sections.insert(section.name.to_owned(), sound.into());
+            }
         }
-        let grid = take_grid(&mut table, &mut problems);
+        let cluster: ClusterSettings = take(&mut sections, "cluster", &mut problems);
+        let mut hazelcast: HazelcastSettings = take(&mut sections, "hazelcast", &mut problems);
+        hazelcast.cluster_name = cluster.name;
+        let grid = take_grid(&mut sections, &mut problems);
         // What is left belongs to the stages, which read their own text.
         let stages =
             Settings::from_toml(&table.to_string()).unwrap_or_else(|SettingsError { problems: more }| {
@@ -80,23 +133,66 @@ impl MemberConfig {
     /// Reads a settings file; an error names the file and every problem.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, StartError> {
         let path = path.as_ref();
-        let text = std::fs::read_to_string(path).map_err(|error| StartError::Settings {
-            problems: vec![format!("cannot read the settings file {}: {error}", path.display())],
-        })?;
-        Self::from_toml(&text).map_err(|error| StartError::Settings {
-            problems: error
-                .problems()
-                .iter()
-                .map(|problem| format!("{}: {problem}", path.display()))
-                .collect(),
-        })
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| StartError::Unreadable { path: path.to_owned(), error })?;
+        Self::from_toml(&text)
+            .map_err(|error| StartError::File { path: path.to_owned(), problems: error.problems().to_vec() })
     }
 
-    /// What is wrong with the values themselves.
+    /// What is wrong with the values together.
     fn problems(&self) -> Vec<String> {
         let grid = self.grid.check().err().map(|wrong| wrong.problems).unwrap_or_default();
+        let is_structure = |problem: &str| {
+            STRUCTURES.iter().any(|kind| problem.strip_prefix(kind).is_some_and(|rest| rest.starts_with('.')))
+        };
+        let grid = grid
+            .into_iter()
+            .map(|problem| if is_structure(&problem) { problem } else { format!("grid.{problem}") });
         let door = self.hazelcast.problems().into_iter().map(|problem| format!("hazelcast.{problem}"));
-        grid.into_iter().chain(door).collect()
+        grid.chain(door).collect()
+    }
+}
+
+/// Takes out the tables that there are not, so that no setting in them is looked for among those of the stages.
+fn unknown_tables(table: &mut toml::Table) -> Vec<String> {
+    let sections = MemberConfig::sections();
+    let stages = settings_table::SETTINGS.iter().filter_map(|setting| setting.key.split('.').next());
+    let mut known: Vec<&str> = sections.iter().map(|section| section.name).chain(stages).collect();
+    known.dedup();
+    let unknown: Vec<String> = table.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect();
+    let problem = |name: String| {
+        table.remove(&name);
+        let name = quoted_key(&name);
+        match settings_fields::nearest(&name, known.iter().copied()) {
+            Some(meant) => format!("{name}: no such table of settings; did you mean {meant}?"),
+            None => format!("{name}: no such table of settings; there are {}", known.join(", ")),
+        }
+    };
+    unknown.into_iter().map(problem).collect()
+}
+
+/// The table of a section with everything that is wrong taken out and named; none when it is no table at all.
+fn checked(section: &SettingsSection, value: toml::Value, problems: &mut Vec<String>) -> Option<toml::Table> {
+    let toml::Value::Table(mut table) = value else {
+        problems.push(format!("{}: must be a table", section.name));
+        return None;
+    };
+    for (key, instead) in elsewhere(section.name) {
+        if table.remove(key).is_some() {
+            problems.push(format!("{}.{key}: stands in a table of its own: {instead}", section.name));
+        }
+    }
+    let check = if section.is_named { settings_fields::check_named } else { settings_fields::check };
+    problems.extend(check(section.name, &section.fields, &mut table));
+    Some(table)
+}
+
+/// What is looked for in a table and stands in another one.
+fn elsewhere(section: &str) -> Vec<(&'static str, String)> {
+    match section {
+        "grid" => STRUCTURES.map(|kind| (kind, format!("[{kind}.<name>]"))).to_vec(),
+        "hazelcast" => vec![(CLUSTER_NAME, "name in [cluster]".to_owned())],
+        _ => Vec::new(),
     }
 }
 
@@ -111,17 +207,10 @@ fn take<T: DeserializeOwned + Default>(table: &mut toml::Table, name: &str, prob
 
 fn take_grid(table: &mut toml::Table, problems: &mut Vec<String>) -> GridSettings {
     let mut grid = match table.remove("grid") {
-        None => toml::Table::new(),
         Some(toml::Value::Table(grid)) => grid,
-        Some(other) => {
-            problems.push(format!("grid = {other}: must be a table"));
-            toml::Table::new()
-        }
+        _ => toml::Table::new(),
     };
     for kind in STRUCTURES {
-        if grid.contains_key(kind) {
-            problems.push(format!("[grid.{kind}]: structures stand in tables of their own: [{kind}.<name>]"));
-        }
         if let Some(structures) = table.remove(kind) {
             grid.insert(kind.to_owned(), structures);
         }
@@ -161,12 +250,14 @@ mod tests {
             [cluster]\nname = 'shop'
             [hazelcast]\naddress = '127.0.0.1:6000'
             [grid]\nlock_wait_ms = 5
+            [map.'a*'.journal]\ncapacity = 500
             [map.'a*']\nttl_seconds = 7
             [queue.jobs]\nmax_size = 6
             [event]\ncapacity = 10";
         let config = MemberConfig::from_toml(text).unwrap();
         assert_eq!((&*config.hazelcast.cluster_name, config.hazelcast.address.port()), ("shop", 6000));
         assert_eq!((config.grid.lock_wait_ms, config.grid.maps.of("ab").ttl_seconds), (5, 7));
+        assert_eq!(config.grid.maps.of("ab").journal.map(|journal| journal.capacity), Some(500));
         assert_eq!(config.grid.queues.of("jobs").max_size, 6);
         assert_eq!(config.stages.number("event.capacity"), 10);
     }
@@ -188,24 +279,116 @@ mod tests {
     #[test]
     fn a_problem_says_where_it_is() {
         for (text, place) in [
-            ("[hazelcast]\naddress = 'localhost:5701'", "in `address`"),
-            ("[hazelcast]\nconnections = { backlog = 'x' }", "in `connections.backlog`"),
-            ("[map.a]\nttl = 7", "in `map.a`"),
-            ("[grid]\nlock_wait_ms = 'x'", "in `lock_wait_ms`"),
-            ("[cluster]\nname = 'shop", "line 2, column "),
+            (
+                "[hazelcast]\naddress = 'localhost:5701'",
+                "hazelcast.address = \"localhost:5701\": must be an IP address with",
+            ),
+            (
+                "[hazelcast]\nconnections = { backlog = 'x' }",
+                "hazelcast.connections.backlog = \"x\": must be a whole number",
+            ),
+            (
+                "[hazelcast]\nconnections = { overflow_bytes = 2000 }",
+                "hazelcast.connections.overflow_bytes = 2000: must not be less",
+            ),
+            (
+                "[hazelcast]\ncluster_name = 'shop'",
+                "hazelcast.cluster_name: stands in a table of its own: name in [cluster]",
+            ),
+            ("[hazelcast]\ntls = { cert_pem_path = 'c' }", "hazelcast.tls.key_pem_path: is missing"),
+            (
+                "[[hazelcast.users]]\nname = 'ann'\npassword = 'x'\nmay = ['mup/*']",
+                "hazelcast.users[1].may: \"mup/*\" is no right",
+            ),
+            ("[map.a]\nttl = 7", "map.a.ttl: no such setting; did you mean ttl_seconds?"),
+            (
+                "[map.\"cache-*\"]\nttl_second = 7",
+                "map.\"cache-*\".ttl_second: no such setting; did you mean ttl_seconds?",
+            ),
+            ("[map.a]\neviction = 'lru'", "map.a.eviction = lru: without max_size"),
+            ("[map]\na = 7", "map.a: must be a table"),
+            (
+                "[grid]\nlock_wait_ms = 'x'",
+                "grid.lock_wait_ms = \"x\": must be a whole number, 0 to 86400000 ms",
+            ),
+            ("[grid.executor.'']\nthreads = 1", "grid.executor.\"\": a name has at least one letter"),
+            ("[grid.map.a]\nttl_seconds = 1", "grid.map: stands in a table of its own: [map.<name>]"),
+            ("[mapp.a]\nttl_seconds = 1", "mapp: no such table of settings; did you mean map?"),
+            ("queue = 7", "queue: must be a table"),
         ] {
-            let said = problems(text).join("; ");
-            assert!(said.contains(place), "{said}");
+            let said = problems(text);
+            assert!(said.len() == 1 && said[0].starts_with(place), "{text}: {said:#?}");
+            assert!(!said[0].contains("filbert stages"), "{said:#?}");
         }
+        assert!(problems("[cluster]\nname = 'shop")[0].contains("line 2, column "));
+        assert!(problems("[cpu]\nturbo = 1")[0].contains("filbert stages --settings"));
+    }
+
+    /// Serde stops at the first one of a table.
+    #[test]
+    fn every_mistake_of_a_table_is_named_at_once() {
+        let text = "
+            [map.a]\nttl_second = 1\nmax_idle = 2\neviction = 'lrv'
+            [map.b]\nttl_seconds = -1
+            [queue.q]\nmax = 1\nmax_size = 'x'
+            [hazelcast]\naddress = 7\nmessage_byte = 1\ntotal_answer_bytes = 1024";
+        let said = problems(text);
+        assert_eq!(said.len(), 9, "{said:#?}");
+    }
+
+    /// What one table forgets to say the other cannot know: every field of every struct is in the tables, with a default that fits.
+    #[test]
+    fn the_defaults_are_in_their_own_ranges() {
+        let config = MemberConfig::default();
+        assert_eq!(config.problems(), Vec::<String>::new());
+        let door = toml::Table::try_from(&config.hazelcast).unwrap();
+        let known: Vec<&str> = HazelcastSettings::FIELDS.iter().map(|field| field.key).collect();
+        assert!(door.keys().all(|key| known.contains(&key.as_str())), "{door}");
     }
 
     /// Settings files hold passwords, errors go to logs.
     #[test]
     fn no_problem_shows_a_password() {
         let user = |rest: &str| format!("[[hazelcast.users]]\nname = 'ann'\n{rest}");
-        for text in [user("password = 'open-sesame"), user("password = 4711"), user("token = 4711 4711")] {
+        let elsewhere =
+            ["hazelcast = 'sesame'", "[hazelcast]\nusers = 'ann:sesame'", "[hazelcast]\nusers = ['sesame']"];
+        let elsewhere = elsewhere.map(str::to_owned);
+        let users = [
+            user("password = 'open-sesame"),
+            user("password = 4711"),
+            user("token = 4711 4711"),
+            user("pass = 'sesame'"),
+        ];
+        // Whatever is asked for, a table or a list may stand there instead.
+        let secret = "{ n = 'ann', password = 'sesame' }";
+        let instead = [
+            "[[hazelcast.users]]\nname = ",
+            "[hazelcast]\naddress = ",
+            "[hazelcast]\npublic_address = ",
+            "[hazelcast]\nmessage_bytes = ",
+            "[hazelcast]\ntls = { key_pem_path = 'k', cert_pem_path = ",
+            "[[hazelcast.users]]\nname = 'ann'\npassword = 'x'\nmay = ",
+            "[cluster]\nname = ",
+            "[map.a]\neviction = ",
+            "[map.a]\nmax_size = ",
+            "[map.a]\nstatistics = ",
+            "[cpu]\nthreads = ",
+        ]
+        .into_iter()
+        .flat_map(|before| {
+            let after = if before.contains("tls = {") { " }" } else { "" };
+            [format!("{before}{secret}{after}"), format!("{before}[{secret}, ['sesame']]{after}")]
+        });
+        let tls = |key: &str| format!("[hazelcast.tls]\ncert_pem_path = 'c'\nkey_pem_path = {key}");
+        let keys = [tls("\"-----BEGIN PRIVATE KEY----- sesame\""), tls("\"\"\"open\nsesame\"\"\"")];
+        for text in &keys {
+            let said = problems(text);
+            let expected = "hazelcast.tls.key_pem_path: a path is expected, not the PEM text itself";
+            assert_eq!(said, [expected], "{text}");
+        }
+        for text in users.into_iter().chain(elsewhere).chain(instead).chain(keys) {
             let said = problems(&text).join("; ");
-            assert!(!said.contains("sesame") && !said.contains("4711"), "{said}");
+            assert!(!said.contains("sesame") && !said.contains("4711"), "{text}: {said}");
         }
     }
 }

@@ -32,11 +32,23 @@ impl Member {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn end_signal(&self) -> io::Result<EndSignal> {
-        let io = self.stages().io();
-        let signals = io.spawn("install signal handlers", async { Signals::install() });
-        let signals = signals.map_err(not_running)?.wait().map_err(ended)??;
-        let told = io.spawn("wait for a signal", signals.next()).map_err(not_running)?;
+        let mut signals = self.install_signals()?;
+        let wait = async move { signals.next().await };
+        let told = self.stages().io().spawn("wait for a signal", wait).map_err(not_running)?;
         Ok(EndSignal { told })
+    }
+
+    /// As [`Member::end_signal`], for a program that does not wait: calls `told` with the name of every such signal, the second one too.
+    /// It is called on stage `io`, so that it is heard however busy the others are, and must not block.
+    pub fn on_end_signals(&self, told: impl FnMut(&'static str) + Send + 'static) -> io::Result<()> {
+        let signals = self.install_signals()?;
+        self.stages().io().spawn("heed signals", signals.tell(told)).map_err(not_running)?.detach();
+        Ok(())
+    }
+
+    fn install_signals(&self) -> io::Result<Signals> {
+        let signals = self.stages().io().spawn("install signal handlers", async { Signals::install() });
+        signals.map_err(not_running)?.wait().map_err(ended)?
     }
 }
 
@@ -75,7 +87,13 @@ impl Signals {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    async fn next(mut self) -> &'static str {
+    async fn tell(mut self, mut told: impl FnMut(&'static str)) {
+        loop {
+            told(self.next().await);
+        }
+    }
+
+    async fn next(&mut self) -> &'static str {
         std::future::poll_fn(|context| {
             if self.terminate.poll_recv(context).is_ready() {
                 Poll::Ready("SIGTERM")

@@ -45,13 +45,14 @@
 mod config;
 mod end_signal;
 mod member;
+mod settings_page;
 
 /// The examples of the README, so that they stay true.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-pub use config::MemberConfig;
+pub use config::{ClusterSettings, MemberConfig, SettingsSection};
 pub use end_signal::EndSignal;
 pub use member::{Member, MemberBuilder, StartError};
 

@@ -10,6 +10,7 @@ use filbert_pool::{
 };
 use filbert_wire::Data;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,10 +51,27 @@ struct Inner {
 #[non_exhaustive]
 pub enum StartError {
     /// The settings do not fit.
-    #[error("the settings of the member are not usable; nothing was started:\n{}", .problems.join("\n"))]
+    #[error("{} in the settings of the member; nothing was started:\n  {}", mistakes(.problems.len()), .problems.join("\n  "))]
     Settings {
         /// One line each: the setting, what is wrong with it, what would be right.
         problems: Vec<String>,
+    },
+    /// A settings file has mistakes.
+    #[error("{} in the settings file {}:\n  {}", mistakes(.problems.len()), .path.display(), .problems.join("\n  "))]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// One line each: the setting, what is wrong with it, what would be right.
+        problems: Vec<String>,
+    },
+    /// A settings file cannot be read.
+    #[error("cannot read the settings file {}: {error}", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        error: std::io::Error,
     },
     /// A door does not open.
     #[error(transparent)]
@@ -64,12 +82,16 @@ impl StartError {
     /// What is wrong with the settings, one line each.
     pub fn problems(&self) -> &[String] {
         match self {
-            StartError::Settings { problems } | StartError::Door(DoorError::Settings { problems }) => {
-                problems
-            }
+            StartError::Settings { problems }
+            | StartError::File { problems, .. }
+            | StartError::Door(DoorError::Settings { problems }) => problems,
             _ => &[],
         }
     }
+}
+
+fn mistakes(count: usize) -> String {
+    if count == 1 { "a mistake".to_owned() } else { format!("{count} mistakes") }
 }
 
 impl From<SettingsError> for StartError {

@@ -12,6 +12,8 @@ pub(crate) struct Counters {
     pub(crate) calls: Counter,
     pub(crate) long_calls: Counter,
     pub(crate) longest_call: Counter,
+    /// Items that came after their windows were closed.
+    pub(crate) late: Counter,
     /// When the rest under way began, 0 for none; and whether the tasklet is blocked or idle.
     rests_since: Counter,
     is_blocked: Counter,
@@ -27,6 +29,8 @@ pub(crate) struct EndCounters {
     pub(crate) items: Counter,
     /// Items that wait, in the queues before a consumer or in the bucket of a producer.
     pub(crate) waiting: Counter,
+    /// The most items that waited in the queues before a consumer.
+    pub(crate) fullest: Counter,
 }
 
 /// Why a tasklet rests.

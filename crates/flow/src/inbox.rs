@@ -7,6 +7,7 @@
 //! Items come into a `Vec` (one copy of the slice). Taken one by one they are a `VecDeque`, taken all at once a `Vec` again, whose
 //! iterator is twice as fast; turning one into the other is free as long as nothing was taken from the front.
 
+use crate::outbox::count_items;
 use crate::signature::{InputPort, Inputs, Many, Port};
 use filbert_sync::conveyor::{Closed, Conveyor};
 use std::collections::VecDeque;
@@ -99,11 +100,26 @@ pub struct Items<T> {
     /// A lane per producer; nothing when nothing more comes.
     queues: Option<Conveyor<T>>,
     taken: u64,
+    /// The most that waited in the queues.
+    fullest: usize,
+    /// Where not everything that comes counts as an item.
+    is_item: Option<fn(&T) -> bool>,
 }
 
 impl<T> Items<T> {
     pub(crate) fn new(queues: Conveyor<T>) -> Self {
-        Self { ready: VecDeque::new(), spare: Vec::new(), queues: Some(queues), taken: 0 }
+        Self {
+            ready: VecDeque::new(),
+            spare: Vec::new(),
+            queues: Some(queues),
+            taken: 0,
+            fullest: 0,
+            is_item: None,
+        }
+    }
+
+    pub(crate) fn counting(self, is_item: Option<fn(&T) -> bool>) -> Self {
+        Self { is_item, ..self }
     }
 
     /// How many items there are.
@@ -177,6 +193,9 @@ pub trait Input {
 
     /// How many items wait in the queues.
     fn queued(&mut self) -> usize;
+
+    /// How many items waited in the queues at most.
+    fn fullest(&self) -> usize;
 }
 
 impl<T: Send + 'static> Input for Items<T> {
@@ -190,10 +209,12 @@ impl<T: Send + 'static> Input for Items<T> {
         if slice.capacity() == 0 {
             slice = Vec::from(std::mem::take(&mut self.ready));
         }
+        // Nobody else takes from the queues: they are never fuller than just before.
+        self.fullest = self.fullest.max(queues.available());
         let filled = queues.receive_into(&mut slice, max);
         self.ready = VecDeque::from(slice);
         match filled {
-            Ok(count) => self.taken += count as u64,
+            Ok(_) => self.taken += count_items(self.ready.iter(), self.is_item),
             Err(Closed) => self.queues = None,
         }
         filled
@@ -217,5 +238,9 @@ impl<T: Send + 'static> Input for Items<T> {
 
     fn queued(&mut self) -> usize {
         self.queues.as_mut().map_or(0, Conveyor::available)
+    }
+
+    fn fullest(&self) -> usize {
+        self.fullest
     }
 }

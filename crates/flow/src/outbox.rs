@@ -162,11 +162,17 @@ pub struct Bucket<T> {
     copy: Option<fn(&T) -> T>,
     closed: bool,
     emitted: u64,
+    /// Where not everything that is emitted counts as an item.
+    is_item: Option<fn(&T) -> bool>,
 }
 
 impl<T> Bucket<T> {
     pub(crate) fn new(link: Box<dyn Link<T>>, mark: usize, copy: Option<fn(&T) -> T>) -> Self {
-        Self { staged: Vec::new(), held: 0, mark, link, copy, closed: false, emitted: 0 }
+        Self { staged: Vec::new(), held: 0, mark, link, copy, closed: false, emitted: 0, is_item: None }
+    }
+
+    pub(crate) fn counting(self, is_item: Option<fn(&T) -> bool>) -> Self {
+        Self { is_item, ..self }
     }
 
     /// How many items may be emitted before the bucket is full.
@@ -223,6 +229,17 @@ impl<T> Bucket<T> {
     }
 }
 
+/// How many of these are items.
+pub(crate) fn count_items<'a, T: 'a>(
+    all: impl ExactSizeIterator<Item = &'a T>,
+    is_item: Option<fn(&T) -> bool>,
+) -> u64 {
+    match is_item {
+        None => all.len() as u64,
+        Some(is_item) => all.filter(|any| is_item(any)).count() as u64,
+    }
+}
+
 /// One outbound edge as the engine sees it.
 pub trait Output {
     /// Hands staged items to the queues; returns how many could not go yet. Fails when an item can not be written as bytes.
@@ -249,7 +266,7 @@ pub trait Output {
 
 impl<T: Send + 'static> Output for Bucket<T> {
     fn flush(&mut self) -> Result<usize, Failure> {
-        self.emitted += self.staged.len() as u64;
+        self.emitted += count_items(self.staged.iter(), self.is_item);
         if !self.staged.is_empty() {
             self.link.route(&mut self.staged)?;
         }

@@ -1,15 +1,16 @@
 //! Which edges must be buffered so that no job hangs.
 //!
 //! An edge is *held* while its consumer has edges of a lower priority number to consume first. A held edge fills up, then its producer can not
-//! emit, on this edge or any other, and so on upstream: it stops everything that it comes from. So the consumer's first edges must be
-//! able to end without anything that the held edge stops. For a held edge `h`, let `above(h)` be the vertex that feeds it and
-//! all vertices upstream of that. The held edge `h` at vertex `v` is released when every edge `f` into `v` with a lower number
-//! has ended, and that takes all of `above(f)`. So `h` *waits for* every held edge `g` with `above(f)` and `above(g)` in common: while
-//! `g` is held, some of what feeds `f` stands still. If an edge waits, over any number of others, for itself, the job may hang.
+//! emit, on this edge or any other, and so on upstream, as far as no buffered edge is in between, which takes whatever comes: that is
+//! what `h` *stops*. So the consumer's first edges must be able to end without anything that the held edge stops. The held edge `h` at
+//! vertex `v` is released when every edge `f` into `v` with a lower number has ended, and that *needs* the vertex that feeds `f` and all
+//! vertices upstream of that, over buffered edges too. So `h` *waits for* every held edge `g` that stops something which `h` needs. If
+//! an edge waits, over any number of others, for itself, the job may hang.
 //!
 //! The simplest case is a fork whose branches rejoin with different priorities (`h` waits for `h`); two joins that consume two sources
-//! in opposite order wait for each other. A buffered edge stops nobody: buffering one edge of every circle
-//! breaks them all. Edges that wait for themselves at once go first, since they must be buffered in any case.
+//! in opposite order wait for each other. A buffered edge stops nobody: buffering one edge of every circle breaks them all. One is
+//! chosen at a time, the most upstream of those that wait for themselves at once, and what the others stop is looked at again: a branch
+//! that has a buffer already may need no other.
 
 use crate::dag::Graph;
 use std::collections::{HashMap, VecDeque};
@@ -29,30 +30,42 @@ pub(crate) type Circle = Vec<usize>;
 
 /// The edges to be buffered, each with the circle that it breaks.
 pub(crate) fn edges_to_buffer(graph: &Graph) -> Vec<(usize, Circle)> {
-    let Some(waits) = Waits::of(graph) else { return Vec::new() };
     let parts = |edge: &usize| &graph.edges[*edge].parts;
-    let held = (0..graph.edges.len()).filter(|edge| waits.is_held(*edge) && !parts(edge).is_buffered());
-    let (alone, mut others): (Vec<usize>, Vec<usize>) = held.partition(|&edge| waits.waits_for(edge, edge));
-    let mut chosen: Vec<(usize, Circle)> = alone.into_iter().map(|edge| (edge, vec![edge])).collect();
-    while let Some(circle) = waits.circle(&others) {
-        // The one that its consumer takes last: the others are then needed sooner.
-        let Some(edge) = circle.iter().copied().max_by_key(|edge| parts(edge).priority) else { break };
-        others.retain(|other| *other != edge);
+    let mut buffered: Vec<bool> = graph.edges.iter().map(|edge| edge.parts.is_buffered()).collect();
+    let mut chosen: Vec<(usize, Circle)> = Vec::new();
+    while let Some(waits) = Waits::of(graph, &buffered) {
+        let held: Vec<usize> =
+            (0..graph.edges.len()).filter(|edge| waits.is_held(*edge) && !buffered[*edge]).collect();
+        let alone = held.iter().copied().filter(|edge| waits.waits_for(*edge, *edge));
+        let (edge, circle) = match alone.min_by_key(|edge| waits.depth(*edge)) {
+            Some(edge) => (edge, vec![edge]),
+            None => {
+                let Some(circle) = waits.circle(&held) else { break };
+                // The one that its consumer takes last: the others are then needed sooner.
+                let Some(edge) = circle.iter().copied().max_by_key(|edge| parts(edge).priority) else {
+                    break;
+                };
+                (edge, circle)
+            }
+        };
+        buffered[edge] = true;
         chosen.push((edge, circle));
     }
     chosen
 }
 
 struct Waits {
-    /// For every edge: the vertices above it.
-    above: Vec<Vertices>,
+    /// For every edge: the vertices that stand still while it is held.
+    stops: Vec<Vertices>,
     /// For every edge: all vertices above the edges that are consumed before it; none for an edge that is not held.
     needs: Vec<Vertices>,
+    /// For every edge: how many vertices are above it.
+    depths: Vec<usize>,
 }
 
 impl Waits {
     /// None when no edge is held.
-    fn of(graph: &Graph) -> Option<Self> {
+    fn of(graph: &Graph, buffered: &[bool]) -> Option<Self> {
         let (edges, count) = (&graph.edges, graph.vertices.len());
         let mut into: Vec<Vec<usize>> = vec![Vec::new(); count];
         for (edge, parts) in edges.iter().enumerate() {
@@ -65,24 +78,32 @@ impl Waits {
         if (0..edges.len()).all(|edge| first(edge).next().is_none()) {
             return None;
         }
-        let above = |edge: usize| {
-            let mut above = Vertices::none(count);
-            let mut found = vec![edges[edge].parts.from.vertex];
-            while let Some(vertex) = found.pop() {
-                if above.insert(vertex) {
-                    found.extend(into[vertex].iter().map(|edge| edges[*edge].parts.from.vertex));
+        // The vertices from which an edge can be reached, over edges that let it through.
+        let upstream = |edge: usize, lets_through: &dyn Fn(&usize) -> bool| {
+            let mut upstream = Vertices::none(count);
+            let mut found: Vec<usize> = [edge].into_iter().filter(lets_through).collect();
+            while let Some(edge) = found.pop() {
+                let vertex = edges[edge].parts.from.vertex;
+                if upstream.insert(vertex) {
+                    found.extend(into[vertex].iter().copied().filter(lets_through));
                 }
             }
-            above
+            upstream
         };
-        let above: Vec<Vertices> = (0..edges.len()).map(above).collect();
+        let above: Vec<Vertices> = (0..edges.len()).map(|edge| upstream(edge, &|_| true)).collect();
+        let stops = (0..edges.len()).map(|edge| upstream(edge, &|edge| !buffered[*edge])).collect();
         let needs = |edge: usize| {
             let mut needs = Vertices::none(count);
             first(edge).for_each(|first| needs.add_all(&above[first]));
             needs
         };
         let needs = (0..edges.len()).map(needs).collect();
-        Some(Self { above, needs })
+        let depths = above.iter().map(Vertices::len).collect();
+        Some(Self { stops, needs, depths })
+    }
+
+    fn depth(&self, edge: usize) -> usize {
+        self.depths[edge]
     }
 
     fn is_held(&self, edge: usize) -> bool {
@@ -90,7 +111,7 @@ impl Waits {
     }
 
     fn waits_for(&self, held: usize, other: usize) -> bool {
-        self.needs[held].meets(&self.above[other])
+        self.needs[held].meets(&self.stops[other])
     }
 
     /// A circle among the held edges.
@@ -147,5 +168,9 @@ impl Vertices {
 
     fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
+    }
+
+    fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 }

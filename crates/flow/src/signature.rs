@@ -232,7 +232,7 @@ impl<T: Send + 'static> Outputs for Many<T> {
     }
 
     fn outlets(count: usize, room: usize) -> Vec<Outlet> {
-        (0..count).map(|_| outlet::<T>(room)).collect()
+        (0..count).map(|_| outlet::<T>(room, None)).collect()
     }
 
     fn item(_: usize) -> Option<ItemType> {
@@ -289,7 +289,7 @@ macro_rules! tuple_signature {
             }
 
             fn outlets(_: usize, room: usize) -> Vec<Outlet> {
-                vec![$(outlet::<$item>(room)),+]
+                vec![$(outlet::<$item>(room, None)),+]
             }
 
             fn item(ordinal: usize) -> Option<ItemType> {

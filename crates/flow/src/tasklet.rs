@@ -29,10 +29,16 @@ use std::time::Duration;
 /// How many items a processor is given at most in one call.
 const SLICE: usize = 1024;
 
+/// After a call that took longer the next one may as well: whoever was woken does not wait for it.
+const LONG_CALL: Duration = Duration::from_micros(50);
+
 /// What a tasklet sees of the turn that it is given.
 pub(crate) trait TurnView {
     /// True when the turn should end.
     fn should_yield(&self) -> bool;
+
+    /// The turn goes on for a while: others may take over whom it has woken.
+    fn pass_on(&self);
 
     /// Gets the tasklet its next turn.
     fn waker(&self) -> Waker;
@@ -153,9 +159,12 @@ impl<P: Processor> ProcessorTasklet<P> {
     }
 
     fn take_turn(&mut self, view: &dyn TurnView, began: Duration) -> Result<(Turn, Rest), Failure> {
-        let mut called = began;
+        let (mut called, mut took) = (began, Duration::ZERO);
         loop {
             let outputs = self.flush()?;
+            if took > LONG_CALL {
+                view.pass_on();
+            }
             if outputs.closed && self.phase != Phase::Starting && !self.processor.outlives_consumers() {
                 // Nobody wants more of it. Its inputs close with it, so that its producers learn the same.
                 return Ok((Turn::Done, Rest::Idle));
@@ -171,7 +180,8 @@ impl<P: Processor> ProcessorTasklet<P> {
                 continue;
             }
             let went = self.go_on(view);
-            called = self.count_call(called);
+            let ended = self.count_call(called);
+            (called, took) = (ended, ended.saturating_sub(called));
             match went? {
                 Went::On => {}
                 Went::Nowhere => return Ok((Turn::Again, Rest::Again)),
@@ -214,6 +224,7 @@ impl<P: Processor> ProcessorTasklet<P> {
                     share: self.share,
                     waker: &waker,
                     stages: &self.stages,
+                    counters: &self.counters,
                 };
                 self.is_called = true;
                 self.processor.init(&context)?;
@@ -273,7 +284,11 @@ impl<P: Processor> ProcessorTasklet<P> {
             }
             return self.process(ordinal);
         }
-        Ok(Went::Starved)
+        let is_open = |input: &InputState| input.priority == class && input.stage == InputStage::Open;
+        match self.inputs.iter().position(is_open) {
+            Some(ordinal) if self.processor.wants_call() => self.process(ordinal),
+            _ => Ok(Went::Starved),
+        }
     }
 
     /// The priority of the inputs that may be consumed now; none when all have ended.
@@ -409,6 +424,7 @@ impl<P: Processor> ProcessorTasklet<P> {
         for (ordinal, counters) in self.counters.inbound.iter().enumerate() {
             let input = P::In::input(&mut self.inbox.store, ordinal);
             counters.items.set(input.taken());
+            counters.fullest.set(input.fullest() as u64);
             // It just found them empty; looking again would fetch what its producers write.
             let is_empty = rest == Rest::Idle && Some(self.inputs[ordinal].priority) == class;
             let queued = if is_empty { 0 } else { input.queued() };

@@ -1,16 +1,21 @@
 //! A hostile harness for processors: what the engine may do to them at its worst, and a little more.
 //!
 //! A processor is run several times over the same items, each time in another manner ([`Manner`]): items come one by one or all at
-//! once; the outbox has one slot, and now and then none at all; edges are consumed in turns or one after the other.
+//! once; the outbox has one slot, and now and then none at all; of several outbound edges one is full while another is empty; edges are
+//! consumed in turns or one after the other; the processor shares its thread with others or has one of its own.
 //! Asserted are: the results; that every call makes progress (takes, emits or says that it is done), unless the outbox is full
 //! or it waits for its waker; that nothing is emitted past a full outbox; that it ends.
 //!
-//! Runs on the calling thread, without stages.
+//! A cooperative processor is called as on the stage `flow`, so that the stages refuse it when it waits for them; one that is not, and
+//! every one in the manners [`on_own_thread`](Manner::on_own_thread), is called on a thread of the stage `dedicated`, where it may
+//! block, and where a call of one that is not cooperative may come to nothing. The stages are simulated ones, for this run alone.
 
+use crate::counters::Counters;
 use crate::inbox::{Inbox, Items};
 use crate::outbox::{Bucket, Outbox};
 use crate::processor::{Processor, ProcessorContext, Share, Step};
-use crate::signature::{AnyEnd, Arity, Inputs, Many, Outputs, Port};
+use crate::signature::{AnyEnd, Arity, Inputs, Many, Outlet, Outputs, Port};
+use filbert_pool::{Stages, TaskError};
 use filbert_sync::Parker;
 use filbert_sync::conveyor::{self, Closed, Conveyor, Receiver};
 use std::any::Any;
@@ -32,18 +37,36 @@ pub struct Manner {
     pub slice: usize,
     /// Items in the outbox at a time.
     pub room: usize,
-    /// The outbox is emptied after every other call only: in between it is full.
+    /// The outbox is emptied after every other call only: in between it is full. Of several edges, each is emptied in its turn.
     pub refuses_every_other_call: bool,
+    /// The processor has a thread of its own. One that is not cooperative always has.
+    pub on_own_thread: bool,
+}
+
+impl Manner {
+    const fn new(slice: usize, room: usize) -> Self {
+        Self { slice, room, refuses_every_other_call: false, on_own_thread: false }
+    }
+
+    const fn refusing(self) -> Self {
+        Self { refuses_every_other_call: true, ..self }
+    }
+
+    const fn on_own_thread(self) -> Self {
+        Self { on_own_thread: true, ..self }
+    }
 }
 
 /// From generous to hostile.
-pub const MANNERS: [Manner; 6] = [
-    Manner { slice: usize::MAX, room: 2048, refuses_every_other_call: false },
-    Manner { slice: 1, room: 2048, refuses_every_other_call: false },
-    Manner { slice: usize::MAX, room: 1, refuses_every_other_call: false },
-    Manner { slice: 1, room: 1, refuses_every_other_call: false },
-    Manner { slice: usize::MAX, room: 1, refuses_every_other_call: true },
-    Manner { slice: 3, room: 2, refuses_every_other_call: true },
+pub const MANNERS: [Manner; 8] = [
+    Manner::new(usize::MAX, 2048),
+    Manner::new(1, 2048),
+    Manner::new(usize::MAX, 1),
+    Manner::new(1, 1),
+    Manner::new(usize::MAX, 1).refusing(),
+    Manner::new(3, 2).refusing(),
+    Manner::new(usize::MAX, 2048).on_own_thread(),
+    Manner::new(2, 1).refusing().on_own_thread(),
 ];
 
 /// Runs a processor in every manner and compares what it emits.
@@ -81,6 +104,8 @@ pub struct TestSupport<P: Processor> {
     make: Box<dyn Fn(Share) -> P>,
     feeds: Vec<Feed>,
     in_order: bool,
+    /// Makes the outbound edges, with so much room; where there are more than the least.
+    outlets: Option<Box<dyn Fn(usize) -> Vec<Outlet>>>,
 }
 
 /// The items of one inbound edge.
@@ -118,7 +143,7 @@ impl Emitted {
 impl<P: Processor> TestSupport<P> {
     /// Tests the processors that `make` makes.
     pub fn new(make: impl Fn(Share) -> P + 'static) -> Self {
-        Self { make: Box::new(make), feeds: Vec::new(), in_order: false }
+        Self { make: Box::new(make), feeds: Vec::new(), in_order: false, outlets: None }
     }
 
     /// The items of the edge at ordinal 0.
@@ -150,13 +175,37 @@ impl<P: Processor> TestSupport<P> {
         self
     }
 
+    /// It feeds so many edges, one unless this is said; for a processor that feeds any number. What each got is in [`Emitted`].
+    ///
+    /// ```
+    /// use filbert_flow::{processors, MetaSupplier, Supplier, TestSupport};
+    ///
+    /// let doubles = processors::map(|n: u64| 2 * n);
+    /// TestSupport::new(move |share| doubles.supplier(share).unwrap().processor(share).unwrap())
+    ///     .input(vec![1, 2, 3])
+    ///     .outputs(2)
+    ///     .expect_each(|_, mut emitted| {
+    ///         assert_eq!(emitted.take::<u64>(0), [2, 4, 6]);
+    ///         assert_eq!(emitted.take::<u64>(1), [2, 4, 6]);
+    ///     });
+    /// ```
+    pub fn outputs<T>(mut self, count: usize) -> Self
+    where
+        P: Processor<Out = Many<T>>,
+        T: Clone + Send + 'static,
+    {
+        let copy: fn(&T) -> T = T::clone;
+        self.outlets = Some(Box::new(move |room| (0..count).map(|_| outlet(room, Some(copy))).collect()));
+        self
+    }
+
     /// Edges are consumed one after the other, by ordinal, as with priorities; else in turns.
     pub fn in_order(mut self) -> Self {
         self.in_order = true;
         self
     }
 
-    /// Runs it in every manner; it must emit exactly these items, in this order.
+    /// Runs it in every manner; it must emit exactly these items, in this order, at ordinal 0.
     ///
     /// # Panics
     /// When it does not behave, with the manner in which it did not.
@@ -171,7 +220,7 @@ impl<P: Processor> TestSupport<P> {
         }
     }
 
-    /// Runs it in every manner; it must emit exactly these items, in any order.
+    /// Runs it in every manner; it must emit exactly these items, in any order, at ordinal 0.
     ///
     /// # Panics
     /// As [`TestSupport::expect`].
@@ -205,8 +254,21 @@ impl<P: Processor> TestSupport<P> {
     /// When it does not behave.
     pub fn run(&self, manner: Manner) -> Emitted {
         let mut run = Run::new(self, manner);
-        run.all();
-        Emitted { results: run.results }
+        let stages = Stages::simulated(0);
+        let body = move || {
+            run.all();
+            run.results
+        };
+        let ran = match P::IS_COOPERATIVE && !manner.on_own_thread {
+            true => stages.flow().submit("under test", body),
+            false => stages.dedicated().submit("under test", move |_| body()),
+        };
+        let ended = ran.unwrap_or_else(|refused| unreachable!("new stages take a task: {refused}")).wait();
+        match ended {
+            Ok(results) => Emitted { results },
+            Err(TaskError::Panicked { message, .. }) => panic!("{message}"),
+            Err(lost) => panic!("{lost}; {manner:?}"),
+        }
     }
 }
 
@@ -220,7 +282,7 @@ fn fed<T: Send + 'static>(mut items: Vec<T>) -> Items<T> {
 }
 
 /// What comes out of one edge.
-pub trait Results {
+pub trait Results: Send {
     /// Takes what is in the queue.
     fn collect(&mut self);
 
@@ -233,7 +295,7 @@ struct ResultsOf<T> {
     items: Vec<T>,
 }
 
-impl<T: 'static> Results for ResultsOf<T> {
+impl<T: Send + 'static> Results for ResultsOf<T> {
     fn collect(&mut self) {
         let _: Result<usize, Closed> = self.queue.receive_into(&mut self.items, usize::MAX);
     }
@@ -244,11 +306,11 @@ impl<T: 'static> Results for ResultsOf<T> {
 }
 
 /// The two ends of an edge out of the processor.
-pub(crate) fn outlet<T: Send + 'static>(room: usize) -> (AnyEnd, Box<dyn Results>) {
+pub(crate) fn outlet<T: Send + 'static>(room: usize, copy: Option<fn(&T) -> T>) -> Outlet {
     let (sender, queue) = conveyor::lane(room);
     let link = crate::edge::unicast::UnicastLink::new(vec![sender], 0);
     // One that is emitted past the mark is seen, and not lost.
-    let bucket: Bucket<T> = Bucket::new(Box::new(link), room, None);
+    let bucket: Bucket<T> = Bucket::new(Box::new(link), room, copy);
     (Box::new(bucket), Box::new(ResultsOf { queue, items: Vec::new() }))
 }
 
@@ -279,11 +341,12 @@ impl<P: Processor> Run<P> {
             P::In::ARITY
         );
         let items: usize = feeds.iter().map(|feed| feed.count).sum();
-        let outputs = match P::Out::ARITY {
-            Arity::Exactly(count) => count,
-            Arity::AtLeastOne => 1,
+        let outlets = match (&support.outlets, P::Out::ARITY) {
+            (Some(outlets), _) => outlets(manner.room),
+            (None, Arity::Exactly(count)) => P::Out::outlets(count, manner.room),
+            (None, Arity::AtLeastOne) => P::Out::outlets(1, manner.room),
         };
-        let (ends, results) = P::Out::outlets(outputs, manner.room).into_iter().unzip();
+        let (ends, results) = outlets.into_iter().unzip();
         Self {
             processor: (support.make)(Share::WHOLE),
             inbox: Inbox { store: P::In::store(feeds.iter().map(|feed| (feed.end)()).collect()), ordinal: 0 },
@@ -301,9 +364,15 @@ impl<P: Processor> Run<P> {
     fn all(&mut self) {
         let waker = Waker::from(Arc::clone(&self.parker));
         // Under test there are no stages: a processor that hands work over is told that they have ended.
-        let stages = filbert_pool::Stages::simulated(0).downgrade();
-        let context =
-            ProcessorContext { vertex: "under test", share: Share::WHOLE, waker: &waker, stages: &stages };
+        let stages = Stages::simulated(0).downgrade();
+        let (share, counters) = (Share::WHOLE, Arc::new(Counters::new(0, 0)));
+        let context = ProcessorContext {
+            vertex: "under test",
+            share,
+            waker: &waker,
+            stages: &stages,
+            counters: &counters,
+        };
         if let Err(failure) = self.processor.init(&context) {
             panic!("`init` failed: {failure}; {:?}", self.manner);
         }
@@ -323,7 +392,7 @@ impl<P: Processor> Run<P> {
             self.process(ordinal);
         }
         self.until_done("complete", |run| run.processor.complete(&mut run.outbox));
-        self.settle(true);
+        self.settle(|_| true);
     }
 
     fn process(&mut self, ordinal: usize) {
@@ -343,7 +412,8 @@ impl<P: Processor> Run<P> {
             if step == Step::Done {
                 input.close();
             }
-            if step != Step::Again || !self.was_full || input.ready() > 0 {
+            let is_called_again = self.was_full || self.processor.wants_call();
+            if step != Step::Again || !is_called_again || input.ready() > 0 {
                 break;
             }
         }
@@ -384,18 +454,19 @@ impl<P: Processor> Run<P> {
             );
         } else {
             assert!(
-                progressed || is_full,
+                progressed || is_full || !P::IS_COOPERATIVE,
                 "`{method}` took nothing and emitted nothing although there was room: say Wait, or Done; {manner:?}"
             );
         }
-        self.settle(!manner.refuses_every_other_call || self.calls.is_multiple_of(2));
+        let calls = self.calls;
+        self.settle(|ordinal| !manner.refuses_every_other_call || (calls + ordinal).is_multiple_of(2));
         step
     }
 
-    /// Empties the outbox, if that is allowed now.
-    fn settle(&mut self, empties: bool) {
-        while empties && !self.backlog().iter().all(|backlog| *backlog == 0) {
-            for ordinal in 0..P::Out::count(&self.outbox.store) {
+    /// Empties the edges that are to be emptied now.
+    fn settle(&mut self, empties: impl Fn(usize) -> bool) {
+        for ordinal in (0..P::Out::count(&self.outbox.store)).filter(|ordinal| empties(*ordinal)) {
+            while P::Out::output(&mut self.outbox.store, ordinal).backlog() > 0 {
                 if let Err(failure) = P::Out::output(&mut self.outbox.store, ordinal).flush() {
                     panic!("{failure}");
                 }

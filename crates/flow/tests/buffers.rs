@@ -92,6 +92,27 @@ fn or_it_is_refused_by_name() {
     assert!(fork(10, Rejoin::Refuse, |edge| edge.priority(0)).is_ok());
 }
 
+/// A held edge stops what is above it only as far as the next buffer: planning gave the late edge a second one.
+#[test]
+fn a_branch_that_is_buffered_already_needs_no_second_buffer() {
+    let mut dag = DagBuilder::new("buffered early");
+    dag.on_rejoin(Rejoin::Refuse);
+    let source = dag.vertex("source", iterate(|share: Share| share.part_of(0..5_000).map(|n| n as i64)));
+    let late = dag.vertex("late", map(|n: i64| n));
+    let join = dag.vertex("join", map(|n: i64| n));
+    let list = Collected::new();
+    let sink = dag.vertex("sink", collect(&list));
+    dag.edge(source.output().to(join.input()).priority(0).queue_size(2));
+    dag.edge(source.output_number(1).to(late.input()).queue_size(2).buffered(DataCodec).spill_beyond(16));
+    dag.edge(late.output().to(join.input_number(1)).priority(1).queue_size(2));
+    dag.edge(join.output().to(sink.input()));
+    let stages = Stages::simulated(7);
+    let job = dag.build().unwrap().submit(&stages).unwrap();
+    job.wait().unwrap();
+    assert_eq!(list.take().len(), 10_000);
+    assert!(job.metrics().edges.iter().any(|edge| edge.spilled_bytes > 0));
+}
+
 #[test]
 fn two_joins_in_opposite_order_are_found() {
     let mut dag = DagBuilder::new("crossed");

@@ -1,7 +1,10 @@
 //! What is refused when a DAG is built, and with which words.
 
 use filbert_flow::processors::{for_each, iterate, map};
-use filbert_flow::{DagBuilder, DagError, Failure, Inbox, Many, Outbox, Processor, Share, Step, Vertex};
+use filbert_flow::{
+    DagBuilder, DagError, Failure, Inbox, Many, MetaSupplier, Outbox, Processor, Share, Step, Supplier,
+    Vertex,
+};
 
 type Inner = Vertex<Many<u64>, Many<u64>>;
 
@@ -145,4 +148,68 @@ fn a_vertex_with_ports_of_several_types_needs_each_of_them() {
         refused,
         "vertex \"splits\" has 1 outbound edge(s) and needs exactly 2; connect each port once"
     );
+}
+
+#[test]
+fn the_parallelism_of_a_vertex_of_another_dag_is_refused() {
+    let mut other = DagBuilder::new("other");
+    let stranger = source(&mut other, "stranger");
+    let said = refused(|dag| {
+        let numbers = source(dag, "numbers");
+        let end = sink(dag, "end");
+        dag.edge(numbers.output().to(end.input()));
+        dag.local_parallelism(&stranger, 3);
+    });
+    assert!(said.contains("vertex of another DAG"), "{said}");
+}
+
+#[test]
+fn the_queues_behind_large_items_are_short_unless_the_edge_says_otherwise() {
+    struct Large;
+
+    impl MetaSupplier for Large {
+        type Processor = Emits;
+        type Supplier = Large;
+
+        fn supplier(&self, _: Share) -> Result<Large, Failure> {
+            Ok(Large)
+        }
+
+        fn preferred_queue_size(&self) -> Option<usize> {
+            Some(3)
+        }
+    }
+
+    impl Supplier for Large {
+        type Processor = Emits;
+
+        fn processor(&mut self, _: Share) -> Result<Emits, Failure> {
+            Ok(Emits)
+        }
+    }
+
+    struct Emits;
+
+    impl Processor for Emits {
+        type In = ();
+        type Out = Many<u64>;
+    }
+
+    let stages = filbert_pool::Stages::simulated(1);
+    let capacity = |size: Option<usize>| {
+        let mut dag = DagBuilder::new("large");
+        let large = dag.vertex("large", Large);
+        let end = sink(&mut dag, "end");
+        dag.local_parallelism(&large, 1);
+        dag.local_parallelism(&end, 1);
+        let edge = large.output().to(end.input());
+        dag.edge(match size {
+            Some(size) => edge.queue_size(size),
+            None => edge,
+        });
+        let job = dag.build().unwrap().submit(&stages).unwrap();
+        job.wait().unwrap();
+        job.metrics().edges[0].capacity
+    };
+    assert_eq!([capacity(None), capacity(Some(1024))], [3, 1024]);
 }

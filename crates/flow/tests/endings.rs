@@ -6,7 +6,7 @@ use filbert_flow::{
     Dag, DagBuilder, Failure, Inbox, Job, JobError, JobStatus, Many, MetaSupplier, Outbox, Processor,
     ProcessorContext, Share, Step, Supplier,
 };
-use filbert_pool::{Shutdown, Stages, simulate};
+use filbert_pool::{Shutdown, ShutdownReport, Stages, simulate};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::Waker;
@@ -255,6 +255,40 @@ fn shutdown_ends_jobs_that_never_end_by_themselves() {
     for job in &jobs {
         wait_until("end", || job.status() == JobStatus::Cancelled);
     }
+}
+
+#[test]
+fn a_draining_shutdown_lets_jobs_with_blocking_processors_finish() {
+    let stages = Stages::start().unwrap();
+    let (job, sender, list) = blocking(&stages);
+    let ending = stages.clone();
+    let shutdown = std::thread::spawn(move || ending.shutdown(Shutdown::Drain).unwrap());
+    let mut dag = DagBuilder::new("refused");
+    let source = dag.vertex("source", iterate(|_| 0..1_u64));
+    let sink = dag.vertex("sink", for_each(|_: u64| {}));
+    dag.edge(source.output().to(sink.input()));
+    let another = dag.build().unwrap();
+    // The shutdown has begun, and waits: nothing new is taken.
+    wait_until("shutdown", || match another.submit(&stages) {
+        Ok(_) => false,
+        Err(refused) => matches!(refused, JobError::NotStarted { .. }),
+    });
+    for n in 0..1_000 {
+        sender.send(n).unwrap();
+    }
+    drop(sender);
+    let report = shutdown.join().unwrap();
+    assert_eq!(job.status(), JobStatus::Completed);
+    assert_eq!((list.take().len(), report), (1_000, ShutdownReport::default()));
+}
+
+#[test]
+fn a_draining_shutdown_cancels_a_job_that_takes_longer() {
+    let stages = Stages::builder().set("shutdown.within_ms", 50).start().unwrap();
+    let job = endless(&Arc::default(), |n| n).submit(&stages).unwrap();
+    let report = stages.shutdown(Shutdown::Drain).unwrap();
+    assert_eq!(report.cut_short, ["flow"]);
+    assert_eq!(job.status(), JobStatus::Cancelled);
 }
 
 #[test]

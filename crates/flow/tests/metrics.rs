@@ -1,8 +1,10 @@
 //! What a job says of itself.
 #![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
 
-use filbert_flow::processors::{filter, for_each, iterate};
-use filbert_flow::{DagBuilder, Failure, Forwarding, Inbox, Many, Outbox, Processor, Share, Step};
+use filbert_flow::aggregate::count;
+use filbert_flow::event_time::tumbling;
+use filbert_flow::processors::{Collected, collect, filter, for_each, iterate};
+use filbert_flow::{DagBuilder, Failure, Forwarding, Inbox, Many, Outbox, Pipeline, Processor, Share, Step};
 use filbert_pool::Stages;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -31,6 +33,36 @@ fn items_are_counted_per_vertex_and_edge() {
     assert_eq!((second.forwarding, second.priority, second.items), (Forwarding::Broadcast, 2, 1_500));
     assert_eq!((first.queued, first.held, second.queued, second.held), (0, 0, 0, 0));
     assert!(metrics.vertices.iter().all(|vertex| vertex.calls > 0));
+}
+
+/// Watermarks go to every consumer, and come from every producer: counted as items they would make more of them than there are.
+#[test]
+fn watermarks_are_no_items() {
+    let stages = Stages::simulated(8);
+    let windows = Collected::new();
+    let dag = Pipeline::read(iterate(|share: Share| share.part_of(0..1_000)))
+        .event_time(|number| *number as i64, 0)
+        .group_by(|number| number % 3)
+        .window(tumbling(100))
+        .aggregate(count())
+        .write(collect(&windows))
+        .to_dag()
+        .unwrap();
+    let job = dag.submit(&stages).unwrap();
+    job.wait().unwrap();
+    let results = windows.take().len() as u64;
+    let metrics = job.metrics();
+    let mut counts: Vec<_> = metrics.vertices.iter().map(|v| (v.items_in, v.items_out)).collect();
+    counts.sort_unstable();
+    // The sink may be a part of the windows' vertex.
+    assert!(counts.contains(&(0, 1_000)), "{counts:?}");
+    assert!(counts.iter().any(|(items_in, _)| *items_in == 1_000), "{counts:?}");
+    assert!(counts.iter().all(|(items_in, _)| [0, 1_000, results].contains(items_in)), "{counts:?}");
+    assert_eq!(
+        metrics.edges[0].items.max(metrics.edges[metrics.edges.len() - 1].items),
+        1_000,
+        "{metrics:?}"
+    );
 }
 
 /// Takes as long as its master likes.
@@ -72,6 +104,9 @@ fn back_pressure_and_long_calls_are_seen_while_the_job_runs() {
     assert!(blocked > 0.0 && busy + blocked <= 1.0 + 1e-9 && idle == 0.0);
     drop(sender);
     job.wait().unwrap();
+    // Whoever looks now sees empty queues, and knows that they were full.
+    let edge = &job.metrics().edges[0];
+    assert_eq!((edge.fill(), edge.fullest), (0.0, 1.0), "{edge:?}");
     let sink = &job.metrics().vertices[1];
     assert!(sink.long_calls >= 1 && sink.longest_call >= Duration::from_millis(1), "{sink:?}");
 }

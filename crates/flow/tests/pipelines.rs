@@ -295,3 +295,80 @@ fn the_planner_fuses_and_cuts() {
     let dag = pipeline.to_dag().unwrap();
     assert_eq!(dag.vertices().collect::<Vec<_>>(), ["sink", "to_vec", "map", "source"]);
 }
+
+/// More runs than are merged at once: merges of merges kept no order.
+#[test]
+fn sort_is_stable() {
+    let stages = Stages::start().unwrap();
+    let (producers, each) = (2, 300_000_u32);
+    let read = iterate(move |share: Share| (0..each).map(move |n| (n % 7, share.index, n)));
+    let found = run(&stages, |list| {
+        Pipeline::read(read)
+            .parallelism(producers)
+            .sort_by(|a, b| a.0.cmp(&b.0))
+            .write(collect_in_order(list))
+    });
+    assert_eq!(found.len(), producers * each as usize);
+    assert!(found.is_sorted(), "equal items are in the order of their producers, and as these had them");
+}
+
+#[test]
+fn tables_larger_than_the_cache_lose_nothing() {
+    const KEYS: u64 = 60_000;
+    let stages = Stages::start().unwrap();
+    let items: Vec<u64> = (0..4 * KEYS).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % KEYS).collect();
+    let mut expected = BTreeMap::<u64, u64>::new();
+    items.iter().for_each(|key| *expected.entry(*key).or_default() += 1);
+    let expected = Vec::from_iter(expected);
+
+    let two_stages = |list: &_| read!(items).group_by(|n| *n).aggregate(count()).write(collect(list));
+    assert_eq!(sorted(run(&stages, two_stages)), expected);
+    let one_stage = |list: &_| read!(items).group_by(|n| *n).fold(count()).write(collect(list));
+    assert_eq!(sorted(run(&stages, one_stage)), expected);
+    let words: Vec<String> = items.iter().map(u64::to_string).collect();
+    let counted = run(&stages, |list| read!(words).group_by_item().aggregate(count()).write(collect(list)));
+    let counted = counted.into_iter().map(|(word, count)| (word.parse().unwrap(), count)).collect();
+    assert_eq!(sorted(counted), expected);
+
+    // Every key twice in the table, and half of the items find nothing.
+    let small: Vec<(u64, u64)> = (0..KEYS).map(|n| (n / 2 * 2, n)).collect();
+    let joined = run(&stages, |list| {
+        read!(items).hash_join(read!(small), |n| *n, |s| s.0, |n, s| (n, s.1)).write(collect(list))
+    });
+    let matches = |n: u64| [(n, n), (n, n + 1)].into_iter().filter(move |_| n.is_multiple_of(2));
+    assert_eq!(sorted(joined), sorted(items.iter().copied().flat_map(matches).collect()));
+}
+
+/// One processor of each kind, so that there is an order to keep: items that wait for their places in a large table do not overtake.
+#[test]
+fn tables_larger_than_the_cache_keep_the_order() {
+    const KEYS: u64 = 60_000;
+    let stages = Stages::start().unwrap();
+    let items: Vec<(u64, u64)> =
+        (0..4 * KEYS).map(|n| (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) % KEYS, n)).collect();
+
+    let small: Vec<(u64, u64)> = (0..KEYS).map(|n| (n / 2 * 2, n)).collect();
+    let joined = run(&stages, |list| {
+        let small = read!(small).parallelism(1);
+        let joined = read!(items).parallelism(1).hash_join(small, |n| n.0, |s| s.0, |n, s| (n.1, s.1));
+        joined.parallelism(1).write(collect_in_order(list))
+    });
+    let matches = |(key, n): (u64, u64)| [(n, key), (n, key + 1)].into_iter().filter(move |_| key % 2 == 0);
+    let expected: Vec<_> = items.iter().copied().flat_map(matches).collect();
+    assert!(joined == expected, "{} and {}", joined.len(), expected.len());
+
+    let mut groups: BTreeMap<u64, Vec<(u64, u64)>> = BTreeMap::new();
+    items.iter().for_each(|item| groups.entry(item.0).or_default().push(*item));
+    let groups = Vec::from_iter(groups);
+    let listed = run(&stages, |list| {
+        read!(items).parallelism(1).group_by(|n| n.0).aggregate(to_vec()).write(collect(list))
+    });
+    assert!(sorted(listed) == groups);
+    // Which one was the last, and which were before it.
+    let next = |sum: u64, item: &(u64, u64)| sum.wrapping_mul(31).wrapping_add(item.1);
+    let folded = run(&stages, |list| {
+        read!(items).parallelism(1).group_by(|n| n.0).fold(fold_with(7, next)).write(collect(list))
+    });
+    let expected: Vec<_> = groups.iter().map(|(key, items)| (*key, items.iter().fold(7, next))).collect();
+    assert!(sorted(folded) == expected);
+}

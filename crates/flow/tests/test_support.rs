@@ -3,7 +3,7 @@
 use filbert_flow::{
     Failure, Inbox, Many, OneByOne2, OneItem2, Outbox, Processor, ProcessorContext, Step, TestSupport, Tried,
 };
-use filbert_pool::caught;
+use filbert_pool::{Stages, caught};
 use std::task::Waker;
 
 /// Emits what is in its inbox, in one of several ways.
@@ -120,4 +120,74 @@ fn a_source_that_waits_is_woken() {
     }
 
     TestSupport::new(|_| Waits { waker: None, left: 3, waits: false }).expect_in_any_order(vec![1, 2, 3]);
+}
+
+#[test]
+fn an_edge_that_is_full_while_another_is_not_is_noticed() {
+    /// Looks at one of its edges only.
+    struct LooksAtFirst;
+
+    impl Processor for LooksAtFirst {
+        type In = Many<u8>;
+        type Out = Many<u8>;
+
+        fn process(
+            &mut self,
+            inbox: &mut Inbox<Many<u8>>,
+            outbox: &mut Outbox<Many<u8>>,
+        ) -> Result<Step, Failure> {
+            while !outbox.to(0).is_full() {
+                let Some(item) = inbox.pop() else { break };
+                outbox.emit(item);
+            }
+            Ok(Step::Again)
+        }
+    }
+
+    let test =
+        || TestSupport::new(|_| LooksAtFirst).input((0..20).collect()).outputs(2).expect((0..20).collect());
+    let said = caught(test).unwrap_err();
+    assert!(said.contains("return when the outbox is full"), "{said}");
+    // With one edge there is nothing wrong with it.
+    TestSupport::new(|_| LooksAtFirst).input((0..20).collect()).expect((0..20).collect());
+}
+
+/// A source that waits for a stage: allowed on a thread of its own, and refused where it would hold up others.
+struct Blocks<const COOPERATIVE: bool> {
+    stages: Stages,
+    left: u8,
+    rests: bool,
+}
+
+impl<const COOPERATIVE: bool> Processor for Blocks<COOPERATIVE> {
+    type In = ();
+    type Out = Many<u8>;
+    const IS_COOPERATIVE: bool = COOPERATIVE;
+
+    fn complete(&mut self, outbox: &mut Outbox<Many<u8>>) -> Result<Step, Failure> {
+        self.rests = !self.rests;
+        // A call that comes to nothing, as after a poll of something foreign.
+        if self.rests && !COOPERATIVE {
+            return Ok(Step::Again);
+        }
+        let left = self.left;
+        if outbox.try_emit(self.stages.mixed().submit("read", move || left)?.wait()?).is_ok() {
+            self.left -= 1;
+        }
+        Ok(if self.left == 0 { Step::Done } else { Step::Again })
+    }
+}
+
+#[test]
+fn a_processor_that_blocks_has_a_thread_and_one_that_should_not_is_named() {
+    let stages = Stages::start().unwrap();
+    let all = stages.clone();
+    TestSupport::new(move |_| Blocks::<false> { stages: all.clone(), left: 3, rests: false })
+        .expect(vec![3, 2, 1]);
+    let test = || {
+        let make = move |_| Blocks::<true> { stages: stages.clone(), left: 3, rests: false };
+        TestSupport::new(make).expect(vec![3, 2, 1]);
+    };
+    let said = caught(test).unwrap_err();
+    assert!(said.contains("`complete` failed") && said.contains("flow"), "{said}");
 }

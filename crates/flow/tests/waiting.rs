@@ -1,13 +1,13 @@
 //! Processors that wait, and what becomes of their items and counters meanwhile.
 
-use filbert_flow::processors::{for_each, iterate};
+use filbert_flow::processors::{for_each, hash_join, iterate};
 use filbert_flow::{
     DagBuilder, Failure, FlatMapper, Inbox, Job, Many, OneByOne, OneItem, Outbox, Processor,
     ProcessorContext, Share, Step, Tried,
 };
-use filbert_pool::Stages;
+use filbert_pool::{Clock, StageKind, Stages};
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 use std::time::Duration;
@@ -197,4 +197,95 @@ fn a_long_call_that_says_wait_is_counted() {
     assert!(metrics.vertices[0].longest_call >= Duration::from_millis(3), "{metrics:?}");
     job.cancel();
     assert!(job.wait().is_err());
+}
+
+/// More matches than are made in one call, in an outbox that has room for all of them.
+#[test]
+fn the_rest_of_an_items_matches_does_not_wait_for_the_next_item() {
+    const MATCHES: usize = 9_000;
+    let (stages, wakers, seen) = (Stages::simulated(1), Wakers::default(), Arc::new(AtomicUsize::new(0)));
+    let mut dag = DagBuilder::new("joins");
+    let small = dag.vertex("small", iterate(|_| 0..MATCHES));
+    let large = dag.vertex("large", emits_and_waits(&wakers, 1));
+    let join = dag.vertex("join", hash_join(|_: &u64| 0, |_: &usize| 0, |_, other: &usize| *other));
+    let counted = Arc::clone(&seen);
+    let sink = dag.vertex(
+        "sink",
+        for_each(move |_: usize| {
+            counted.fetch_add(1, Ordering::Relaxed);
+        }),
+    );
+    dag.local_parallelism(&small, 1);
+    dag.local_parallelism(&large, 1);
+    dag.local_parallelism(&join, 1);
+    dag.edge(small.output().to(join.input_at::<0>()).priority(-1));
+    dag.edge(large.output().to(join.input_at::<1>()));
+    dag.edge(join.output().to(sink.input()).high_water_mark(10_000));
+    let job = dag.build().unwrap().submit(&stages).unwrap();
+    stages.simulation().unwrap().settle();
+    assert_eq!(seen.load(Ordering::Relaxed), MATCHES);
+    job.cancel();
+}
+
+/// Emits an item in a call of some time, and in the next waits until it has arrived.
+struct EmitsAndLooks {
+    clock: Option<Clock>,
+    begun: Duration,
+    is_emitted: bool,
+    has_arrived: Arc<AtomicBool>,
+}
+
+impl Processor for EmitsAndLooks {
+    type In = ();
+    type Out = Many<u64>;
+
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        let clock = context.stages().upgrade().ok_or("ended")?.clock();
+        self.begun = clock.now();
+        self.clock = Some(clock);
+        Ok(())
+    }
+
+    fn complete(&mut self, outbox: &mut Outbox<Many<u64>>) -> Result<Step, Failure> {
+        let clock = self.clock.as_ref().ok_or("not begun")?;
+        let now = clock.now();
+        if now - self.begun < Duration::from_millis(20) {
+            // Its consumer has had its first turn by then, and sleeps.
+            return Ok(Step::Again);
+        }
+        if !std::mem::replace(&mut self.is_emitted, true) {
+            while clock.now() - now < Duration::from_micros(150) {
+                std::hint::spin_loop();
+            }
+            outbox.emit(1);
+            return Ok(Step::Again);
+        }
+        while !self.has_arrived.load(Ordering::Acquire) {
+            if clock.now() - now > Duration::from_secs(20) {
+                return Err("the item waits for the end of this call".into());
+            }
+            std::thread::yield_now();
+        }
+        Ok(Step::Done)
+    }
+}
+
+/// A worker keeps a task that it woke for the end of the turn, but not for that of a long call.
+#[test]
+fn who_is_woken_between_long_calls_does_not_wait_for_the_next() {
+    let stages = Stages::builder().threads(StageKind::Flow, 2).start().unwrap();
+    let has_arrived = Arc::new(AtomicBool::new(false));
+    let mut dag = DagBuilder::new("long calls");
+    let seen = Arc::clone(&has_arrived);
+    let source = dag.vertex("source", move |_: Share| EmitsAndLooks {
+        clock: None,
+        begun: Duration::ZERO,
+        is_emitted: false,
+        has_arrived: Arc::clone(&seen),
+    });
+    let sink = dag.vertex("sink", for_each(move |_: u64| has_arrived.store(true, Ordering::Release)));
+    dag.local_parallelism(&source, 1);
+    dag.local_parallelism(&sink, 1);
+    dag.edge(source.output().to(sink.input()));
+    dag.build().unwrap().submit(&stages).unwrap().wait().unwrap();
 }

@@ -1,62 +1,46 @@
 //! The limits of connections: one declaration with the defaults, and a check that names every problem at once.
 
-use serde::{Deserialize, Serialize};
+use filbert_pool::settings_fields::{self, Shape};
 use std::time::Duration;
 
-/// The limits of connections. Change what you want of [`NetSettings::default`].
-///
-/// ```
-/// use filbert_net::NetSettings;
-///
-/// let settings = NetSettings { connections_per_address: 10, ..NetSettings::default() };
-/// settings.check()?;
-/// # Ok::<(), filbert_net::NetSettingsError>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct NetSettings {
-    /// Connections in all.
-    pub connections: usize,
-    /// Connections from one IP address.
-    pub connections_per_address: usize,
-    /// Bytes of a message before login.
-    pub before_login_bytes: usize,
-    /// Bytes that wait to be sent on one connection: above, no more of its messages are handled until the peer has taken some.
-    pub congested_bytes: usize,
-    /// Bytes that wait to be sent on one connection: when there are more already, a further send closes it.
-    pub overflow_bytes: usize,
-    /// Bytes that wait to be sent on all connections together: above, only those connections are served on which nothing waits.
-    pub total_congested_bytes: usize,
-    /// Answers that one connection may be owed at a time; fewer when answers are large.
-    pub owed_answers: usize,
-    /// Time for the TLS handshake.
-    pub handshake_timeout_ms: u64,
-    /// Time until the peer must have logged in.
-    pub login_timeout_ms: u64,
-    /// Silence of the peer after which the protocol is asked what to do; it closes unless it says otherwise.
-    pub idle_timeout_ms: u64,
-    /// Time for which a peer may take nothing while something waits for it.
-    pub stall_timeout_ms: u64,
-    /// Connections that the system holds until they are accepted.
-    pub backlog: u32,
-}
+const GIB: u64 = 1 << 30;
+const DAY_MS: u64 = 86_400_000;
 
-impl Default for NetSettings {
-    fn default() -> Self {
-        Self {
-            connections: 10_000,
-            connections_per_address: 1_000,
-            before_login_bytes: 4 << 10,
-            congested_bytes: 512 << 10,
-            overflow_bytes: 32 << 20,
-            total_congested_bytes: 256 << 20,
-            owed_answers: 1_024,
-            handshake_timeout_ms: 5_000,
-            login_timeout_ms: 5_000,
-            idle_timeout_ms: 300_000,
-            stall_timeout_ms: 30_000,
-            backlog: 1_024,
-        }
+filbert_pool::settings_struct! {
+    /// The limits of connections. Change what you want of [`NetSettings::default`].
+    ///
+    /// ```
+    /// use filbert_net::NetSettings;
+    ///
+    /// let settings = NetSettings { connections_per_address: 10, ..NetSettings::default() };
+    /// settings.check()?;
+    /// # Ok::<(), filbert_net::NetSettingsError>(())
+    /// ```
+    pub struct NetSettings {
+        /// Connections in all.
+        pub connections: usize = 10_000 => Shape::Number(1, 1_000_000),
+        /// Connections from one IP address.
+        pub connections_per_address: usize = 1_000 => Shape::Number(1, 1_000_000),
+        /// Bytes of a message before login.
+        pub before_login_bytes: usize = 4 << 10 => Shape::Number(64, GIB),
+        /// Bytes that wait to be sent on one connection: above, no more of its messages are handled until the peer has taken some.
+        pub congested_bytes: usize = 512 << 10 => Shape::Number(1_024, GIB),
+        /// Bytes that wait to be sent on one connection: when there are more already, a further send closes it.
+        pub overflow_bytes: usize = 32 << 20 => Shape::Number(1_024, 64 * GIB),
+        /// Bytes that wait to be sent on all connections together: above, only those connections are served on which nothing waits.
+        pub total_congested_bytes: usize = 256 << 20 => Shape::Number(1_024, 1_024 * GIB),
+        /// Answers that one connection may be owed at a time; fewer when answers are large.
+        pub owed_answers: usize = 1_024 => Shape::Number(1, 1_000_000),
+        /// Time for the TLS handshake.
+        pub handshake_timeout_ms: u64 = 5_000 => Shape::Number(1, DAY_MS),
+        /// Time until the peer must have logged in.
+        pub login_timeout_ms: u64 = 5_000 => Shape::Number(1, DAY_MS),
+        /// Silence of the peer after which the protocol is asked what to do; it closes unless it says otherwise.
+        pub idle_timeout_ms: u64 = 300_000 => Shape::Number(1, DAY_MS),
+        /// Time for which a peer may take nothing while something waits for it.
+        pub stall_timeout_ms: u64 = 30_000 => Shape::Number(1, DAY_MS),
+        /// Connections that the system holds until they are accepted.
+        pub backlog: u32 = 1_024 => Shape::Number(1, 65_535),
     }
 }
 
@@ -72,26 +56,7 @@ pub struct NetSettingsError {
 impl NetSettings {
     /// Every problem there is, or none.
     pub fn check(&self) -> Result<(), NetSettingsError> {
-        let mut problems = Vec::new();
-        let mut range = |name: &str, value: u64, least: u64, most: u64| {
-            if value < least || value > most {
-                problems.push(format!("{name} = {value}: must be {least} to {most}"));
-            }
-        };
-        const GIB: u64 = 1 << 30;
-        const DAY_MS: u64 = 86_400_000;
-        range("connections", self.connections as u64, 1, 1_000_000);
-        range("connections_per_address", self.connections_per_address as u64, 1, 1_000_000);
-        range("before_login_bytes", self.before_login_bytes as u64, 64, GIB);
-        range("congested_bytes", self.congested_bytes as u64, 1_024, GIB);
-        range("overflow_bytes", self.overflow_bytes as u64, 1_024, 64 * GIB);
-        range("total_congested_bytes", self.total_congested_bytes as u64, 1_024, 1_024 * GIB);
-        range("owed_answers", self.owed_answers as u64, 1, 1_000_000);
-        range("handshake_timeout_ms", self.handshake_timeout_ms, 1, DAY_MS);
-        range("login_timeout_ms", self.login_timeout_ms, 1, DAY_MS);
-        range("idle_timeout_ms", self.idle_timeout_ms, 1, DAY_MS);
-        range("stall_timeout_ms", self.stall_timeout_ms, 1, DAY_MS);
-        range("backlog", u64::from(self.backlog), 1, 65_535);
+        let mut problems = settings_fields::check_values("", Self::FIELDS, self);
         if self.overflow_bytes < self.congested_bytes {
             problems.push(format!(
                 "overflow_bytes = {}: must not be less than congested_bytes, which is {}: a connection is slowed \

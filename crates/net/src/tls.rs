@@ -2,6 +2,7 @@
 //!
 //! The provider is ring: the other one, aws-lc, brings a large C build and no gain here.
 
+use filbert_pool::settings_fields::{Shape, is_path};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, InvalidDnsNameError, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
@@ -11,17 +12,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-/// Encryption for a listener. With a client CA, only clients that show a certificate of it are let in (mutual TLS).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TlsSettings {
-    /// The certificate of this member and those between it and the root, in PEM.
-    pub cert_pem_path: PathBuf,
-    /// The private key of that certificate, in PEM.
-    pub key_pem_path: PathBuf,
-    /// The certificates that sign those of clients, in PEM.
-    #[serde(default)]
-    pub client_ca_pem_path: Option<PathBuf>,
+filbert_pool::settings_struct! {
+    /// Encryption for a listener. With a client CA, only clients that show a certificate of it are let in (mutual TLS).
+    pub struct TlsSettings {
+        /// The file with the certificate of this member and those between it and the root, in PEM.
+        pub cert_pem_path: PathBuf => Shape::Text(is_path),
+        /// The file with the private key of that certificate, in PEM.
+        pub key_pem_path: PathBuf => Shape::Text(is_path),
+        /// The file with the certificates that sign those of clients, in PEM: clients must show one. Not set: they need none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub client_ca_pem_path: Option<PathBuf> => Shape::Text(is_path),
+    }
 }
 
 /// Encryption for an outgoing connection.

@@ -121,13 +121,15 @@ pub use polled::{
 };
 pub use promise::Promise;
 pub use rules::{Level, Permission, StageKind, table as stage_table};
-pub use settings::{SettingValue, Settings, SettingsError, table as settings_table};
+pub use settings::{
+    SettingValue, Settings, SettingsError, fields as settings_fields, table as settings_table,
+};
 #[doc(inline)]
 pub use shard::{Sharding, resharding_for_each, shard_of, sharded_for_each, sharding_for_each};
 pub use shared::{Executor, WhenFull};
 pub use stages::{
-    ExecutorSettings, Shutdown, ShutdownRefused, ShutdownReport, Simulation, Stages, StagesBuilder,
-    UnknownExecutor, WeakStages,
+    Engagement, ExecutorSettings, Shutdown, ShutdownRefused, ShutdownReport, Simulation, Stages,
+    StagesBuilder, UnknownExecutor, WeakStages,
 };
 pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};
 pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};

@@ -16,6 +16,7 @@
 //! | [`Ticks`] | a timestamp cheap enough for every operation |
 //! | [`conveyor`] | single-producer single-consumer queues that wake the other side |
 //! | [`deal`] | the items of a vector to several others; between no threads, but as unsafe as the rest |
+//! | [`prefetch`] | memory that is asked for before it is needed |
 //! | [`strand`] | a mailbox whose holder is alone: submit, claim, take, release |
 //! | [`task_state`] | the states of a polled task: a wake-up during a run is never lost |
 //! | [`join_slot`] | the hand-over of one half of a fork to a thief, and of its result back |
@@ -37,6 +38,7 @@ pub mod join_slot;
 mod latch;
 mod parker;
 pub mod pending;
+mod prefetch;
 pub mod processor;
 mod running;
 pub mod strand;
@@ -48,5 +50,6 @@ pub use duty::Duty;
 pub use gate::{Gate, Pass};
 pub use latch::Latch;
 pub use parker::Parker;
+pub use prefetch::prefetch;
 pub use running::{Running, RunningTask};
 pub use ticks::Ticks;

@@ -59,6 +59,11 @@ impl Format for Blocks {
     fn parser(&self, _: &[PathBuf], _: usize) -> Result<ReadBlocks, FileError> {
         Ok(ReadBlocks { block: None })
     }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        // Each has a quarter of a megabyte.
+        Some(16)
+    }
 }
 
 /// The parser of [`blocks`].

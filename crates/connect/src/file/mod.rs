@@ -22,7 +22,8 @@
 //! | `lines`, `csv`, `ndjson` | the formats |
 //! | `each_line` | lines of blocks, looked at in place by a pipeline |
 //! | `bad_rows` | rows that cannot be read |
-//! | `sink`, `write_behind`, `draft` | [`FileSink`]: formats, writing on the stage `mixed`, files that appear when the job has completed |
+//! | `sink`, `write_behind` | [`FileSink`]: formats, writing on the stage `mixed` |
+//! | `target`, `draft` | where a sink writes to; files that appear when the job has completed |
 //! | `error` | [`FileError`] |
 
 mod bad_rows;
@@ -38,6 +39,7 @@ mod plan;
 mod read_ahead;
 mod sink;
 mod source;
+mod target;
 mod write_behind;
 
 pub use bad_rows::BadRows;
@@ -54,5 +56,9 @@ pub use source::{FileSource, Format, Parse, ReadFiles, Row};
 
 pub(crate) use cut::LineCutter;
 pub(crate) use plan::Origin;
+#[cfg(feature = "columnar")]
+pub(crate) use plan::files;
 pub(crate) use read_ahead::{BlockSource, ReadAhead};
+#[cfg(feature = "columnar")]
+pub(crate) use target::{Drafts, Target};
 pub(crate) use write_behind::{Drain, WriteBehind};

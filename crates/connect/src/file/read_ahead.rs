@@ -14,15 +14,20 @@ use std::task::Poll;
 
 /// Something that gives blocks, and blocks meanwhile.
 pub(crate) trait BlockSource: Send + 'static {
+    /// What it gives.
+    type Block: Send + 'static;
+    /// What can be wrong.
+    type Error: Into<Failure> + Send + 'static;
+
     /// The next block; none when there are no more.
-    fn next_block(&mut self) -> Result<Option<Block>, FileError>;
+    fn next_block(&mut self) -> Result<Option<Self::Block>, Self::Error>;
 }
 
 /// What came of a read, and the reader for the next one.
-type Came<S> = (S, Result<Option<Block>, FileError>);
+type Came<S> = (S, Result<Option<<S as BlockSource>::Block>, <S as BlockSource>::Error>);
 
 /// Reads blocks of `S`, one ahead.
-pub(crate) struct ReadAhead<S> {
+pub(crate) struct ReadAhead<S: BlockSource> {
     /// Here before the first read, in the task while one is under way, gone after the last.
     source: Option<S>,
     reading: Option<TaskFuture<Came<S>>>,
@@ -34,13 +39,13 @@ impl<S: BlockSource> ReadAhead<S> {
     }
 
     /// The next block, if it is there. The one after it is being read from now on.
-    pub(crate) fn poll_block(&mut self, offload: &Offload) -> Poll<Result<Option<Block>, Failure>> {
+    pub(crate) fn poll_block(&mut self, offload: &Offload) -> Poll<Result<Option<S::Block>, Failure>> {
         self.start(offload)?;
         let Some(reading) = &mut self.reading else { return Poll::Ready(Ok(None)) };
         let Poll::Ready(came) = offload.poll(reading) else { return Poll::Pending };
         self.reading = None;
         let (source, block) = came?;
-        let block = block?;
+        let block = block.map_err(Into::into)?;
         if block.is_some() {
             self.source = Some(source);
             self.start(offload)?;
@@ -75,6 +80,9 @@ impl SplitQueue {
 }
 
 impl BlockSource for SplitQueue {
+    type Block = Block;
+    type Error = FileError;
+
     fn next_block(&mut self) -> Result<Option<Block>, FileError> {
         loop {
             if let Some(cutter) = &mut self.current {

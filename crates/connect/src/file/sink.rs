@@ -1,7 +1,6 @@
 //! Sinks that write files: lines, CSV, NDJSON.
 
-use super::draft::Draft;
-use super::error::FileError;
+use super::target::{Drafts, Target};
 use super::write_behind::WriteBehind;
 use crate::offload::Offload;
 use filbert_flow::{
@@ -144,48 +143,20 @@ impl<T: Serialize + Send + 'static> Encode for JsonOut<T> {
 /// job has completed; a job that fails or is cancelled leaves nothing behind.
 #[derive(Debug, Clone)]
 pub struct FileSink<E> {
-    path: PathBuf,
-    /// The ending of the names in the folder; none for one file.
-    folder: Option<String>,
+    target: Target,
     format: E,
 }
 
 impl<E> FileSink<E> {
     fn new(path: impl AsRef<Path>, format: E) -> Self {
-        Self { path: path.as_ref().to_owned(), folder: None, format }
+        Self { target: Target::file(path), format }
     }
 
     /// Writes one file per processor, in the folder of that path, with this ending: `part-0.csv` and so on. The folder is made if there is
     /// none; one that has such parts already is refused, so that two results are not mixed.
     pub fn in_folder(mut self, ending: &str) -> Self {
-        self.folder = Some(ending.to_owned());
+        self.target = self.target.in_folder(ending);
         self
-    }
-
-    /// The file of one processor.
-    fn target(&self, share: Share) -> PathBuf {
-        match &self.folder {
-            Some(ending) => self.path.join(format!("part-{}.{ending}", share.global_index())),
-            None => self.path.clone(),
-        }
-    }
-
-    fn prepare_folder(&self) -> Result<(), FileError> {
-        std::fs::create_dir_all(&self.path)
-            .map_err(|error| FileError::io("make the folder", &self.path, error))?;
-        let entries =
-            std::fs::read_dir(&self.path).map_err(|error| FileError::io("list", &self.path, error))?;
-        for entry in entries {
-            let entry = entry.map_err(|error| FileError::io("list", &self.path, error))?;
-            if entry.file_name().to_string_lossy().starts_with("part-") {
-                let problem = format!(
-                    "there is {:?} of an earlier job; remove it or choose another folder",
-                    entry.file_name()
-                );
-                return Err(FileError::BadTarget { path: self.path.clone(), problem });
-            }
-        }
-        Ok(())
     }
 }
 
@@ -194,29 +165,18 @@ impl<E: Encode> MetaSupplier for FileSink<E> {
     type Supplier = FileSinkSupplier<E>;
 
     fn supplier(&self, share: Share) -> Result<FileSinkSupplier<E>, Failure> {
-        match self.folder {
-            Some(_) => self.prepare_folder()?,
-            None if share.global_count() > 1 => {
-                let problem = format!(
-                    "{} processors cannot write one file; leave the parallelism at 1 or write to a folder with `in_folder`",
-                    share.global_count()
-                );
-                return Err(FileError::BadTarget { path: self.path.clone(), problem }.into());
-            }
-            None => {}
-        }
-        Ok(FileSinkSupplier { sink: self.clone(), drafts: Vec::new() })
+        Ok(FileSinkSupplier { sink: self.clone(), drafts: self.target.prepare(share)? })
     }
 
     fn preferred_parallelism(&self) -> Option<usize> {
-        self.folder.is_none().then_some(1)
+        self.target.preferred_parallelism()
     }
 }
 
 /// The files of one job.
 pub struct FileSinkSupplier<E> {
     sink: FileSink<E>,
-    drafts: Vec<Draft>,
+    drafts: Drafts,
 }
 
 impl<E: Encode> Supplier for FileSinkSupplier<E> {
@@ -224,24 +184,13 @@ impl<E: Encode> Supplier for FileSinkSupplier<E> {
     const CLOSES: bool = true;
 
     fn processor(&mut self, share: Share) -> Result<WriteFile<E>, Failure> {
-        let (draft, file) = Draft::create(&self.sink.target(share))?;
-        let processor = WriteFile {
-            format: self.sink.format.clone(),
-            path: draft.target().to_owned(),
-            out: WriteBehind::new(file),
-            offload: None,
-        };
-        self.drafts.push(draft);
-        Ok(processor)
+        let (path, file) = self.drafts.create(share)?;
+        let format = self.sink.format.clone();
+        Ok(WriteFile { format, path, out: WriteBehind::new(file), offload: None })
     }
 
     fn close(&mut self, is_completed: bool) -> Result<(), Failure> {
-        for draft in self.drafts.drain(..) {
-            if is_completed {
-                draft.keep()?;
-            }
-        }
-        Ok(())
+        Ok(self.drafts.close(is_completed)?)
     }
 }
 

@@ -36,6 +36,11 @@ pub trait Format: Clone + Send + Sync + 'static {
     fn is_cut(&self) -> bool {
         true
     }
+
+    /// How many items the queues behind the source hold; none: as usual.
+    fn preferred_queue_size(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// What a parser found.
@@ -133,6 +138,10 @@ impl<F: Format> MetaSupplier for FileSource<F> {
     fn supplier(&self, _: Share) -> Result<FilesSupplier<F>, Failure> {
         let files = plan::files(&self.patterns)?;
         Ok(FilesSupplier { source: self.clone(), files })
+    }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        self.format.preferred_queue_size()
     }
 }
 

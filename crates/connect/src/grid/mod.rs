@@ -9,6 +9,7 @@
 
 mod asking;
 mod batches;
+mod journal;
 mod list;
 mod map_sink;
 mod map_source;
@@ -16,6 +17,7 @@ mod queue;
 mod topic;
 
 pub use batches::{TakesBatches, WriteBatches};
+pub use journal::{JournalSource, MapChange, ReadJournal, journal};
 pub use list::{ListSource, ReadList, WriteList, list, write_list};
 pub use map_sink::{MapSink, WriteMap, partition_of, write_map};
 pub use map_source::{MapSource, ReadMap, map};

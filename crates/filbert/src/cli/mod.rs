@@ -12,6 +12,7 @@ mod table;
 mod text;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use job::Interrupted;
 use std::process::ExitCode;
 
 /// What `filbert` was asked for.
@@ -34,7 +35,8 @@ const EXAMPLES: &str = "Examples:
   filbert start                         a member that Hazelcast clients reach on 127.0.0.1:5701
   filbert start --config filbert.toml   the same with your settings
   filbert config check filbert.toml     everything that is wrong with them
-  filbert map put cities Oslo 709000    writes into a map of a running member
+  filbert map put cities Oslo 709000 --value-as long
+                                        writes a number into a map of a running member
   filbert map get cities Oslo           and reads from it
   filbert job word-count 'docs/*.md'    counts the words of files, and shows how the job went
   filbert stages                        the stages of a member with default settings
@@ -75,7 +77,7 @@ pub(crate) fn run() -> ExitCode {
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("filbert: {error}");
-            ExitCode::FAILURE
+            error.downcast_ref::<Interrupted>().map_or(ExitCode::FAILURE, |by| ExitCode::from(by.status()))
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::settings_file;
 use filbert::{Member, MemberConfig, Shutdown};
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
 
@@ -30,19 +30,31 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         .with_writer(std::io::stderr)
         .with_ansi(false)
         .init();
-    let member = Member::builder().config(config(arguments)?).start()?;
+    let config = config(arguments)?;
+    let cluster = config.hazelcast.cluster_name.clone();
+    let member = Member::builder().config(config).start()?;
     let end = member.end_signal()?;
     if let Some(address) = member.hazelcast_address() {
         say(&format!("Hazelcast clients on {address}"));
     }
+    say(&format!("the cluster is called {cluster:?}; Ctrl-C ends the member"));
     let signal = end.wait()?;
+    if signal == "SIGINT" && std::io::stdout().is_terminal() {
+        // The terminal has written ^C and stands behind it.
+        let _ = writeln!(std::io::stdout());
+    }
     // A drain may take as long as its clients let it; whoever asks twice does not want to wait.
     member.end_signal()?.on_told(|signal| {
         say(&format!("{signal} again, ending at once"));
         std::process::exit(1);
     });
     say(&format!("{signal}, draining"));
-    member.shutdown(Shutdown::Drain)?;
+    let report = member.shutdown(Shutdown::Drain)?;
+    if report.cut_short.is_empty() {
+        say("ended");
+    } else {
+        say(&format!("ended; not everything was done in time on {}", report.cut_short.join(", ")));
+    }
     Ok(())
 }
 

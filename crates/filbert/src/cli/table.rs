@@ -26,8 +26,12 @@ impl Table {
         };
         let widths: Vec<usize> = (0..columns).map(wide).collect();
         let numeric = |column: usize| {
-            let mut cells =
-                self.rows.iter().filter_map(|row| row.get(column)).filter(|cell| *cell != "-").peekable();
+            let mut cells = self
+                .rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .filter(|cell| !["-", ""].contains(&cell.as_str()))
+                .peekable();
             cells.peek().is_some() && cells.all(|cell| cell.starts_with(|first: char| first.is_ascii_digit()))
         };
         let right: Vec<bool> = (0..columns).map(numeric).collect();

@@ -24,9 +24,28 @@ pub(super) fn write_wrapped(out: &mut impl Write, indent: &str, text: &str) -> i
     writeln!(out, "{line}")
 }
 
+/// A number with a comma after every thousand.
+pub(super) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_grouped() {
+        let numbers = [0, 999, 1_000, 20_000_000];
+        assert_eq!(numbers.map(grouped), ["0", "999", "1,000", "20,000,000"]);
+    }
 
     #[test]
     fn long_text_is_cut_between_words() {

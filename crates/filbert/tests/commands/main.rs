@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
 
 mod config;
+mod job;
 #[path = "../../../gate/tests/door/line.rs"]
 #[allow(dead_code, reason = "shared with the tests of the door, which use more of it")]
 mod line;
@@ -23,6 +24,12 @@ fn command(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_filbert"));
     command.args(words).env_remove("FILBERT_PASSWORD");
     command
+}
+
+/// Sends a signal, by its name.
+fn signal(child: u32, name: &str) {
+    let status = Command::new("kill").args([&format!("-{name}"), &child.to_string()]).status().unwrap();
+    assert!(status.success());
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -11,12 +11,63 @@ fn a_key_that_is_not_there_ends_with_status_1_in_every_form() {
     let map = |words: &[&str]| filbert(&[&["map"], words, &["--address", &address]].concat());
     assert!(map(&["put", "cities", "Oslo", "709000"]).status.success());
     let found = map(&["get", "cities", "Oslo", "--json"]);
-    assert_eq!((found.status.code(), &*text(&found.stdout)), (Some(0), "{\"value\":\"709000\"}"));
-    for (form, printed) in [(&[][..], ""), (&["--json"], "{\"value\":null}")] {
+    assert_eq!(
+        (found.status.code(), &*text(&found.stdout)),
+        (Some(0), "{\"type\":\"string\",\"value\":\"709000\"}")
+    );
+    for (form, printed) in [(&[][..], ""), (&["--json"], "{\"type\":null,\"value\":null}")] {
         let missing = map(&[&["get", "cities", "Rome"], form].concat());
         assert_eq!((missing.status.code(), &*text(&missing.stdout)), (Some(1), printed));
         assert!(text(&missing.stderr).contains("has no key \"Rome\""), "{}", text(&missing.stderr));
     }
+}
+
+#[test]
+fn entries_show_what_they_are_and_stay_on_their_lines() {
+    let member = Process::start("");
+    let address = member.address().to_string();
+    let map = |words: &[&str]| filbert(&[&["map"], words, &["--address", &address]].concat());
+    assert!(map(&["put", "m", "two\nlines", "a\tb"]).status.success());
+    assert_eq!(
+        text(&map(&["entries", "m"]).stdout),
+        "key         type    value  type\ntwo\\nlines  string  a\\tb   string"
+    );
+    assert_eq!(text(&map(&["keys", "m"]).stdout), "two\\nlines");
+    // A program gets the value as it is.
+    assert_eq!(text(&map(&["get", "m", "two\nlines"]).stdout), "a\tb");
+    assert!(map(&["clear", "m"]).status.success());
+    assert!(map(&["put", "m", "1", "2.5", "--key-as", "long", "--value-as", "double"]).status.success());
+    let said: serde_json::Value = serde_json::from_slice(&map(&["entries", "m", "--json"]).stdout).unwrap();
+    let entry = serde_json::json!({ "key": 1, "key_type": "long", "value": 2.5, "value_type": "double" });
+    assert_eq!(said, entry);
+}
+
+#[test]
+fn keys_and_values_may_begin_with_a_hyphen() {
+    let member = Process::start("");
+    let address = member.address().to_string();
+    let map = |words: &[&str]| filbert(&[&["map"], words, &["--address", &address]].concat());
+    let put = map(&["put", "m", "-7", "-8", "--key-as", "int", "--value-as", "long"]);
+    assert!(put.status.success(), "{}", text(&put.stderr));
+    let got = map(&["get", "m", "-7", "--key-as", "int", "--json"]);
+    assert_eq!(text(&got.stdout), "{\"type\":\"long\",\"value\":-8}", "{}", text(&got.stderr));
+    assert!(map(&["put", "m", "-dash", "-x"]).status.success());
+    assert_eq!(text(&map(&["get", "m", "-dash"]).stdout), "-x");
+}
+
+/// A string "1" and a long 1 are two keys.
+#[test]
+fn a_key_that_is_there_in_another_form_is_hinted_at() {
+    let member = Process::start("");
+    let address = member.address().to_string();
+    let map = |words: &[&str]| filbert(&[&["map"], words, &["--address", &address]].concat());
+    assert!(map(&["put", "m", "1", "one", "--key-as", "long"]).status.success());
+    let missing = text(&map(&["get", "m", "1"]).stderr);
+    assert!(missing.contains("read as a string; it has the long 1: add --key-as long"), "{missing}");
+    let missing = text(&map(&["get", "m", "2", "--key-as", "int"]).stderr);
+    assert!(missing.contains("read as an int; --key-as"), "{missing}");
+    let wrong = text(&map(&["get", "m", "x", "--key-as", "int"]).stderr);
+    assert!(wrong.contains("is not an int"), "{wrong}");
 }
 
 #[test]

@@ -2,18 +2,29 @@
 
 use crate::line::{Client, DEADLINE, authentication, blob, int};
 use crate::process::Process;
-use crate::{command, text};
+use crate::{command, signal, text};
 use filbert_wire::messages::client::{Authentication, Ping};
 use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::{map, queue};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::Instant;
 
 fn terminate(child: u32) {
-    let status = Command::new("kill").args(["-TERM", &child.to_string()]).status().unwrap();
-    assert!(status.success());
+    signal(child, "TERM");
+}
+
+#[test]
+fn a_member_says_what_it_is_and_when_it_has_ended() {
+    let words = ["start", "--port", "0", "--cluster-name", "shop"];
+    let mut child = command(&words).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.next().unwrap().starts_with("filbert: Hazelcast clients on 127.0.0.1:"));
+    assert_eq!(lines.next().unwrap(), "filbert: the cluster is called \"shop\"; Ctrl-C ends the member");
+    signal(child.id(), "INT");
+    assert_eq!(lines.collect::<Vec<_>>(), ["filbert: SIGINT, draining", "filbert: ended"]);
+    assert!(child.wait().unwrap().success());
 }
 
 /// `filbert start | head -1`, and a supervisor that closes its end: what the member says goes nowhere, what it owes does not.
@@ -63,13 +74,19 @@ fn what_goes_wrong_is_logged_unless_it_is_switched_off() {
     for (words, is_logged) in [(&[][..], true), (&["--log", "off"], false)] {
         let (mut child, address) = start(words);
         let mut stranger = Client::connect(address.parse().unwrap());
-        let login = Authentication { cluster_name: "other".into(), ..authentication() };
+        let password = Some("sesame".into());
+        let login = Authentication { cluster_name: "other".into(), password, ..authentication() };
         assert_ne!(stranger.log_in(&login).status, 0);
         terminate(child.id());
         let mut said = Vec::new();
         child.stderr.take().unwrap().read_to_end(&mut said).unwrap();
         assert!(child.wait().unwrap().success());
-        assert_eq!(text(&said).contains("a login failed"), is_logged, "{}", text(&said));
+        let said = text(&said);
+        assert_eq!(said.contains("a login failed"), is_logged, "{said}");
+        // Both names, so that one sees the difference; no secret.
+        let names = said.contains("asked_for=\"other\"") && said.contains("cluster=\"dev\"");
+        assert_eq!(names, is_logged, "{said}");
+        assert!(!said.contains("sesame"), "{said}");
     }
 }
 

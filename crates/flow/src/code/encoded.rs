@@ -136,6 +136,7 @@ impl Dag {
             parts.priority = edge.priority;
             parts.queue_size = edge.queue_size;
             parts.high_water_mark = edge.high_water_mark;
+            (parts.has_queue_size, parts.has_high_water_mark) = (true, true);
             parts.buffer = edge.buffer;
             parts.is_distributed = edge.is_distributed;
             parts.forwarding = edge.forwarding.kind();

@@ -60,6 +60,6 @@ impl<T: Clone + Hash + Send + 'static> AnyItems for ItemsOf<T> {
             return Err(Missing { what: "codec of", name: std::any::type_name::<T>().to_owned() });
         }
         let codec = self.codec.clone().filter(|_| has_codec);
-        Ok(Arc::new(Wiring { make, copy: Some(T::clone), codec }))
+        Ok(Arc::new(Wiring { make, copy: Some(T::clone), codec, is_item: None }))
     }
 }

@@ -34,6 +34,8 @@ pub struct DagBuilder {
     id: u64,
     graph: Graph,
     rejoin: Rejoin,
+    /// A vertex of another DAG was meant; told when the graph is built.
+    has_foreign_vertex: bool,
 }
 
 impl DagBuilder {
@@ -41,7 +43,12 @@ impl DagBuilder {
     pub fn new(name: impl Into<String>) -> Self {
         static IDS: AtomicU64 = AtomicU64::new(0);
         let graph = Graph { name: name.into(), vertices: Vec::new(), edges: Vec::new() };
-        Self { id: IDS.fetch_add(1, Ordering::Relaxed), graph, rejoin: Rejoin::default() }
+        Self {
+            id: IDS.fetch_add(1, Ordering::Relaxed),
+            graph,
+            rejoin: Rejoin::default(),
+            has_foreign_vertex: false,
+        }
     }
 
     /// Adds a vertex. `processors` makes its processors: a meta-supplier, or a closure `Fn(Share) -> Processor`.
@@ -91,10 +98,13 @@ impl DagBuilder {
         &self.graph
     }
 
-    /// How many processors a vertex has on each member; as many as the stage `flow` has workers, if nobody says otherwise.
+    /// How many processors a vertex has on each member; as many as the stage `flow` has workers, if nobody says otherwise. With a vertex
+    /// of another DAG this one is [refused](DagError::ForeignVertex) when it is built.
     pub fn local_parallelism<I, O>(&mut self, vertex: &Vertex<I, O>, processors: usize) {
         if vertex.dag == self.id {
             self.graph.vertices[vertex.index].parallelism = Some(processors);
+        } else {
+            self.has_foreign_vertex = true;
         }
     }
 
@@ -116,6 +126,7 @@ impl DagBuilder {
         self.check_ports("inbound")?;
         self.check_ports("outbound")?;
         self.check_cycles()?;
+        self.size_queues();
         self.plan_buffers()?;
         Ok(Dag { inner: Arc::new(self.graph) })
     }
@@ -127,6 +138,15 @@ impl DagBuilder {
     fn edge_name(&self, edge: usize) -> String {
         let parts = &self.graph.edges[edge].parts;
         format!("{} -> {}", self.name(parts.from.vertex), self.name(parts.to.vertex))
+    }
+
+    fn size_queues(&mut self) {
+        let Graph { vertices, edges, .. } = &mut self.graph;
+        for edge in edges {
+            if let Some(items) = vertices[edge.parts.from.vertex].maker.preferred_queue_size() {
+                edge.parts.prefer_queue_size(items.max(1));
+            }
+        }
     }
 
     fn plan_buffers(&mut self) -> Result<(), DagError> {
@@ -141,6 +161,9 @@ impl DagBuilder {
     }
 
     fn check_vertices(&self) -> Result<(), DagError> {
+        if self.has_foreign_vertex {
+            return Err(DagError::ForeignVertex { dag: self.graph.name.clone() });
+        }
         if self.graph.vertices.is_empty() {
             return Err(DagError::Empty { dag: self.graph.name.clone() });
         }
@@ -174,6 +197,7 @@ impl DagBuilder {
                 ("the queue size", edge.parts.queue_size),
                 ("the high-water mark", edge.parts.high_water_mark),
                 ("the buffer", edge.parts.buffer.unwrap_or(1)),
+                ("what a buffer keeps in memory", edge.parts.spill_beyond),
             ];
             if let Some((what, _)) = sizes.into_iter().find(|(_, size)| *size == 0) {
                 let whose =

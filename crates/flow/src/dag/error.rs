@@ -72,6 +72,12 @@ pub enum DagError {
         /// The DAG that was being built.
         dag: String,
     },
+    /// The parallelism of a vertex of another DAG was set.
+    #[error("`local_parallelism` of the DAG {dag:?} was called with a vertex of another DAG")]
+    ForeignVertex {
+        /// The DAG that was being built.
+        dag: String,
+    },
     /// A job could hang, and buffers are not wanted.
     #[error(
         "a job could hang: {}; buffer the edge {edge} (`buffered`), give it the priority of the others, or let planning \

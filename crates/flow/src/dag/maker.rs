@@ -22,6 +22,9 @@ pub(crate) trait Maker: Send + Sync {
     /// False when each of its processors needs a thread of its own.
     fn is_cooperative(&self) -> bool;
 
+    /// How many items the queues behind it hold, where nobody says otherwise.
+    fn preferred_queue_size(&self) -> Option<usize>;
+
     /// A processor per seat, with the ends of its edges. `at` says which one is being made, should that fail or panic.
     fn tasklets(&self, share: Share, seats: Vec<Seat>, at: &Cell<usize>) -> Result<Made, Failure>;
 }
@@ -66,6 +69,10 @@ impl<M: MetaSupplier> Maker for MakerOf<M> {
 
     fn is_cooperative(&self) -> bool {
         M::Processor::IS_COOPERATIVE
+    }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        self.0.preferred_queue_size()
     }
 
     fn tasklets(&self, share: Share, seats: Vec<Seat>, at: &Cell<usize>) -> Result<Made, Failure> {

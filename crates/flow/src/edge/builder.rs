@@ -71,6 +71,7 @@ pub struct Edge<T> {
     make: Box<dyn MakeLink<T>>,
     copy: Option<fn(&T) -> T>,
     codec: Option<Arc<dyn ItemCodec<T>>>,
+    is_item: Option<fn(&T) -> bool>,
 }
 
 /// What does not depend on the type of the items.
@@ -82,8 +83,13 @@ pub(crate) struct EdgeParts {
     pub(crate) forwarding: Forwarding,
     pub(crate) queue_size: usize,
     pub(crate) high_water_mark: usize,
+    /// Those two were said, and not left to the producer.
+    pub(crate) has_queue_size: bool,
+    pub(crate) has_high_water_mark: bool,
     /// How many items a buffer keeps in memory, if there is a buffer.
     pub(crate) buffer: Option<usize>,
+    /// How many items one that spills keeps in memory, on each side of the disk.
+    pub(crate) spill_beyond: usize,
     pub(crate) is_distributed: bool,
     /// How it could be made elsewhere.
     pub(crate) code: ForwardingCode,
@@ -135,7 +141,10 @@ impl EdgeParts {
             forwarding: Forwarding::Unicast,
             queue_size: DEFAULT_CAPACITY,
             high_water_mark: HIGH_WATER_MARK,
+            has_queue_size: false,
+            has_high_water_mark: false,
             buffer: None,
+            spill_beyond: SPILL_ITEMS,
             is_distributed: false,
             code: ForwardingCode::Unicast,
             codec: CodecCode::None,
@@ -146,9 +155,19 @@ impl EdgeParts {
         self.codec != CodecCode::None
     }
 
+    /// What the producer prefers, where nobody said anything.
+    pub(crate) fn prefer_queue_size(&mut self, items: usize) {
+        if !self.has_queue_size {
+            self.queue_size = items;
+        }
+        if !self.has_high_water_mark {
+            self.high_water_mark = items;
+        }
+    }
+
     /// Planning found that the edge needs a buffer.
     pub(crate) fn set_buffered(&mut self) {
-        self.buffer = Some(if self.has_codec() { SPILL_ITEMS } else { BUFFER_ITEMS });
+        self.buffer = Some(if self.has_codec() { self.spill_beyond } else { BUFFER_ITEMS });
     }
 
     pub(crate) fn is_buffered(&self) -> bool {
@@ -158,7 +177,13 @@ impl EdgeParts {
 
 impl<T: Send + 'static> Edge<T> {
     pub(crate) fn new(from: PortId, to: PortId, copy: Option<fn(&T) -> T>) -> Self {
-        Self { parts: EdgeParts::new(from, to), make: Box::new(MakeUnicast), copy, codec: None }
+        Self {
+            parts: EdgeParts::new(from, to),
+            make: Box::new(MakeUnicast),
+            copy,
+            codec: None,
+            is_item: None,
+        }
     }
 
     /// Edges of a vertex with a lower number are consumed in full before this one; those with the same number together. 0 by default.
@@ -168,14 +193,22 @@ impl<T: Send + 'static> Edge<T> {
     }
 
     /// How many items each queue holds: one queue from every producer to every consumer, 1024 items by default.
+    ///
+    /// Queues are bounded in items, not in bytes. An edge holds at most `producers x consumers x queue_size` items, and each producer up
+    /// to its [high-water mark](Edge::high_water_mark) beside that: with two processors on each side and the defaults 8,192 items, which
+    /// are 8 GB if an item has a megabyte. Where items are large (batches, documents, images), make both numbers small: a queue of 4
+    /// does for items that take a millisecond. A vertex that knows its items to be large says so, [for edges that say
+    /// nothing](crate::MetaSupplier::preferred_queue_size).
     pub fn queue_size(mut self, items: usize) -> Self {
         self.parts.queue_size = items;
+        self.parts.has_queue_size = true;
         self
     }
 
     /// At how many items a producer's bucket is full, 2048 by default.
     pub fn high_water_mark(mut self, items: usize) -> Self {
         self.parts.high_water_mark = items;
+        self.parts.has_high_water_mark = true;
         self
     }
 
@@ -230,7 +263,7 @@ impl<T: Send + 'static> Edge<T> {
     /// [`Rejoin`](crate::Rejoin).
     pub fn buffered(self, codec: impl ItemCodec<T>) -> Self {
         let mut edge = self.with_codec(codec);
-        edge.parts.buffer = Some(SPILL_ITEMS);
+        edge.parts.buffer = Some(edge.parts.spill_beyond);
         edge
     }
 
@@ -239,6 +272,16 @@ impl<T: Send + 'static> Edge<T> {
         self.parts.buffer = Some(items);
         self.parts.codec = CodecCode::None;
         self.codec = None;
+        self
+    }
+
+    /// How many items a buffer that spills to disk keeps in memory, 8192 by default: those that came last, and as many of those that go
+    /// next.
+    pub fn spill_beyond(mut self, items: usize) -> Self {
+        self.parts.spill_beyond = items;
+        if self.parts.is_buffered() && self.parts.has_codec() {
+            self.parts.buffer = Some(items);
+        }
         self
     }
 
@@ -270,7 +313,14 @@ impl<T: Send + 'static> Edge<T> {
         self
     }
 
+    /// What travels on this edge without being an item, and is not counted as one.
+    pub(super) fn counting(mut self, is_item: fn(&T) -> bool) -> Self {
+        self.is_item = Some(is_item);
+        self
+    }
+
     pub(crate) fn into_parts(self) -> (EdgeParts, Arc<dyn Wire>) {
-        (self.parts, Arc::new(Wiring { make: self.make, copy: self.copy, codec: self.codec }))
+        let Self { parts, make, copy, codec, is_item } = self;
+        (parts, Arc::new(Wiring { make, copy, codec, is_item }))
     }
 }

@@ -25,6 +25,7 @@ impl<T: Send + 'static> Edge<Event<T>> {
     /// Items with equal keys to the same processor, watermarks to every one.
     pub(crate) fn events<K: Keying<T>>(self, keying: K) -> Self {
         self.forwarded(ForwardingCode::Closure, Box::new(MakeEvents(keying)))
+            .counting(|event| matches!(event, Event::Item { .. }))
     }
 }
 

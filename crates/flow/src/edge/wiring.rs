@@ -124,6 +124,8 @@ pub(crate) struct Wiring<T> {
     pub(crate) make: Box<dyn MakeLink<T>>,
     pub(crate) copy: Option<fn(&T) -> T>,
     pub(crate) codec: Option<Arc<dyn ItemCodec<T>>>,
+    /// Where not everything that travels is an item.
+    pub(crate) is_item: Option<fn(&T) -> bool>,
 }
 
 impl<T: Send + 'static> Wiring<T> {
@@ -132,7 +134,7 @@ impl<T: Send + 'static> Wiring<T> {
         if let (true, Some(codec)) = (size.is_encoded, &self.codec) {
             link = Box::new(EncodedLink { inner: link, codec: Arc::clone(codec) });
         }
-        Box::new(Bucket::new(link, size.mark, self.copy))
+        Box::new(Bucket::new(link, size.mark, self.copy).counting(self.is_item))
     }
 
     /// Puts a buffer behind the queues of a consumer; what is left for the consumer are the queues behind the buffer.
@@ -163,7 +165,7 @@ impl<T: Send + 'static> Wire for Wiring<T> {
                 ends.spools.push(spool);
                 queues = behind;
             }
-            ends.items.push(Box::new(Items::new(queues)));
+            ends.items.push(Box::new(Items::new(queues).counting(self.is_item)));
         }
         ends
     }

@@ -77,11 +77,12 @@ where
 {
     type Out = InWindow<K::Key, F::Out>;
 
-    fn add(&mut self, time: i64, item: T, watermark: i64) {
-        let FixedWindowing { window, keying, fold, late } = &self.recipe;
+    fn add(&mut self, time: i64, item: T, watermark: i64) -> bool {
+        let FixedWindowing { window, keying, fold, .. } = &self.recipe;
         let mut open = window.starts(time).filter(|start| window.end(*start) > watermark).peekable();
-        if open.peek().is_none() && window.starts(time).next().is_some() {
-            late.add();
+        if open.peek().is_none() {
+            // In no window at all, between two: not late.
+            return window.starts(time).next().is_none();
         }
         let mut item = Some(item);
         while let Some(start) = open.next() {
@@ -91,6 +92,7 @@ where
                 keying.fold(groups, fold, item);
             }
         }
+        true
     }
 
     fn close<R: Receiver<Self::Out>>(&mut self, watermark: i64, to: &mut R) -> bool {
@@ -135,7 +137,8 @@ where
     type Transform = Windowed<FixedWindows<T, K, F>>;
 
     fn transform(&self, _: Share) -> Self::Transform {
-        Windowed::new(FixedWindows { recipe: self.clone(), windows: BTreeMap::new(), leaving: None })
+        let windows = FixedWindows { recipe: self.clone(), windows: BTreeMap::new(), leaving: None };
+        Windowed::new(windows, &self.late)
     }
 
     fn describe(&self, steps: &mut Vec<&'static str>) {

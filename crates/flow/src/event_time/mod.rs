@@ -7,10 +7,14 @@
 //! A *watermark* of time `t` is a producer's promise that it is done with items before `t`. It is the latest time it has seen, less the lag that
 //! the user allows. Watermarks travel among the items, to every consumer. A consumer has heard from all its producers up to the
 //! smallest of their watermarks (`Coalescer`): then it closes the windows that end there. An item that comes after its windows are closed is *late*:
-//! it is counted and dropped. A producer that ends promises everything; one that is silent holds the others up.
+//! it is counted and dropped, in the metrics of its vertex too. A producer that ends promises everything; one that is silent holds the
+//! others up, unless it is told to say when it is *idle* ([`Timed::idle_after`](crate::pipeline::Timed::idle_after)): then it is left
+//! out until it has something again.
 //!
-//! Times are `i64`, in whatever unit the user's timestamps have. Nothing here reads a clock.
+//! Times are `i64`, in whatever unit the user's timestamps have. Nothing here reads a clock; idleness is noticed by a timer of the
+//! stages, which is set only while items come.
 
+mod alarm;
 mod fixed;
 mod session;
 mod stamping;
@@ -46,6 +50,8 @@ pub struct Watermark {
     pub producer: usize,
     /// How many producers there are.
     pub producers: usize,
+    /// It has had no items for a while: until its next word the others go on without it.
+    pub is_idle: bool,
 }
 
 /// The result of one key in one window: from `start` to before `end`.
@@ -78,28 +84,37 @@ impl LateItems {
         self.count.load(Ordering::Relaxed)
     }
 
-    fn add(&self) {
-        self.count.fetch_add(1, Ordering::Relaxed);
+    fn add(&self, more: u64) {
+        self.count.fetch_add(more, Ordering::Relaxed);
     }
 }
 
-/// Makes one watermark of those of several producers: the smallest.
+/// Makes one watermark of those of several producers: the smallest of those that are not idle.
 #[derive(Debug, Default)]
 pub(crate) struct Coalescer {
-    /// By producer; none of those that were not heard of.
-    times: Vec<Option<i64>>,
+    producers: Vec<Heard>,
+}
+
+/// What was heard of a producer.
+#[derive(Debug, Clone, Copy, Default)]
+struct Heard {
+    /// None of one that was not heard of.
+    time: Option<i64>,
+    is_idle: bool,
 }
 
 impl Coalescer {
     /// Takes a producer's watermark; returns up to which time all producers have promised.
     pub(crate) fn hear(&mut self, watermark: Watermark) -> Option<i64> {
         let count = watermark.producers.max(watermark.producer + 1);
-        if self.times.len() < count {
-            self.times.resize(count, None);
+        if self.producers.len() < count {
+            self.producers.resize(count, Heard::default());
         }
-        let time = &mut self.times[watermark.producer];
-        *time = (*time).max(Some(watermark.time));
+        let heard = &mut self.producers[watermark.producer];
+        *heard = Heard { time: heard.time.max(Some(watermark.time)), is_idle: watermark.is_idle };
         // `None` is less than any time: one that was not heard of holds the others up.
-        self.times.iter().copied().min().flatten()
+        let active = self.producers.iter().filter(|heard| !heard.is_idle).map(|heard| heard.time).min();
+        // When all are idle none of them holds up the one that is farthest.
+        active.unwrap_or_else(|| self.producers.iter().map(|heard| heard.time).max().flatten())
     }
 }

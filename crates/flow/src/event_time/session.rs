@@ -86,8 +86,8 @@ where
 {
     type Out = InWindow<K::Key, G::Out>;
 
-    fn add(&mut self, time: i64, item: T, watermark: i64) {
-        let SessionWindowing { window, keying, aggregate, late } = &self.recipe;
+    fn add(&mut self, time: i64, item: T, watermark: i64) -> bool {
+        let SessionWindowing { window, keying, aggregate, .. } = &self.recipe;
         let (key, accumulator) = keying.alone(aggregate, item);
         let mut session = Session { start: time, end: time.saturating_add(window.gap), accumulator };
         let (_, sessions) = self.sessions.group(key.clone(), Vec::new);
@@ -104,15 +104,14 @@ where
                 at += 1;
             }
         }
-        if session.end > watermark {
+        let is_open = session.end > watermark;
+        if is_open {
             self.ends.entry(session.end).or_default().push(key);
             sessions.push(session);
-        } else {
-            late.add();
-            if sessions.is_empty() {
-                self.sessions.remove(&key);
-            }
+        } else if sessions.is_empty() {
+            self.sessions.remove(&key);
         }
+        is_open
     }
 
     fn close<R: Receiver<Self::Out>>(&mut self, watermark: i64, to: &mut R) -> bool {
@@ -151,13 +150,14 @@ where
     type Transform = Windowed<SessionWindows<T, K, G>>;
 
     fn transform(&self, _: Share) -> Self::Transform {
-        Windowed::new(SessionWindows {
+        let windows = SessionWindows {
             recipe: self.clone(),
             sessions: Groups::new(SEED),
             ends: BTreeMap::new(),
             closing: Vec::new().into_iter(),
             leaving: Vec::new(),
-        })
+        };
+        Windowed::new(windows, &self.late)
     }
 
     fn describe(&self, steps: &mut Vec<&'static str>) {

@@ -11,7 +11,7 @@ use super::error::JobFailure;
 use super::metrics::JobCounters;
 use crate::dag::Dag;
 use crate::dag::maker::Close;
-use filbert_pool::{Group, Promise, Stages, WeakStages, caught};
+use filbert_pool::{Engagement, Group, Promise, StageKind, Stages, SubmitError, WeakStages, caught};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::Waker;
 
@@ -42,12 +42,16 @@ struct State {
     threads: Vec<Waker>,
     /// What is to be done when all others are gone, with the name of the vertex.
     closers: Vec<(Arc<str>, Box<dyn Close>)>,
+    /// Until it is over, a draining shutdown waits for it.
+    engagement: Option<Engagement>,
     /// All others are gone, and how it ends is decided but for what the closers say: too late to cancel.
     is_closing: bool,
 }
 
 impl JobCore {
-    pub(crate) fn new(dag: &Dag, stages: &Stages) -> Arc<Self> {
+    /// Refused when the stages end.
+    pub(crate) fn new(dag: &Dag, stages: &Stages) -> Result<Arc<Self>, SubmitError> {
+        let engagement = Some(stages.engage(StageKind::Flow)?);
         let state = State {
             status: JobStatus::Starting,
             cause: None,
@@ -55,11 +59,12 @@ impl JobCore {
             waiters: Vec::new(),
             threads: Vec::new(),
             closers: Vec::new(),
+            engagement,
             is_closing: false,
         };
         let group = stages.flow().group(dag.name());
         let (counters, stages) = (OnceLock::new(), stages.downgrade());
-        Arc::new(Self { name: dag.name().to_owned(), group, stages, counters, state: Mutex::new(state) })
+        Ok(Arc::new(Self { name: dag.name().to_owned(), group, stages, counters, state: Mutex::new(state) }))
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -248,9 +253,12 @@ impl Drop for Ending {
         };
         let waiters = std::mem::take(&mut state.waiters);
         state.threads.clear();
+        let engagement = state.engagement.take();
         drop(state);
         for promise in waiters {
             promise.keep(());
         }
+        // After those who wait know: a shutdown goes on from here.
+        drop(engagement);
     }
 }

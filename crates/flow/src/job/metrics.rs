@@ -41,10 +41,12 @@ pub struct VertexMetrics {
     pub long_calls: u64,
     /// The longest call.
     pub longest_call: Duration,
+    /// Items that were dropped because their windows were closed when they came; see [`event_time`](crate::event_time).
+    pub late_items: u64,
 }
 
 impl VertexMetrics {
-    /// Which part of their time its processors were busy, blocked and idle; what is missing to 1 they waited for a worker.
+    /// Which part of their time its processors were busy, blocked and idle; what is missing to 1 they waited for a worker, or were done.
     pub fn shares(&self, elapsed: Duration) -> [f64; 3] {
         let whole = elapsed.as_secs_f64() * self.processors as f64;
         let share = |part: Duration| if whole > 0.0 { (part.as_secs_f64() / whole).min(1.0) } else { 0.0 };
@@ -70,6 +72,8 @@ pub struct EdgeMetrics {
     pub queued: u64,
     /// How many items its queues hold.
     pub capacity: u64,
+    /// How full the queues before one of its consumers were at most, 0 to 1: where it is near 1, the consumers hold the producers up.
+    pub fullest: f64,
     /// Items that its producers emitted and that found no room.
     pub held: u64,
     /// Items that wait in its buffer.
@@ -110,7 +114,11 @@ impl JobCore {
                         (&counters.processors[from.vertex], &counters.processors[to.vertex]);
                     let inbound = || consumers.iter().map(|counters| &counters.inbound[to.ordinal]);
                     let outbound = producers.iter().map(|counters| &counters.outbound[from.ordinal]);
-                    let lanes = if edge.parts.is_buffered() { consumers.len() } else { 0 };
+                    let is_buffered = edge.parts.is_buffered();
+                    let lanes = if is_buffered { consumers.len() } else { 0 };
+                    // A consumer reads a queue per producer, or the one behind its buffer.
+                    let before = edge.parts.queue_size * if is_buffered { 1 } else { producers.len() };
+                    let fullest = inbound().map(|end| end.fullest.get()).max().unwrap_or(0);
                     EdgeMetrics {
                         from: graph.vertices[from.vertex].name.to_string(),
                         to: graph.vertices[to.vertex].name.to_string(),
@@ -120,6 +128,7 @@ impl JobCore {
                         queued: inbound().map(|end| end.waiting.get()).sum(),
                         capacity: ((producers.len() * consumers.len() + lanes) * edge.parts.queue_size)
                             as u64,
+                        fullest: fullest as f64 / before.max(1) as f64,
                         held: outbound.map(|end| end.waiting.get()).sum(),
                         buffered: spool.waiting(),
                         spilled_bytes: spool.spilled_bytes(),
@@ -147,5 +156,6 @@ fn of_vertex(name: &str, counters: &[Arc<Counters>], now: Duration) -> VertexMet
         longest_call: Duration::from_nanos(
             counters.iter().map(|counters| counters.longest_call.get()).max().unwrap_or(0),
         ),
+        late_items: sum(|counters| counters.late.get()),
     }
 }

@@ -83,7 +83,8 @@ pub struct Job {
 
 impl Job {
     pub(crate) fn submit(dag: &Dag, stages: &Stages, settings: JobSettings) -> Result<Job, JobError> {
-        let core = JobCore::new(dag, stages);
+        let not_started = |cause| JobError::NotStarted { job: dag.name().to_owned(), cause };
+        let core = JobCore::new(dag, stages).map_err(not_started)?;
         start::begin(&core, dag, stages, settings)?;
         Ok(Job { core, dag: dag.clone(), stages: stages.clone() })
     }

@@ -126,6 +126,10 @@ impl TurnView for PolledView<'_, '_> {
         self.0.should_yield()
     }
 
+    fn pass_on(&self) {
+        self.0.pass_on();
+    }
+
     fn waker(&self) -> Waker {
         Waker::from(self.0.waker().clone())
     }
@@ -142,6 +146,9 @@ impl TurnView for ThreadView {
     fn should_yield(&self) -> bool {
         true
     }
+
+    // Its wake-ups come from no worker's turn: none is kept.
+    fn pass_on(&self) {}
 
     fn waker(&self) -> Waker {
         self.0.clone()

@@ -161,7 +161,8 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
         Stream::new(FromNodes::new(nodes))
     }
 
-    /// Groups items by a key that `key` makes of each.
+    /// Groups items by a key that `key` makes of each. `key` is pure, the same key for the same item whenever it is asked: it may be asked more
+    /// than once for an item.
     pub fn group_by<K, F>(self, key: F) -> Grouped<H, X, ByKey<F>>
     where
         K: Hash + Eq + Send + 'static,
@@ -170,7 +171,7 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
         Grouped { stream: self, keying: ByKey(key) }
     }
 
-    /// Groups items by a part of them; a key is made of it only for a new group: `group_by_ref(|order: &Order| order.customer.as_str())`.
+    /// As [`Stream::group_by`], by a part of the items; a key is made of it only for a new group: `group_by_ref(|order: &Order| order.customer.as_str())`.
     pub fn group_by_ref<Q, F>(self, key: F) -> Grouped<H, X, ByPart<F>>
     where
         Q: Hash + Eq + ToOwned + ?Sized + 'static,
@@ -246,7 +247,8 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
         self.sort_by(compare)
     }
 
-    /// As [`Stream::sort`], in the order that `compare` says. Equal items come in any order.
+    /// As [`Stream::sort`], in the order that `compare` says. Equal items of one processor of the stream stay in their order, and those
+    /// of different processors come in the order of these.
     pub fn sort_by<C>(self, compare: C) -> Sorted<X::Out, C>
     where
         C: Fn(&X::Out, &X::Out) -> Ordering + Clone + Send + Sync + 'static,
@@ -258,6 +260,8 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
 
     /// Joins every item with all items of `small` that have the same key; those without are dropped. The items of `small` are
     /// held in one table, which is complete before the first item of this stream is looked at.
+    ///
+    /// The key functions are pure, as that of [`Stream::group_by`].
     ///
     /// ```
     /// use filbert_flow::{Pipeline, processors::{Collected, collect, iterate}};

@@ -11,6 +11,7 @@ use crate::transform::{ByKey, ByPair, Keying, Recipe, Then};
 use std::hash::Hash;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Items with their times; made by [`Stream::event_time`].
 #[must_use = "group it and cut it into windows"]
@@ -70,13 +71,46 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
     }
 }
 
+impl<H, X, F, T> Timed<H, Then<X, Stamping<F>>, T> {
+    /// A producer of this stream that has had no items for `silence` does not hold up the windows of the others any more, until it has
+    /// one again. It is noticed after one to one and a half times `silence`. Items that it brings afterwards may be late. One whose
+    /// consumers have no room is not silent, however long that takes.
+    ///
+    /// Without this a window is closed only when every producer has promised to be done with it: a source of which one processor gets
+    /// nothing, a quiet connection or partition say, holds up all windows.
+    ///
+    /// ```
+    /// use filbert_flow::aggregate::count;
+    /// use filbert_flow::event_time::tumbling;
+    /// use filbert_flow::processors::{collect, Collected, iterate};
+    /// use filbert_flow::Pipeline;
+    /// use std::time::Duration;
+    ///
+    /// let counts = Collected::new();
+    /// let pipeline = Pipeline::read(iterate(|share| (0..1_000_i64).filter(move |_| share.index == 0)))
+    ///     .event_time(|time| *time, 10)
+    ///     .idle_after(Duration::from_secs(5))
+    ///     .group_by(|time| time % 2)
+    ///     .window(tumbling(100))
+    ///     .aggregate(count())
+    ///     .write(collect(&counts));
+    /// pipeline.to_dag()?.submit(&filbert_pool::Stages::start()?)?.wait()?;
+    /// assert_eq!(counts.take().len(), 20);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn idle_after(mut self, silence: Duration) -> Self {
+        self.stream.recipe.second_mut().set_idle_after(silence);
+        self
+    }
+}
+
 impl<H, X, T> Timed<H, X, T>
 where
     H: Head,
     X: Recipe<H::Item, Out = Event<T>>,
     T: Send + 'static,
 {
-    /// Groups items by a key that `key` makes of each.
+    /// Groups items by a key that `key` makes of each, as [`Stream::group_by`].
     pub fn group_by<K, F>(self, key: F) -> TimedGroups<H, X, T, ByKey<F>>
     where
         K: Hash + Eq + Send + 'static,

@@ -17,11 +17,13 @@ pub use one_item::{OneByOne, OneByOne2, OneItem, OneItem2, Tried};
 pub use supplier::{MetaSupplier, Share, Supplier};
 pub use traverser::{Traverser, TraverserExt};
 
+use crate::counters::Counters;
 use crate::inbox::Inbox;
 use crate::outbox::Outbox;
 use crate::signature::{Inputs, Outputs};
 use crate::transform::{Room, Transform};
 use filbert_pool::WeakStages;
+use std::sync::Arc;
 use std::task::Waker;
 
 /// Why a processor gives up; any error, or a text: `Err("no such file".into())`.
@@ -46,6 +48,7 @@ pub struct ProcessorContext<'a> {
     pub(crate) share: Share,
     pub(crate) waker: &'a Waker,
     pub(crate) stages: &'a WeakStages,
+    pub(crate) counters: &'a Arc<Counters>,
 }
 
 impl ProcessorContext<'_> {
@@ -126,6 +129,13 @@ pub trait Processor: Send + 'static {
     ) -> Result<Step, Failure> {
         let _ = outbox;
         Err(format!("the processor got items at ordinal {}, but has no `process`", inbox.ordinal()).into())
+    }
+
+    /// True when it wants a call of [`Processor::process`] although no edge has items: it has kept something that it could not finish in
+    /// one call, or a timer of its own is due. Asked before it is put to sleep for want of items, and each time that its
+    /// [waker](ProcessorContext::waker) was woken.
+    fn wants_call(&mut self) -> bool {
+        false
     }
 
     /// One edge has given all its items. Called until it says [`Step::Done`].

@@ -67,6 +67,12 @@ pub trait MetaSupplier: Send + Sync + 'static {
     fn preferred_parallelism(&self) -> Option<usize> {
         None
     }
+
+    /// How many items the queues behind the vertex should hold if their edges do not say, and its buckets: for items that are large.
+    /// None: as usual.
+    fn preferred_queue_size(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// Makes the processors of a vertex on one member, for one job. On a thread that may block.

@@ -71,6 +71,7 @@ where
             for item in inbox.at::<0>().drain() {
                 left.visit(
                     &mut self.groups,
+                    None,
                     item,
                     new,
                     |pair, value| fold.accumulate_owned(&mut pair.0, value),
@@ -81,6 +82,7 @@ where
             for item in inbox.at::<1>().drain() {
                 right.visit(
                     &mut self.groups,
+                    None,
                     item,
                     new,
                     |pair, value| other.accumulate_owned(&mut pair.1, value),

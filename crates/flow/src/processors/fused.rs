@@ -38,7 +38,7 @@ where
     A: Send + 'static,
     X: Recipe<A>,
 {
-    move |share| Sided { transform: recipe.transform(share), _item: PhantomData }
+    move |share| Sided { transform: recipe.transform(share), is_supplied: false, _item: PhantomData }
 }
 
 impl<T> Supply<T> for Items<T> {
@@ -96,6 +96,11 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Transforming<A, X> {
     type In = Many<A>;
     type Out = Many<X::Out>;
 
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.transform.init(context);
+        Ok(())
+    }
+
     fn process(
         &mut self,
         inbox: &mut Inbox<Many<A>>,
@@ -103,6 +108,10 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Transforming<A, X> {
     ) -> Result<Step, Failure> {
         transform_all(inbox.items(), &mut self.transform, outbox);
         Ok(Step::Again)
+    }
+
+    fn wants_call(&mut self) -> bool {
+        self.transform.is_suspended() || self.transform.is_due()
     }
 
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
@@ -113,12 +122,19 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Transforming<A, X> {
 /// The processor of a vertex with a side: items at ordinal 0, the side at ordinal 1, with a lower priority number.
 pub struct Sided<A, X> {
     transform: X,
+    /// The side has come: before, a call without items would be one for the side.
+    is_supplied: bool,
     _item: PhantomData<fn(A)>,
 }
 
 impl<A: Send + 'static, X: Transform<A>> Processor for Sided<A, X> {
     type In = (A, Side);
     type Out = Many<X::Out>;
+
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.transform.init(context);
+        Ok(())
+    }
 
     fn process(
         &mut self,
@@ -131,6 +147,15 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Sided<A, X> {
             transform_all(inbox.at::<0>(), &mut self.transform, outbox);
         }
         Ok(Step::Again)
+    }
+
+    fn wants_call(&mut self) -> bool {
+        self.is_supplied && (self.transform.is_suspended() || self.transform.is_due())
+    }
+
+    fn complete_edge(&mut self, ordinal: usize, _: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
+        self.is_supplied |= ordinal == 1;
+        Ok(Step::Done)
     }
 
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
@@ -163,6 +188,13 @@ where
         Self { inner, kept, items: Vec::new().into_iter(), transform, is_complete: false }
     }
 
+    /// True when something is to be pushed before the inner one is called. If not, the transform must not hear of a want of items: the inner
+    /// one has not been asked yet.
+    #[inline]
+    fn has_left(&self) -> bool {
+        !self.items.as_slice().is_empty() || self.transform.is_suspended()
+    }
+
     /// Pushes what the inner one emitted; true when all of it is through.
     #[inline]
     fn push(&mut self, outbox: &mut Outbox<Many<X::Out>>) -> bool {
@@ -191,11 +223,12 @@ where
     const IS_COOPERATIVE: bool = P::IS_COOPERATIVE;
 
     fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.transform.init(context);
         self.inner.init(context)
     }
 
     fn process(&mut self, inbox: &mut Inbox<P::In>, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
-        if !self.push(outbox) {
+        if self.has_left() && !self.push(outbox) {
             return Ok(Step::Again);
         }
         let step = self.inner.process(inbox, &mut self.kept)?;
@@ -204,8 +237,12 @@ where
         Ok(Self::say(step, is_through))
     }
 
+    fn wants_call(&mut self) -> bool {
+        self.has_left() || self.transform.is_due() || self.inner.wants_call()
+    }
+
     fn complete_edge(&mut self, ordinal: usize, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
-        if !self.push(outbox) {
+        if self.has_left() && !self.push(outbox) {
             return Ok(Step::Again);
         }
         let step = self.inner.complete_edge(ordinal, &mut self.kept)?;
@@ -227,7 +264,7 @@ where
         }
         let room = outbox.room();
         for _ in 0..SLICES {
-            if !self.push(outbox) {
+            if self.has_left() && !self.push(outbox) {
                 return Ok(Step::Again);
             }
             if self.is_complete {
@@ -281,6 +318,11 @@ where
     fn preferred_parallelism(&self) -> Option<usize> {
         self.meta.preferred_parallelism()
     }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        // Of other items nothing is known.
+        if X::IS_IDENTITY { self.meta.preferred_queue_size() } else { None }
+    }
 }
 
 impl<S, A, X> Supplier for FusedSupplier<S, X>
@@ -310,6 +352,10 @@ impl<M: MetaSupplier> MetaSupplier for SharedMeta<M> {
 
     fn preferred_parallelism(&self) -> Option<usize> {
         self.0.preferred_parallelism()
+    }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        self.0.preferred_queue_size()
     }
 }
 
@@ -343,6 +389,10 @@ impl<M: MetaSupplier> MetaSupplier for WithParallelism<M> {
 
     fn preferred_parallelism(&self) -> Option<usize> {
         Some(self.processors)
+    }
+
+    fn preferred_queue_size(&self) -> Option<usize> {
+        self.meta.preferred_queue_size()
     }
 }
 

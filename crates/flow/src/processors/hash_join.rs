@@ -3,7 +3,7 @@
 use super::fused::{finish, transform_all};
 use crate::inbox::Inbox;
 use crate::outbox::Outbox;
-use crate::processor::{Failure, MetaSupplier, Processor, Share, Step};
+use crate::processor::{Failure, MetaSupplier, Processor, ProcessorContext, Share, Step};
 use crate::signature::Many;
 use crate::transform::{Inner, JoinTable, Joined, LeftOuter, Probing, Recipe, Side, Transform};
 use std::hash::Hash;
@@ -14,6 +14,8 @@ use std::sync::Arc;
 ///
 /// The edge at ordinal 0 has a lower [priority](crate::Edge::priority) number and brings what each processor needs: by broadcast, or
 /// both edges are partitioned by the key.
+///
+/// The key functions are pure: the same key for the same item, whenever they are asked; that may be more than once.
 pub fn hash_join<A, V, K, B, F, G, J>(
     key: F,
     key_of_small: G,
@@ -91,6 +93,11 @@ where
     type In = (V, A);
     type Out = Many<X::Out>;
 
+    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
+        self.probe.init(context);
+        Ok(())
+    }
+
     fn process(
         &mut self,
         inbox: &mut Inbox<(V, A)>,
@@ -112,6 +119,11 @@ where
             }
         }
         Ok(Step::Again)
+    }
+
+    fn wants_call(&mut self) -> bool {
+        // Before the table is complete a call would be one for the small side.
+        self.table.is_none() && (self.probe.is_suspended() || self.probe.is_due())
     }
 
     fn complete_edge(&mut self, ordinal: usize, _: &mut Outbox<Self::Out>) -> Result<Step, Failure> {

@@ -4,11 +4,38 @@
 //! The hash is foldhash with fixed seeds, so that a simulation repeats itself. Tables that are emptied into others must not share
 //! their seed: items in the order of one hash crowd the beginning of a growing table that uses the same one.
 
+use filbert_sync::prefetch;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::{Entry, IntoIter};
+use std::any::{Any, TypeId};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+
+/// A table of more bytes is not in the cache of one processor. Where assertions are on, so in all tests, tables are large from a few groups on:
+/// what is done for large ones must come to the same.
+const CACHED_BYTES: usize = if cfg!(debug_assertions) { 1 << 8 } else { 1 << 19 };
+
+/// True for keys whose bytes are elsewhere, and which we know how to find there.
+#[inline(always)]
+fn holds_text<K: 'static>() -> bool {
+    let key = TypeId::of::<K>();
+    key == TypeId::of::<String>() || key == TypeId::of::<&'static str>() || key == TypeId::of::<Arc<str>>()
+}
+
+/// The bytes of such a key. All of this is decided when it is compiled.
+#[inline(always)]
+fn text_of<K: 'static>(key: &K) -> Option<&[u8]> {
+    let key: &dyn Any = key;
+    if let Some(text) = key.downcast_ref::<String>() {
+        return Some(text.as_bytes());
+    }
+    if let Some(text) = key.downcast_ref::<&'static str>() {
+        return Some(text.as_bytes());
+    }
+    key.downcast_ref::<Arc<str>>().map(|text| text.as_bytes())
+}
 
 /// Groups by key, each with a state.
 pub struct Groups<K, S> {
@@ -26,11 +53,55 @@ impl<K: Hash + Eq, S> Groups<K, S> {
         self.table.len()
     }
 
+    /// What the hash of a key is taken with, for those who bring it along.
+    #[inline(always)]
+    pub(crate) fn hasher(&self) -> &FixedState {
+        &self.hasher
+    }
+
+    /// True when a look into the table mostly misses the cache: ask with [`Groups::expect`] before.
+    #[inline(always)]
+    pub(crate) fn is_large(&self) -> bool {
+        self.table.num_buckets() > CACHED_BYTES / size_of::<(K, S)>().max(1)
+    }
+
+    /// The group with this hash will be looked for soon.
+    #[inline(always)]
+    pub(crate) fn expect(&self, hash: u64) {
+        if let Some(group) = self.likely(hash) {
+            prefetch(group);
+        }
+    }
+
+    /// Where the search for a hash begins, and mostly ends. To look whether someone is there brings the table's own notes as well.
+    #[inline(always)]
+    fn likely(&self, hash: u64) -> Option<&(K, S)> {
+        self.table.get_bucket(hash as usize & (self.table.num_buckets() - 1))
+    }
+
+    /// The groups with these hashes are looked for next, and were expected: what their keys hold elsewhere is asked for.
+    #[inline(always)]
+    pub(crate) fn expect_contents(&self, hashes: impl Iterator<Item = u64>)
+    where
+        K: 'static,
+    {
+        if !holds_text::<K>() {
+            return;
+        }
+        hashes.filter_map(|hash| text_of(&self.likely(hash)?.0)?.first()).for_each(prefetch);
+    }
+
     /// The group of `key`; a new one if there is none.
     #[inline(always)]
     pub(crate) fn group(&mut self, key: K, new: impl FnOnce() -> S) -> &mut (K, S) {
+        self.group_hashed(key, None, new)
+    }
+
+    /// As [`Groups::group`], for a key that may have been hashed before.
+    #[inline(always)]
+    pub(crate) fn group_hashed(&mut self, key: K, hash: Option<u64>, new: impl FnOnce() -> S) -> &mut (K, S) {
         let Self { table, hasher } = self;
-        let hash = hasher.hash_one(&key);
+        let hash = hash.unwrap_or_else(|| hasher.hash_one(&key));
         match table.entry(hash, |group| group.0 == key, |group| hasher.hash_one(&group.0)) {
             Entry::Occupied(group) => group.into_mut(),
             Entry::Vacant(free) => free.insert((key, new())).into_mut(),
@@ -39,13 +110,13 @@ impl<K: Hash + Eq, S> Groups<K, S> {
 
     /// The group of a key like `part`; a new one, with a key made of it, if there is none.
     #[inline(always)]
-    pub(crate) fn group_of<Q>(&mut self, part: &Q, new: impl FnOnce() -> S) -> &mut (K, S)
+    pub(crate) fn group_of<Q>(&mut self, part: &Q, hash: Option<u64>, new: impl FnOnce() -> S) -> &mut (K, S)
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
         let Self { table, hasher } = self;
-        let hash = hasher.hash_one(part);
+        let hash = hash.unwrap_or_else(|| hasher.hash_one(part));
         let same = |group: &(K, S)| group.0.borrow() == part;
         match table.entry(hash, same, |group| hasher.hash_one(group.0.borrow())) {
             Entry::Occupied(group) => group.into_mut(),
@@ -58,12 +129,13 @@ impl<K: Hash + Eq, S> Groups<K, S> {
     pub(crate) fn put<V>(
         &mut self,
         key: K,
+        hash: Option<u64>,
         value: V,
         first: impl FnOnce(V) -> S,
         more: impl FnOnce(&mut S, V),
     ) {
         let Self { table, hasher } = self;
-        let hash = hasher.hash_one(&key);
+        let hash = hash.unwrap_or_else(|| hasher.hash_one(&key));
         match table.entry(hash, |group| group.0 == key, |group| hasher.hash_one(&group.0)) {
             Entry::Occupied(mut group) => more(&mut group.get_mut().1, value),
             Entry::Vacant(free) => {
@@ -72,14 +144,14 @@ impl<K: Hash + Eq, S> Groups<K, S> {
         }
     }
 
-    /// What is known of `key`.
-    #[inline]
-    pub(crate) fn get<Q>(&self, key: &Q) -> Option<&S>
+    /// What is known of `key`, which may have been hashed before.
+    #[inline(always)]
+    pub(crate) fn get<Q>(&self, key: &Q, hash: Option<u64>) -> Option<&S>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(key);
+        let hash = hash.unwrap_or_else(|| self.hasher.hash_one(key));
         self.table.find(hash, |group| group.0.borrow() == key).map(|group| &group.1)
     }
 

@@ -1,8 +1,8 @@
 //! The hash join: a table of the small side, and a look into it for every item of the large side.
 
-use super::{FUEL, Groups, Receiver, Recipe, Side, Transform};
+use super::{Ahead, FUEL, Groups, Receiver, Recipe, Side, Transform};
 use crate::processor::Share;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -39,13 +39,13 @@ impl<K: Hash + Eq, V> JoinTable<K, V> {
 
     #[inline]
     pub(crate) fn insert(&mut self, key: K, item: V) {
-        self.groups.put(key, item, Matches::One, Matches::add);
+        self.groups.put(key, None, item, Matches::One, Matches::add);
     }
 
     /// The items with that key.
-    #[inline]
-    fn matches(&self, key: &K) -> &[V] {
-        match self.groups.get(key) {
+    #[inline(always)]
+    fn matches(&self, key: &K, hash: Option<u64>) -> &[V] {
+        match self.groups.get(key, hash) {
             None => &[],
             Some(Matches::One(item)) => std::slice::from_ref(item),
             Some(Matches::Several(items)) => items,
@@ -190,6 +190,10 @@ impl<K, V, F: Clone, J: Clone> Clone for Probing<K, V, F, J> {
 pub struct ProbingTransform<T, K, V, F, J> {
     recipe: Probing<K, V, F, J>,
     table: Arc<JoinTable<K, V>>,
+    /// Items whose matches have been asked for.
+    ahead: Ahead<T>,
+    /// True while those go on: none may come until all have gone.
+    is_going_on: bool,
     /// An item that has more matches than there was room for, and how many it was joined with.
     current: Option<(T, usize)>,
     fuel: usize,
@@ -202,10 +206,25 @@ where
     F: Fn(&T) -> K,
     J: Joined<T, V>,
 {
+    /// Lets the items that wait go on, while there is room; true when none is left.
+    #[inline(never)]
+    fn go_on<R: Receiver<J::Out>>(&mut self, to: &mut R) -> bool {
+        if !self.is_going_on {
+            self.ahead.turn_round();
+        }
+        self.is_going_on = true;
+        while self.current.is_none() && !to.is_full() {
+            let Some((hash, item)) = self.ahead.next() else { break };
+            self.probe(item, Some(hash), 0, to);
+        }
+        self.is_going_on = !self.ahead.is_empty();
+        self.current.is_none() && !self.is_going_on
+    }
+
     #[inline(always)]
-    fn probe<R: Receiver<J::Out>>(&mut self, item: T, done: usize, to: &mut R) {
+    fn probe<R: Receiver<J::Out>>(&mut self, item: T, hash: Option<u64>, done: usize, to: &mut R) {
         let joined = &self.recipe.joined;
-        match &self.table.matches(&(self.recipe.key)(&item))[done..] {
+        match &self.table.matches(&(self.recipe.key)(&item), hash)[done..] {
             [] => {
                 if let Some(result) = joined.without(item) {
                     to.put(result);
@@ -244,27 +263,39 @@ where
 
     #[inline(always)]
     fn push<R: Receiver<J::Out>>(&mut self, item: T, to: &mut R) {
-        self.probe(item, 0, to);
+        let groups = &self.table.groups;
+        if !Ahead::<T>::IS_WORTHWHILE || std::mem::needs_drop::<K>() || !groups.is_large() {
+            return self.probe(item, None, 0, to);
+        }
+        let hash = groups.hasher().hash_one((self.recipe.key)(&item));
+        groups.expect(hash);
+        if self.ahead.wait(hash, item) {
+            self.go_on(to);
+        }
     }
 
     #[inline(always)]
     fn is_suspended(&self) -> bool {
-        self.current.is_some()
+        self.current.is_some() || self.is_going_on
     }
 
     fn resume<R: Receiver<J::Out>>(&mut self, to: &mut R) -> bool {
         self.fuel = FUEL;
-        if to.is_full() {
-            return self.current.is_none();
+        if let Some((item, done)) = self.current.take_if(|_| !to.is_full()) {
+            self.probe(item, None, done, to);
         }
-        if let Some((item, done)) = self.current.take() {
-            self.probe(item, done, to);
+        if self.is_going_on {
+            self.go_on(to);
         }
-        self.current.is_none()
+        !self.is_suspended()
+    }
+
+    fn settle<R: Receiver<J::Out>>(&mut self, to: &mut R) -> bool {
+        self.go_on(to)
     }
 
     fn finish<R: Receiver<J::Out>>(&mut self, to: &mut R) -> bool {
-        self.resume(to)
+        self.resume(to) && self.go_on(to)
     }
 
     fn supply(&mut self, side: &Side) {
@@ -289,6 +320,8 @@ where
         ProbingTransform {
             recipe: self.clone(),
             table: Arc::new(JoinTable::new()),
+            ahead: Ahead::new(),
+            is_going_on: false,
             current: None,
             fuel: FUEL,
         }

@@ -12,11 +12,11 @@
 //! their own, and tries again.
 
 use super::keying::Keying;
-use super::{FUEL, Groups, Receiver, Recipe, Transform};
+use super::{Ahead, FUEL, Groups, Receiver, Recipe, Transform};
 use crate::aggregate::{Aggregate, Fold};
 use crate::processor::Share;
 use hashbrown::hash_table::IntoIter;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
 /// How many bytes of groups the first stage holds before it asks whether that is worthwhile.
@@ -59,7 +59,18 @@ pub struct Grouping<K, F> {
 pub struct GroupingTransform<T, K: Keying<T>, F: Fold<K::Value>> {
     recipe: Grouping<K, F>,
     groups: Groups<K::Key, F::Accumulator>,
+    ahead: Ahead<T>,
     leaving: Option<IntoIter<(K::Key, F::Accumulator)>>,
+}
+
+impl<T, K: Keying<T>, F: Fold<K::Value>> GroupingTransform<T, K, F> {
+    /// All that came before is in the groups then.
+    #[inline(never)]
+    fn catch_up(&mut self) {
+        let Self { recipe: Grouping { keying, fold }, groups, ahead, .. } = self;
+        groups.expect_contents(ahead.hashes());
+        ahead.go_on(|hash, item| keying.fold_hashed(groups, fold, Some(hash), item));
+    }
 }
 
 impl<T, K, F> Transform<T> for GroupingTransform<T, K, F>
@@ -73,10 +84,19 @@ where
 
     #[inline(always)]
     fn push<R: Receiver<Self::Out>>(&mut self, item: T, _: &mut R) {
-        self.recipe.keying.fold(&mut self.groups, &self.recipe.fold, item);
+        let Self { recipe: Grouping { keying, fold }, groups, ahead, .. } = self;
+        if !Ahead::<T>::IS_WORTHWHILE || !K::HASHES_FREELY || !groups.is_large() {
+            return keying.fold(groups, fold, item);
+        }
+        let hash = keying.hash(groups.hasher(), &item);
+        groups.expect(hash);
+        if ahead.wait(hash, item) {
+            self.catch_up();
+        }
     }
 
     fn finish<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
+        self.catch_up();
         if self.groups.len() > 0 {
             self.leaving = Some(self.groups.drain());
         }
@@ -95,7 +115,12 @@ where
     type Transform = GroupingTransform<T, K, F>;
 
     fn transform(&self, _: Share) -> Self::Transform {
-        GroupingTransform { recipe: self.clone(), groups: Groups::new(SECOND_SEED), leaving: None }
+        GroupingTransform {
+            recipe: self.clone(),
+            groups: Groups::new(SECOND_SEED),
+            ahead: Ahead::new(),
+            leaving: None,
+        }
     }
 
     fn describe(&self, steps: &mut Vec<&'static str>) {
@@ -114,6 +139,7 @@ pub struct Accumulating<K, G> {
 pub struct AccumulatingTransform<T, K: Keying<T>, G: Fold<K::Value>> {
     recipe: Accumulating<K, G>,
     groups: Groups<K::Key, G::Accumulator>,
+    ahead: Ahead<T>,
     leaving: Option<IntoIter<(K::Key, G::Accumulator)>>,
     /// Items since the table was empty.
     grouped: usize,
@@ -124,6 +150,40 @@ pub struct AccumulatingTransform<T, K: Keying<T>, G: Fold<K::Value>> {
 }
 
 impl<T, K: Keying<T>, G: Fold<K::Value>> AccumulatingTransform<T, K, G> {
+    /// Adds an item; true when that made a new group.
+    #[inline(always)]
+    fn accumulate(&mut self, hash: Option<u64>, item: T) -> bool {
+        let Self { recipe: Accumulating { keying, aggregate }, groups, .. } = self;
+        let mut is_new = false;
+        keying.visit(
+            groups,
+            hash,
+            item,
+            || {
+                is_new = true;
+                aggregate.start()
+            },
+            |accumulator, value| aggregate.accumulate_owned(accumulator, value),
+            |accumulator, value| aggregate.accumulate(accumulator, value),
+        );
+        is_new
+    }
+
+    /// All that came before is in the groups then.
+    #[inline(never)]
+    fn catch_up(&mut self) {
+        let mut ahead = std::mem::replace(&mut self.ahead, Ahead::new());
+        self.groups.expect_contents(ahead.hashes());
+        ahead.go_on(|hash, item| {
+            self.accumulate(Some(hash), item);
+        });
+        self.ahead = ahead;
+        // Not in between: what comes next must not overtake what waited.
+        if self.groups.len() >= self.limit {
+            self.weigh();
+        }
+    }
+
     /// The table has outgrown the cache.
     #[cold]
     fn weigh(&mut self) {
@@ -154,19 +214,13 @@ where
             return;
         }
         self.grouped += 1;
-        let aggregate = &self.recipe.aggregate;
-        let mut is_new = false;
-        self.recipe.keying.visit(
-            &mut self.groups,
-            item,
-            || {
-                is_new = true;
-                aggregate.start()
-            },
-            |accumulator, value| aggregate.accumulate_owned(accumulator, value),
-            |accumulator, value| aggregate.accumulate(accumulator, value),
-        );
-        if is_new && self.groups.len() >= self.limit {
+        if Ahead::<T>::IS_WORTHWHILE && K::HASHES_FREELY && self.groups.is_large() {
+            let hash = self.recipe.keying.hash(self.groups.hasher(), &item);
+            self.groups.expect(hash);
+            if self.ahead.wait(hash, item) {
+                self.catch_up();
+            }
+        } else if self.accumulate(None, item) && self.groups.len() >= self.limit {
             self.weigh();
         }
     }
@@ -176,6 +230,11 @@ where
     }
 
     fn finish<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
+        if !self.resume(to) {
+            return false;
+        }
+        // What this makes leave is let go below.
+        self.catch_up();
         if !self.resume(to) {
             return false;
         }
@@ -200,6 +259,7 @@ where
         AccumulatingTransform {
             recipe: self.clone(),
             groups: Groups::new(FIRST_SEED),
+            ahead: Ahead::new(),
             leaving: None,
             grouped: 0,
             limit: FIRST_STAGE_BYTES / group,
@@ -235,7 +295,28 @@ impl<T, G> Combining<T, G> {
 pub struct CombiningTransform<K, T, G: Fold<T>> {
     aggregate: G,
     groups: Groups<K, G::Accumulator>,
+    ahead: Ahead<(K, G::Accumulator)>,
     leaving: Option<IntoIter<(K, G::Accumulator)>>,
+}
+
+impl<K: Hash + Eq + 'static, T, G: Aggregate<T>> CombiningTransform<K, T, G> {
+    #[inline(always)]
+    fn combine(
+        groups: &mut Groups<K, G::Accumulator>,
+        aggregate: &G,
+        hash: Option<u64>,
+        (key, part): (K, G::Accumulator),
+    ) {
+        groups.put(key, hash, part, |part| part, |whole, part| aggregate.combine(whole, part));
+    }
+
+    /// All that came before is in the groups then.
+    #[inline(never)]
+    fn catch_up(&mut self) {
+        let Self { aggregate, groups, ahead, .. } = self;
+        groups.expect_contents(ahead.hashes());
+        ahead.go_on(|hash, group| Self::combine(groups, aggregate, Some(hash), group));
+    }
 }
 
 impl<K, T, G> Transform<(K, G::Accumulator)> for CombiningTransform<K, T, G>
@@ -248,12 +329,19 @@ where
     const AT_MOST_ONE: bool = true;
 
     #[inline(always)]
-    fn push<R: Receiver<Self::Out>>(&mut self, (key, part): (K, G::Accumulator), _: &mut R) {
-        let aggregate = &self.aggregate;
-        self.groups.put(key, part, |part| part, |whole, part| aggregate.combine(whole, part));
+    fn push<R: Receiver<Self::Out>>(&mut self, group: (K, G::Accumulator), _: &mut R) {
+        if !Ahead::<(K, G::Accumulator)>::IS_WORTHWHILE || !self.groups.is_large() {
+            return Self::combine(&mut self.groups, &self.aggregate, None, group);
+        }
+        let hash = self.groups.hasher().hash_one(&group.0);
+        self.groups.expect(hash);
+        if self.ahead.wait(hash, group) {
+            self.catch_up();
+        }
     }
 
     fn finish<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
+        self.catch_up();
         if self.groups.len() > 0 {
             self.leaving = Some(self.groups.drain());
         }
@@ -275,6 +363,7 @@ where
         CombiningTransform {
             aggregate: self.aggregate.clone(),
             groups: Groups::new(SECOND_SEED),
+            ahead: Ahead::new(),
             leaving: None,
         }
     }

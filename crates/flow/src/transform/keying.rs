@@ -20,11 +20,15 @@ pub trait Keying<T>: Clone + Send + Sync + 'static {
     type Key: Hash + Eq + Send + 'static;
     /// What is left of an item beside its key.
     type Value: Send + 'static;
+    /// True when the key of an item can be hashed without making one that owns anything.
+    const HASHES_FREELY: bool = true;
 
     /// Adds the item to its group, a `new` one if there is none: by `own`, or by `lend` when the item became the key.
+    /// The hash of its key is taken unless it is known.
     fn visit<S>(
         &self,
         groups: &mut Groups<Self::Key, S>,
+        hash: Option<u64>,
         item: T,
         new: impl FnOnce() -> S,
         own: impl FnOnce(&mut S, Self::Value),
@@ -34,10 +38,22 @@ pub trait Keying<T>: Clone + Send + Sync + 'static {
     /// Adds the item to its group.
     #[inline(always)]
     fn fold<F: Fold<Self::Value>>(&self, groups: &mut Groups<Self::Key, F::Accumulator>, fold: &F, item: T) {
+        self.fold_hashed(groups, fold, None, item);
+    }
+
+    /// Adds the item, whose key may have been hashed before, to its group.
+    #[inline(always)]
+    fn fold_hashed<F: Fold<Self::Value>>(
+        &self,
+        groups: &mut Groups<Self::Key, F::Accumulator>,
+        fold: &F,
+        hash: Option<u64>,
+        item: T,
+    ) {
         let own = |accumulator: &mut F::Accumulator, value| fold.accumulate_owned(accumulator, value);
         let lend =
             |accumulator: &mut F::Accumulator, value: &Self::Value| fold.accumulate(accumulator, value);
-        self.visit(groups, item, || fold.start(), own, lend);
+        self.visit(groups, hash, item, || fold.start(), own, lend);
     }
 
     /// A group of this item alone.
@@ -81,17 +97,19 @@ where
 {
     type Key = K;
     type Value = T;
+    const HASHES_FREELY: bool = !std::mem::needs_drop::<K>();
 
     #[inline(always)]
     fn visit<S>(
         &self,
         groups: &mut Groups<K, S>,
+        hash: Option<u64>,
         item: T,
         new: impl FnOnce() -> S,
         own: impl FnOnce(&mut S, T),
         _: impl FnOnce(&mut S, &T),
     ) {
-        let group = groups.group((self.0)(&item), new);
+        let group = groups.group_hashed((self.0)(&item), hash, new);
         own(&mut group.1, item);
     }
 
@@ -146,12 +164,13 @@ where
     fn visit<S>(
         &self,
         groups: &mut Groups<Q::Owned, S>,
+        hash: Option<u64>,
         item: T,
         new: impl FnOnce() -> S,
         own: impl FnOnce(&mut S, T),
         _: impl FnOnce(&mut S, &T),
     ) {
-        let group = groups.group_of((self.0)(&item), new);
+        let group = groups.group_of((self.0)(&item), hash, new);
         own(&mut group.1, item);
     }
 
@@ -185,7 +204,7 @@ where
         item: T,
         new: impl FnOnce() -> S,
     ) -> (&'g mut (Q::Owned, S), T) {
-        (groups.group_of((self.0)(&item), new), item)
+        (groups.group_of((self.0)(&item), None, new), item)
     }
 }
 
@@ -201,12 +220,13 @@ impl<T: Hash + Eq + Send + 'static> Keying<T> for ByItem {
     fn visit<S>(
         &self,
         groups: &mut Groups<T, S>,
+        hash: Option<u64>,
         item: T,
         new: impl FnOnce() -> S,
         _: impl FnOnce(&mut S, T),
         lend: impl FnOnce(&mut S, &T),
     ) {
-        let (key, state) = groups.group(item, new);
+        let (key, state) = groups.group_hashed(item, hash, new);
         lend(state, key);
     }
 
@@ -243,12 +263,13 @@ where
     fn visit<S>(
         &self,
         groups: &mut Groups<K, S>,
+        hash: Option<u64>,
         (key, value): (K, V),
         new: impl FnOnce() -> S,
         own: impl FnOnce(&mut S, V),
         _: impl FnOnce(&mut S, &V),
     ) {
-        let group = groups.group(key, new);
+        let group = groups.group_hashed(key, hash, new);
         own(&mut group.1, value);
     }
 

@@ -17,6 +17,7 @@
 //! Rejected: chains of iterators (they borrow the inbox and can not rest between two calls); boxed closures per step (a virtual call per item and
 //! step). Runs on whatever thread runs the processor; one thread at a time.
 
+mod ahead;
 mod groups;
 mod join;
 mod keyed;
@@ -26,6 +27,7 @@ mod sort;
 mod stateful;
 mod stateless;
 
+use ahead::Ahead;
 pub(crate) use groups::Groups;
 pub use join::{Inner, JoinTable, Joined, LeftOuter, Probing, TableBuilding};
 pub use keyed::{Accumulating, AggregatingAll, Combining, CombiningAll, Grouping};
@@ -34,7 +36,7 @@ pub use sort::{Block, Merging, Sorting};
 pub use stateful::{Deduplicating, MappingStateful};
 pub use stateless::{Filtering, FlatMapping, Inspecting, Mapping};
 
-use crate::processor::Share;
+use crate::processor::{ProcessorContext, Share};
 use std::any::Any;
 use std::sync::Arc;
 
@@ -77,6 +79,14 @@ pub trait Transform<A>: Send + 'static {
         true
     }
 
+    /// No more items are at hand: puts what it kept only to be faster, and what is to be said of their absence. True when nothing of that
+    /// is left.
+    #[inline(always)]
+    fn settle<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
+        let _ = to;
+        true
+    }
+
     /// No more items come: puts what it kept. Called until it says true.
     #[inline(always)]
     fn finish<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
@@ -88,6 +98,18 @@ pub trait Transform<A>: Send + 'static {
     #[inline(always)]
     fn supply(&mut self, side: &Side) {
         let _ = side;
+    }
+
+    /// Learns of its processor, before all else.
+    #[inline(always)]
+    fn init(&mut self, context: &ProcessorContext<'_>) {
+        let _ = context;
+    }
+
+    /// True when a timer of its own is due: it wants [`Transform::resume`] and [`Transform::settle`] though no item comes.
+    #[inline(always)]
+    fn is_due(&self) -> bool {
+        false
     }
 }
 
@@ -145,6 +167,10 @@ impl<X, Y> Then<X, Y> {
     pub fn new(first: X, second: Y) -> Self {
         Self { first, second }
     }
+
+    pub(crate) fn second_mut(&mut self) -> &mut Y {
+        &mut self.second
+    }
 }
 
 /// The second transform as the receiver of the first.
@@ -187,6 +213,11 @@ impl<A, X: Transform<A>, Y: Transform<X::Out>> Transform<A> for Then<X, Y> {
     }
 
     #[inline(always)]
+    fn settle<R: Receiver<Y::Out>>(&mut self, to: &mut R) -> bool {
+        self.first.settle(&mut Through { next: &mut self.second, to }) && self.second.settle(to)
+    }
+
+    #[inline(always)]
     fn finish<R: Receiver<Y::Out>>(&mut self, to: &mut R) -> bool {
         self.second.resume(to)
             && self.first.finish(&mut Through { next: &mut self.second, to })
@@ -198,6 +229,17 @@ impl<A, X: Transform<A>, Y: Transform<X::Out>> Transform<A> for Then<X, Y> {
     fn supply(&mut self, side: &Side) {
         self.first.supply(side);
         self.second.supply(side);
+    }
+
+    #[inline(always)]
+    fn init(&mut self, context: &ProcessorContext<'_>) {
+        self.first.init(context);
+        self.second.init(context);
+    }
+
+    #[inline(always)]
+    fn is_due(&self) -> bool {
+        self.first.is_due() || self.second.is_due()
     }
 }
 
@@ -265,12 +307,12 @@ impl<I: Iterator> Supply<I::Item> for Yielded<'_, I> {
 
     #[inline(always)]
     fn next_many(&mut self, most: usize, mut each: impl FnMut(I::Item)) -> usize {
-        let mut count = 0;
-        self.0.by_ref().take(most).for_each(|item| {
-            count += 1;
+        // By hand: through an adapter the loop of a range does not melt into one with that of the transform.
+        for count in 0..most {
+            let Some(item) = self.0.next() else { return count };
             each(item);
-        });
-        count
+        }
+        most
     }
 }
 
@@ -293,8 +335,9 @@ pub(crate) fn drive<A, X: Transform<A>>(
         if transform.is_suspended() || to.is_full() {
             return false;
         }
-        let Some(item) = items.next() else { return true };
+        let Some(item) = items.next() else { return transform.settle(to) && !transform.is_suspended() };
         transform.push(item, to);
     }
+    transform.settle(to);
     false
 }

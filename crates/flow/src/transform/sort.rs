@@ -2,6 +2,9 @@
 //!
 //! No call takes long: the first stage sorts runs of [`RUN`] items as they come, and merges [`FAN`] runs at a time, some
 //! thousand items per call. Sorted items travel in blocks, which say whose they are.
+//!
+//! The order is stable: equal items of one producer stay in the order in which it had them, and those of different producers come in the
+//! order of their numbers. So only neighbouring runs are merged, level by level, and among equal heads the earlier run goes first.
 
 use super::merge::MergeRuns;
 use super::{FUEL, Receiver, Recipe, Transform};
@@ -38,7 +41,10 @@ pub struct SortingTransform<T, C> {
     compare: C,
     producer: usize,
     latest: Vec<T>,
+    /// Runs that wait to be merged, in the order of their items.
     runs: VecDeque<Vec<T>>,
+    /// Those of the next level: each is what was merged of some that lay side by side.
+    merged: VecDeque<Vec<T>>,
     merging: Option<Merge<T, C>>,
 }
 
@@ -49,7 +55,7 @@ where
     fn end_run(&mut self) {
         if !self.latest.is_empty() {
             let mut run = std::mem::take(&mut self.latest);
-            run.sort_unstable_by(&self.compare);
+            run.sort_by(&self.compare);
             self.runs.push_back(run);
         }
     }
@@ -85,14 +91,17 @@ where
             }
             self.start_merge();
         }
-        let is_last = self.runs.is_empty();
-        let Some((merge, merged)) = &mut self.merging else { return true };
+        let is_last = self.runs.is_empty() && self.merged.is_empty();
+        let Some((merge, run)) = &mut self.merging else { return true };
         if !is_last {
-            // Others wait: the result is one run more. A later call goes on.
-            let before = merged.len();
-            merged.extend(merge.by_ref().take(FUEL));
-            if merged.len() - before < FUEL {
-                self.runs.extend(self.merging.take().map(|(_, run)| run));
+            // There are others: the result is a run of the next level. A later call goes on.
+            let before = run.len();
+            run.extend(merge.by_ref().take(FUEL));
+            if run.len() - before < FUEL {
+                self.merged.extend(self.merging.take().map(|(_, run)| run));
+                if self.runs.is_empty() {
+                    self.runs = std::mem::take(&mut self.merged);
+                }
             }
             return false;
         }
@@ -125,6 +134,7 @@ where
             producer: share.global_index(),
             latest: Vec::new(),
             runs: VecDeque::new(),
+            merged: VecDeque::new(),
             merging: None,
         }
     }

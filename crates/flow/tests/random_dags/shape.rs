@@ -2,7 +2,7 @@
 
 use crate::node::{Alive, Effect, NodeProcessor, Trouble};
 use filbert_flow::processors::{Collected, collect, iterate};
-use filbert_flow::{Dag, DagBuilder, DagError, Edge, In, Out, Rejoin, Share, Vertex};
+use filbert_flow::{Dag, DagBuilder, DagError, Edge, Failure, In, ItemCodec, Out, Rejoin, Share, Vertex};
 use filbert_pool::Clock;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,6 +39,8 @@ pub(crate) struct Link {
     pub(crate) mark: usize,
     pub(crate) pattern: usize,
     pub(crate) buffer: usize,
+    /// It has a codec, so that a buffer spills to disk, beyond so many items in memory.
+    pub(crate) spill: Option<usize>,
 }
 
 /// A shape that can run.
@@ -47,6 +49,20 @@ pub(crate) struct Built {
     pub(crate) clock: Arc<OnceLock<Clock>>,
     alive: Arc<AtomicUsize>,
     sinks: Vec<(usize, Collected<u64>)>,
+}
+
+/// Items as bytes.
+struct EightBytes;
+
+impl ItemCodec<u64> for EightBytes {
+    fn encode(&self, item: &u64, bytes: &mut Vec<u8>) -> Result<(), Failure> {
+        bytes.extend(item.to_le_bytes());
+        Ok(())
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<u64, Failure> {
+        Ok(u64::from_le_bytes(bytes.try_into()?))
+    }
 }
 
 struct Dice(u64);
@@ -236,6 +252,7 @@ impl Link {
             mark: 1 + dice.below(4),
             pattern: dice.below(6),
             buffer: dice.below(12),
+            spill: (dice.below(2) == 0).then(|| 1 + dice.below(4)),
         }
     }
 
@@ -252,7 +269,15 @@ impl Link {
             3 => edge.broadcast(),
             _ => edge,
         };
-        if self.buffer == 0 { edge.buffered_in_memory(10_000) } else { edge }
+        let edge = match self.spill {
+            Some(items) => edge.with_codec(EightBytes).spill_beyond(items),
+            None => edge,
+        };
+        match (self.buffer, self.spill) {
+            (0, Some(_)) => edge.buffered(EightBytes),
+            (0, None) => edge.buffered_in_memory(10_000),
+            _ => edge,
+        }
     }
 }
 

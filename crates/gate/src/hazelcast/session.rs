@@ -76,8 +76,10 @@ impl Session {
     /// Before login: authentication, or the end.
     #[cold]
     fn log_in(&mut self, reader: &MessageReader, out: &mut Outbound) -> Result<(), Close> {
+        let mut asked = String::new();
         let decided = match reader.id() {
             Authentication::ID => Authentication::decode(reader).map(|request| {
+                asked = shortened(&request.cluster_name);
                 let credentials = Credentials::Password {
                     name: request.username.as_deref(),
                     password: request.password.as_deref(),
@@ -90,6 +92,7 @@ impl Session {
                 )
             }),
             AuthenticationCustom::ID => AuthenticationCustom::decode(reader).map(|request| {
+                asked = shortened(&request.cluster_name);
                 let credentials = Credentials::Token(&request.credentials);
                 self.host.log_in(
                     &request.cluster_name,
@@ -122,20 +125,32 @@ impl Session {
             }
         };
         connect::answer_login(&self.host, &self.info, status, reader, out.buffer());
-        self.count_failure(status)
+        self.count_failure(status, &asked)
     }
 
-    fn count_failure(&mut self, status: Status) -> Result<(), Close> {
+    fn count_failure(&mut self, status: Status, asked: &str) -> Result<(), Close> {
         let Phase::Login { failures } = &mut self.phase else { return Ok(()) };
         debug_assert_ne!(status, Status::Authenticated);
         self.host.counters.failed_logins.add();
         *failures += 1;
-        tracing::warn!(peer = %self.info.peer, failures, "a login failed");
+        // For those who read the log alone: the client is not told what was wrong. No name and no secret: either may be the password.
+        let cluster = &*self.host.settings.cluster_name;
+        let why = match status {
+            Status::OtherSerialization => "its version of the serialization is another",
+            _ if asked != shortened(cluster) => "it asked for another cluster",
+            _ => "its user, password or token is wrong",
+        };
+        tracing::warn!(peer = %self.info.peer, failures, asked_for = ?asked, cluster = ?cluster, why, "a login failed");
         if *failures >= self.host.settings.failed_logins {
             return Err(Close::because("too many logins failed"));
         }
         Ok(())
     }
+}
+
+/// The begin of a name that a stranger made up.
+fn shortened(name: &str) -> String {
+    name.chars().take(64).collect()
 }
 
 impl Protocol for Session {

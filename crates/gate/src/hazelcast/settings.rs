@@ -3,61 +3,9 @@
 use super::rights::Rights;
 use super::secret::Secret;
 use filbert_net::{NetSettings, TlsSettings, is_loopback};
+use filbert_pool::settings_fields::{self, Shape, any_text};
 use filbert_wire::frame::Limits;
-use serde::{Deserialize, Serialize};
 use std::net::{Ipv4Addr, SocketAddr};
-
-/// The settings of the door for Hazelcast clients. Change what you want of [`HazelcastSettings::default`].
-///
-/// Without users everybody who names the cluster is let in, which only an address of this machine alone allows.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct HazelcastSettings {
-    /// Where to listen.
-    pub address: SocketAddr,
-    /// What clients are told that the member's address is, as `host:port`, when it is not the one they reached.
-    pub public_address: Option<String>,
-    /// What a client must call the cluster to be let in.
-    pub cluster_name: String,
-    /// Who may log in, and what each may do.
-    pub users: Vec<User>,
-    /// Encryption.
-    pub tls: Option<TlsSettings>,
-    /// Bytes of one message, after login.
-    pub message_bytes: usize,
-    /// Operations that wait (for a lock, an item, room) on one connection.
-    pub waiting_invocations: usize,
-    /// Bytes of the requests whose operations wait on one connection; when there are as many already, no more may wait.
-    pub waiting_bytes: usize,
-    /// Bytes of keys and values in one answer; a request whose answer would have more is refused.
-    pub answer_bytes: usize,
-    /// The same of all answers that are put together or wait to be taken; what would be more is refused.
-    pub total_answer_bytes: usize,
-    /// Structures that there may be before clients are refused to make more. Each takes memory, an
-    /// empty map some hundred kilobytes.
-    pub structures: usize,
-    /// Logins that may fail on one connection before it is closed.
-    pub failed_logins: u32,
-    /// Limits of all connections.
-    pub connections: NetSettings,
-}
-
-/// Someone who may log in: with a name and a password, or with a token.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct User {
-    /// The name, in logs too.
-    pub name: String,
-    /// The password that goes with the name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub password: Option<Secret>,
-    /// A token that needs no name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<Secret>,
-    /// What the user may do; nothing unless it stands here.
-    #[serde(default)]
-    pub may: Rights,
-}
 
 /// The largest value that fits by default.
 const VALUE_BYTES: usize = 16 << 20;
@@ -65,30 +13,76 @@ const VALUE_BYTES: usize = 16 << 20;
 /// Room for its key, its name and the frames around it.
 const HEADROOM_BYTES: usize = 64 << 10;
 
-impl Default for HazelcastSettings {
-    fn default() -> Self {
-        Self {
-            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 5701)),
-            public_address: None,
-            cluster_name: "dev".to_owned(),
-            users: Vec::new(),
-            tls: None,
-            message_bytes: VALUE_BYTES + HEADROOM_BYTES,
-            waiting_invocations: 65_536,
-            waiting_bytes: 32 << 20,
-            answer_bytes: 256 << 20,
-            total_answer_bytes: 1 << 30,
-            structures: 4_000,
-            failed_logins: 3,
-            connections: NetSettings::default(),
-        }
+filbert_pool::settings_struct! {
+    /// The settings of the door for Hazelcast clients. Change what you want of [`HazelcastSettings::default`].
+    ///
+    /// Without users everybody who names the cluster is let in, which only an address of this machine alone allows.
+    pub struct HazelcastSettings {
+        /// Where to listen.
+        pub address: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 5701)) => Shape::Text(is_address),
+        /// What clients are told that the member's address is, as host:port. Not set: the one they reached.
+        pub public_address: Option<String> = None => Shape::Text(is_public_address),
+        /// What a client must call the cluster to be let in.
+        pub cluster_name: String = "dev".to_owned() => Shape::Text(any_text),
+        /// Who may log in, and what each may do. None: whoever names the cluster.
+        pub users: Vec<User> = Vec::new() => Shape::List(User::FIELDS),
+        /// Encryption. Not set: none, which only an address of this machine alone allows.
+        pub tls: Option<TlsSettings> = None => Shape::Table(TlsSettings::FIELDS),
+        /// Bytes of one message, after login.
+        pub message_bytes: usize = VALUE_BYTES + HEADROOM_BYTES => Shape::Number(4 << 10, 1 << 30),
+        /// Operations that wait (for a lock, an item, room) on one connection.
+        pub waiting_invocations: usize = 65_536 => Shape::Number(1, 10_000_000),
+        /// Bytes of the requests whose operations wait on one connection; when there are as many already, no more may wait.
+        pub waiting_bytes: usize = 32 << 20 => Shape::Number(1, 1 << 40),
+        /// Bytes of keys and values in one answer; a request whose answer would have more is refused.
+        pub answer_bytes: usize = 256 << 20 => Shape::Number(1 << 10, 1 << 40),
+        /// The same of all answers that are put together or wait to be taken; what would be more is refused. At least answer_bytes.
+        pub total_answer_bytes: usize = 1 << 30 => Shape::Number(1 << 10, 1 << 40),
+        /// Structures that there may be before clients are refused to make more. Each takes memory, an
+        /// empty map some hundred kilobytes.
+        pub structures: usize = 4_000 => Shape::Number(1, 10_000_000),
+        /// Logins that may fail on one connection before it is closed.
+        pub failed_logins: u32 = 3 => Shape::Number(1, 1_000),
+        /// Limits of all connections.
+        pub connections: NetSettings = NetSettings::default() => Shape::Table(NetSettings::FIELDS),
     }
+}
+
+filbert_pool::settings_struct! {
+    /// Someone who may log in: with a name and a password, or with a token.
+    pub struct User {
+        /// The name, in logs too.
+        pub name: String => Shape::Text(any_text),
+        /// The password that goes with the name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub password: Option<Secret> => Shape::Secret,
+        /// A token that needs no name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub token: Option<Secret> => Shape::Secret,
+        /// What the user may do, such as "map/orders*: read, put", or "*" for everything; nothing unless it stands here.
+        #[serde(default)]
+        pub may: Rights => Shape::Texts(is_right),
+    }
+}
+
+fn is_address(text: &str) -> Result<(), String> {
+    let right = || "must be an IP address with a port, such as 127.0.0.1:5701".to_owned();
+    text.parse::<SocketAddr>().map(|_| ()).map_err(|_| right())
+}
+
+fn is_public_address(text: &str) -> Result<(), String> {
+    let right = || "must be host:port, such as filbert.example.org:5701".to_owned();
+    public_parts(text).map(|_| ()).ok_or_else(right)
+}
+
+fn is_right(text: &str) -> Result<(), String> {
+    text.parse::<Rights>().map(|_| ()).map_err(|error| error.to_string())
 }
 
 impl HazelcastSettings {
     /// Every problem there is, one sentence each: the setting, its value, what to set.
     pub fn problems(&self) -> Vec<String> {
-        let mut problems = Vec::new();
+        let mut problems = settings_fields::check_values("", Self::FIELDS, self);
         if !is_loopback(self.address) {
             let mut missing = Vec::new();
             if self.tls.is_none() {
@@ -125,25 +119,18 @@ impl HazelcastSettings {
                 ));
             }
         }
-        let range = |name: &str, value: usize, least: usize, most: usize| {
-            (value < least || value > most).then(|| format!("{name} = {value}: must be {least} to {most}"))
-        };
-        problems.extend(range("message_bytes", self.message_bytes, 4 << 10, 1 << 30));
-        problems.extend(range("waiting_invocations", self.waiting_invocations, 1, 10_000_000));
-        problems.extend(range("waiting_bytes", self.waiting_bytes, 1, 1 << 40));
-        problems.extend(range("answer_bytes", self.answer_bytes, 1 << 10, 1 << 40));
-        problems.extend(range("total_answer_bytes", self.total_answer_bytes, self.answer_bytes, 1 << 40));
-        problems.extend(range("structures", self.structures, 1, 10_000_000));
-        problems.extend(range("failed_logins", self.failed_logins as usize, 1, 1_000));
-        if let Some(public) = &self.public_address
-            && public_parts(public).is_none()
-        {
+        if self.total_answer_bytes < self.answer_bytes {
             problems.push(format!(
-                "public_address = {public:?}: must be host:port, such as filbert.example.org:5701"
+                "total_answer_bytes = {}: must not be less than answer_bytes, which is {}",
+                self.total_answer_bytes, self.answer_bytes
             ));
         }
-        if let Err(wrong) = self.connections.check() {
-            problems.extend(wrong.problems.into_iter().map(|problem| format!("connections.{problem}")));
+        let connections = self.connections.check().err().map(|wrong| wrong.problems).unwrap_or_default();
+        for problem in connections.into_iter().map(|problem| format!("connections.{problem}")) {
+            // A value out of its range was found already.
+            if !problems.contains(&problem) {
+                problems.push(problem);
+            }
         }
         problems
     }

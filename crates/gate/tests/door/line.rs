@@ -183,6 +183,8 @@ impl Client {
                 Ok(0) => return None,
                 Ok(length) => self.buffer.extend_from_slice(&chunk[..length]),
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => return None,
+                // A read with a deadline is not begun again by itself when the process was stopped meanwhile.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => panic!("nothing came: {error}"),
             }
         }

@@ -65,11 +65,11 @@ impl ExecutorStructure {
 
     fn add_stage(&self, grid: &Grid, there: usize) -> GridResult<Executor> {
         let refused = |problem| GridError::BadArgument { operation: NAME, problem };
-        let most = grid.settings().executors_at_most();
+        let most = grid.settings().max_executors;
         if there >= most {
             let name = &self.name;
             return Err(refused(format!(
-                "there are {there} executors already, so {name:?} gets no threads; use one of them, or raise the setting max_executors"
+                "there are {there} executors already, so {name:?} gets no threads; use one of them, or raise the setting grid.max_executors"
             )));
         }
         let settings = grid.settings().executors.of(&self.name);

@@ -8,12 +8,13 @@ use crate::map::partition::MapPartition;
 use crate::operation::Turn;
 use filbert_pool::EventStage;
 use filbert_wire::Data;
+use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex};
 use uuid::Uuid;
 
 /// What happened; the numbers are the bits of Hazelcast's listener flags.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(i32)]
 pub enum MapEventKind {
     /// A key came.

@@ -4,6 +4,7 @@
 //! Map (handle) -- operation --> Strands -- the key's partition --> MapPartition -- entries --> Store
 //!                                                                     |-- interceptors, locks, lifetimes, bound
 //!                                                                     |-- listeners -> stage event
+//!                                                                     |-- journal -> readers
 //! ```
 //!
 //! | Where | What |
@@ -12,6 +13,7 @@
 //! | `operations/` | what can be done with a partition, one small value each |
 //! | `partition/` | the verbs that operations are made of |
 //! | `store/` | entries in little memory |
+//! | `journal.rs` | the last changes, for readers that come later |
 //! | `interceptors.rs`, `locks.rs`, `expiry.rs`, `events.rs`, `settings.rs` | what they say |
 
 mod context;
@@ -19,6 +21,7 @@ mod events;
 mod expiry;
 mod handle;
 mod interceptors;
+mod journal;
 mod locks;
 pub mod operations;
 mod partition;
@@ -31,9 +34,10 @@ pub use expiry::Lifetime;
 pub use handle::Map;
 pub(crate) use handle::MapStructure;
 pub use interceptors::InterceptorId;
+pub use journal::{JournalEvent, JournalPage, JournalSpan};
 pub use locks::Owner;
 pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSignal};
-pub use settings::{EvictionPolicy, MapSettings, MaxSize};
+pub use settings::{EvictionPolicy, JournalSettings, MapSettings, MaxSize};
 pub(crate) use store::copied;
 pub use store::{Slot, Store};
 pub use typed::{ReadingPairs, TypedMap, TypedMapEvent};

@@ -1,5 +1,6 @@
 //! What can be set per map, by name or by pattern.
 
+use filbert_pool::settings_fields::{Field, Shape};
 use serde::{Deserialize, Serialize};
 
 /// Which entry goes when a map has no more room.
@@ -29,31 +30,60 @@ pub enum MaxSize {
     Bytes(u64),
 }
 
-/// The settings of a map.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct MapSettings {
-    /// How long an entry lives after it was written, unless the write says otherwise; 0 is for ever.
-    pub ttl_seconds: u64,
-    /// How long an entry lives after it was last used, unless the write says otherwise; 0 is for ever.
-    pub max_idle_seconds: u64,
-    /// Which entry goes when there is no more room.
-    pub eviction: EvictionPolicy,
-    /// When there is no more room; `None` is never.
-    pub max_size: Option<MaxSize>,
-    /// Keeps creation, last update and hits of every entry; 32 bytes each.
-    pub per_entry_stats: bool,
+impl MaxSize {
+    const FIELDS: &'static [Field] = &[
+        Field::new("entries", "So many entries of the map on this member.", Shape::Number(1, MOST)),
+        Field::new("entries_per_partition", "So many entries in each partition.", Shape::Number(1, MOST)),
+        Field::new(
+            "bytes",
+            "So many bytes for the map's entries on this member, what the store itself needs for them included.",
+            Shape::Number(1, MOST),
+        ),
+    ];
+}
+
+/// The most that a settings file can say.
+const MOST: u64 = i64::MAX as u64;
+
+/// The most seconds that are a number of milliseconds.
+const MOST_SECONDS: u64 = MOST / 1_000;
+
+filbert_pool::settings_struct! {
+    /// The settings of a map.
+    pub struct MapSettings {
+        /// How long an entry lives after it was written, unless the write says otherwise; 0 is for ever.
+        pub ttl_seconds: u64 = 0 => Shape::Number(0, MOST_SECONDS),
+        /// How long an entry lives after it was last used, unless the write says otherwise; 0 is for ever.
+        pub max_idle_seconds: u64 = 0 => Shape::Number(0, MOST_SECONDS),
+        /// Which entry goes when there is no more room: of a sample, the one not used for longest (lru), the one used least often (lfu), or any
+        /// (random). None goes with none: the map grows.
+        pub eviction: EvictionPolicy = EvictionPolicy::None => Shape::Words(&["none", "lru", "lfu", "random"]),
+        /// When there is no more room. Not set: never.
+        pub max_size: Option<MaxSize> = None => Shape::OneOf(MaxSize::FIELDS),
+        /// Keeps creation, last update and hits of every entry; 32 bytes each.
+        pub per_entry_stats: bool = false => Shape::Flag,
+        /// Keeps the last changes of the map for readers that come later. Not set: none are kept.
+        pub journal: Option<JournalSettings> = None => Shape::Table(JournalSettings::FIELDS),
+    }
+}
+
+filbert_pool::settings_struct! {
+    /// How much the journal of a map keeps, in all partitions of the map on this member together. When a partition's share is full, its
+    /// oldest change goes.
+    #[derive(Copy)]
+    pub struct JournalSettings {
+        /// So many changes; each partition keeps an equal share.
+        pub capacity: u64 = 10_000 => Shape::Number(1, MOST),
+        /// So many bytes, whatever the number of changes; each partition keeps an equal share, but always its newest change.
+        pub max_bytes: u64 = 256 << 20 => Shape::Number(1, MOST),
+    }
 }
 
 impl MapSettings {
     /// What is wrong with them, if anything is: a bound takes a size and a policy.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         use EvictionPolicy::{Lfu, Lru, None as Never, Random};
-        use MaxSize::{Bytes, Entries, EntriesPerPartition};
         match (self.eviction, self.max_size) {
-            (_, Some(Entries(0) | EntriesPerPartition(0) | Bytes(0))) => {
-                Some("max_size = 0: must be at least 1; leave it out for no bound")
-            }
             (Never, Some(_)) => {
                 Some("max_size: without eviction = \"lru\", \"lfu\" or \"random\" it means nothing")
             }

@@ -5,88 +5,73 @@ mod patterns;
 pub use patterns::Patterns;
 
 use crate::map::MapSettings;
-use serde::{Deserialize, Serialize};
+use filbert_pool::ExecutorSettings;
+use filbert_pool::settings_fields::{self, Shape, quoted_key};
 
-/// What structures are made with when they are first asked for.
-///
-/// ```
-/// use filbert_grid::{GridSettings, QueueSettings};
-///
-/// let mut settings = GridSettings::default();
-/// settings.queues.set("jobs-*", QueueSettings { max_size: 1_000 });
-/// assert_eq!(settings.queues.of("jobs-urgent").max_size, 1_000);
-/// assert_eq!(settings.queues.of("mail").max_size, 0);
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GridSettings {
-    /// Maps.
-    #[serde(rename = "map")]
-    pub maps: Patterns<MapSettings>,
-    /// Lists.
-    #[serde(rename = "list")]
-    pub lists: Patterns<ListSettings>,
-    /// Queues.
-    #[serde(rename = "queue")]
-    pub queues: Patterns<QueueSettings>,
-    /// Executor services.
-    #[serde(rename = "executor")]
-    pub executors: Patterns<ExecutorServiceSettings>,
-    /// How many executor services may have threads; zero is the default, 64. A client can ask for any name.
-    pub max_executors: usize,
-    /// How long an operation waits for a key that someone else has locked, unless it says otherwise.
-    pub lock_wait_ms: u64,
-    /// How many entries a scan looks at before others have their turn.
-    pub scan_slice_entries: u32,
-    /// How often a partition that has entries with an end looks for those whose time is over.
-    pub sweep_interval_ms: u64,
-}
+/// The most threads of one executor.
+const MOST_THREADS: u64 = 1024;
+/// The most tasks that wait.
+const MOST_WAITING: u64 = 1_000_000_000;
+/// The most items, which clients count in 31 bits.
+const MOST_ITEMS: u64 = i32::MAX as u64;
+/// A day.
+const DAY_MS: u64 = 86_400_000;
 
-impl Default for GridSettings {
-    fn default() -> Self {
-        Self {
-            maps: Patterns::default(),
-            lists: Patterns::default(),
-            queues: Patterns::default(),
-            executors: Patterns::default(),
-            max_executors: 0,
-            lock_wait_ms: 60_000,
-            scan_slice_entries: 1_000,
-            sweep_interval_ms: 1_000,
-        }
+filbert_pool::settings_struct! {
+    /// What structures are made with when they are first asked for.
+    ///
+    /// ```
+    /// use filbert_grid::{GridSettings, QueueSettings};
+    ///
+    /// let mut settings = GridSettings::default();
+    /// settings.queues.set("jobs-*", QueueSettings { max_size: 1_000 });
+    /// assert_eq!(settings.queues.of("jobs-urgent").max_size, 1_000);
+    /// assert_eq!(settings.queues.of("mail").max_size, 0);
+    /// ```
+    pub struct GridSettings {
+        /// Maps, by name.
+        pub maps as "map": Patterns<MapSettings> = Patterns::default() => Shape::Named(MapSettings::FIELDS),
+        /// Lists, by name.
+        pub lists as "list": Patterns<ListSettings> = Patterns::default() => Shape::Named(ListSettings::FIELDS),
+        /// Queues, by name.
+        pub queues as "queue": Patterns<QueueSettings> = Patterns::default() => Shape::Named(QueueSettings::FIELDS),
+        /// Executor services that clients ask for, by name, unless the stages declare an executor of that name.
+        pub executors as "executor": Patterns<ExecutorServiceSettings> = Patterns::default()
+            => Shape::Named(ExecutorServiceSettings::FIELDS),
+        /// How many executor services may have threads: a client can ask for any name.
+        pub max_executors: usize = 64 => Shape::Number(1, 10_000),
+        /// How long an operation waits for a key that someone else has locked, unless it says otherwise.
+        pub lock_wait_ms: u64 = 60_000 => Shape::Number(0, DAY_MS),
+        /// How many entries a scan looks at before others have their turn.
+        pub scan_slice_entries: u32 = 1_000 => Shape::Number(1, 1_000_000_000),
+        /// How often a partition that has entries with an end looks for those whose time is over.
+        pub sweep_interval_ms: u64 = 1_000 => Shape::Number(1, DAY_MS),
     }
 }
 
-/// What a list is made with.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ListSettings {
-    /// The most items; zero for no bound.
-    pub max_size: usize,
+filbert_pool::settings_struct! {
+    /// What a list is made with.
+    pub struct ListSettings {
+        /// The most items; 0 for no bound.
+        pub max_size: usize = 0 => Shape::Number(0, MOST_ITEMS),
+    }
 }
 
-/// What a queue is made with.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct QueueSettings {
-    /// The most items; zero for no bound.
-    pub max_size: usize,
+filbert_pool::settings_struct! {
+    /// What a queue is made with.
+    pub struct QueueSettings {
+        /// The most items; 0 for no bound.
+        pub max_size: usize = 0 => Shape::Number(0, MOST_ITEMS),
+    }
 }
 
-/// What an executor service is made with, unless the stages declare an executor of its name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ExecutorServiceSettings {
-    /// Its threads.
-    pub threads: usize,
-    /// Tasks that wait for a thread; one more is refused.
-    pub capacity: usize,
-}
-
-impl Default for ExecutorServiceSettings {
-    fn default() -> Self {
-        let filbert_pool::ExecutorSettings { threads, capacity, .. } = Default::default();
-        Self { threads, capacity }
+filbert_pool::settings_struct! {
+    /// What an executor service is made with, unless the stages declare an executor of its name.
+    pub struct ExecutorServiceSettings {
+        /// Its threads.
+        pub threads: usize = ExecutorSettings::default().threads => Shape::Number(1, MOST_THREADS),
+        /// Tasks that wait for a thread; one more is refused.
+        pub capacity: usize = ExecutorSettings::default().capacity => Shape::Number(1, MOST_WAITING),
     }
 }
 
@@ -98,47 +83,19 @@ pub struct GridSettingsError {
     pub problems: Vec<String>,
 }
 
-/// The most threads of one executor.
-const MOST_THREADS: usize = 1024;
-/// The most tasks that wait.
-const MOST_WAITING: usize = 1_000_000_000;
-/// The most items, which clients count in 31 bits.
-const MOST_ITEMS: usize = i32::MAX as usize;
-/// How many executor services may have threads, unless set.
-const EXECUTORS: usize = 64;
-
 impl GridSettings {
     /// Every problem there is, or none.
     pub fn check(&self) -> Result<(), GridSettingsError> {
-        let mut problems = Vec::new();
-        let mut within = |setting: String, value: usize, least: usize, most: usize| {
-            if !(least..=most).contains(&value) {
-                problems.push(format!("{setting} = {value}: must be {least} to {most}"));
-            }
-        };
-        for (pattern, list) in self.lists.entries() {
-            within(format!("list.{pattern:?}.max_size"), list.max_size, 0, MOST_ITEMS);
-        }
-        for (pattern, queue) in self.queues.entries() {
-            within(format!("queue.{pattern:?}.max_size"), queue.max_size, 0, MOST_ITEMS);
-        }
-        for (pattern, executor) in self.executors.entries() {
-            within(format!("executor.{pattern:?}.threads"), executor.threads, 1, MOST_THREADS);
-            within(format!("executor.{pattern:?}.capacity"), executor.capacity, 1, MOST_WAITING);
-        }
+        let mut problems = settings_fields::check_values("", Self::FIELDS, self);
         for (pattern, map) in self.maps.entries() {
-            problems.extend(map.problem().map(|problem| format!("map.{pattern:?}.{problem}")));
+            let path = format!("map.{}", quoted_key(pattern));
+            problems.extend(map.problem().map(|problem| format!("{path}.{problem}")));
         }
         problems.extend(self.maps.problems("map"));
         problems.extend(self.lists.problems("list"));
         problems.extend(self.queues.problems("queue"));
         problems.extend(self.executors.problems("executor"));
         if problems.is_empty() { Ok(()) } else { Err(GridSettingsError { problems }) }
-    }
-
-    /// How many executor services may have threads.
-    pub(crate) fn executors_at_most(&self) -> usize {
-        if self.max_executors == 0 { EXECUTORS } else { self.max_executors }
     }
 }
 
@@ -157,10 +114,13 @@ mod tests {
         let problems = settings.check().unwrap_err().problems;
         assert_eq!(problems.len(), 4, "{problems:#?}");
         assert!(
-            problems[0].starts_with("queue.\"big\".max_size = 4294967296: must be 0 to"),
+            problems[0].starts_with("queue.big.max_size = 4294967296: must be a whole number, 0 to"),
             "{problems:#?}"
         );
-        assert!(problems[1].starts_with("executor.\"*\".threads = 0: must be 1 to"), "{problems:#?}");
+        assert!(
+            problems[1].starts_with("executor.\"*\".threads = 0: must be a whole number, 1 to"),
+            "{problems:#?}"
+        );
         assert!(problems[2].starts_with("list.\"a*b*\": a pattern has at most one *"), "{problems:#?}");
         assert!(problems[3].starts_with("queue.\"\": "), "{problems:#?}");
     }
@@ -174,9 +134,12 @@ mod tests {
             settings.check().err().map(|wrong| wrong.problems.join("; ")).unwrap_or_default()
         };
         assert_eq!(problems(r#"{ "eviction": "lru", "max_size": { "entries": 5 } }"#), "");
-        assert!(problems(r#"{ "eviction": "lru" }"#).starts_with("map.\"m\".eviction = lru: "));
-        assert!(problems(r#"{ "max_size": { "entries": 5 } }"#).starts_with("map.\"m\".max_size: "));
-        assert!(problems(r#"{ "eviction": "lfu", "max_size": { "bytes": 0 } }"#).contains("max_size = 0: "));
+        assert!(problems(r#"{ "eviction": "lru" }"#).starts_with("map.m.eviction = lru: "));
+        assert!(problems(r#"{ "max_size": { "entries": 5 } }"#).starts_with("map.m.max_size: "));
+        assert!(
+            problems(r#"{ "eviction": "lfu", "max_size": { "bytes": 0 } }"#)
+                .starts_with("map.m.max_size.bytes = 0: ")
+        );
     }
 
     #[test]

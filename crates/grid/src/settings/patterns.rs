@@ -1,5 +1,6 @@
 //! Settings by name, or by a pattern: a name with one `*` in it, which stands for anything.
 
+use filbert_pool::settings_fields::quoted_key;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -59,7 +60,7 @@ impl<S> Patterns<S> {
                 (_, 0 | 1) => return None,
                 _ => "a pattern has at most one *; write one pattern for each",
             };
-            Some(format!("{kind}.{pattern:?}: {problem}"))
+            Some(format!("{kind}.{}: {problem}", quoted_key(pattern)))
         })
     }
 }

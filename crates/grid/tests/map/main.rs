@@ -7,6 +7,7 @@ mod eviction;
 mod expiry;
 mod history;
 mod interceptors;
+mod journal;
 mod linearizability;
 mod listeners;
 mod locks;

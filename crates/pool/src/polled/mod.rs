@@ -38,3 +38,4 @@ pub use turn::{Checkpoint, TURN_BUDGET, TurnContext, checkpoint, turn_is_over};
 pub(crate) use run_queues::RunQueues;
 pub(crate) use spawn::{spawn_future, spawn_tasklet};
 pub(crate) use task::{Position, Schedule, Task};
+pub(crate) use turn::owe_news;

@@ -60,15 +60,17 @@ impl RunQueues {
         &self.groups
     }
 
-    /// Queues a task at `worker`, or in the lane if it goes before others.
-    pub(crate) fn push(&self, worker: usize, task: Arc<Task>, position: Position) {
-        let shard = if position == Position::Urgent || task.group().is_priority() {
-            &self.lane
-        } else {
-            &self.workers[worker].shard
-        };
+    /// Queues a task at `worker`, or in the lane if it goes before others. True when it is the only one in the queue of `worker`.
+    pub(crate) fn push(&self, worker: usize, task: Arc<Task>, position: Position) -> bool {
+        let is_urgent = position == Position::Urgent || task.group().is_priority();
+        let shard = if is_urgent { &self.lane } else { &self.workers[worker].shard };
         let now = task.env().now();
-        shard.push(task, position, now);
+        shard.push(task, position, now) == 1 && !is_urgent
+    }
+
+    /// True when the queue of `worker` has a task.
+    pub(crate) fn has_own(&self, worker: usize) -> bool {
+        self.workers.get(worker).is_some_and(|worker| !worker.shard.is_empty())
     }
 
     /// The next task for `worker`, mostly from its own queue; `None`: try [`RunQueues::steal`].
@@ -166,11 +168,14 @@ impl Shard {
         self.len() == 0
     }
 
-    fn push(&self, task: Arc<Task>, position: Position, now: u64) {
+    /// Returns the new length.
+    fn push(&self, task: Arc<Task>, position: Position, now: u64) -> usize {
         let mut queue = self.lock();
         queue.push(task, position, now);
         // Under the lock, which alone orders the changes of the length.
-        self.len.store(self.len.load(Ordering::Relaxed) + 1, Ordering::Release);
+        let len = self.len.load(Ordering::Relaxed) + 1;
+        self.len.store(len, Ordering::Release);
+        len
     }
 
     fn take(&self, pick: Pick) -> Option<Arc<Task>> {

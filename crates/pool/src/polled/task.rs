@@ -34,7 +34,12 @@ pub(crate) enum Position {
 pub(crate) trait Schedule: Send + Sync {
     /// Queues the task: at the current worker when called on the pool, else at [`Task::home`], and wakes a worker if all
     /// that are awake are busy. A pool that takes no more turns calls [`Task::discard`] instead.
+    ///
+    /// In a turn it may keep the news of one task until the turn ends, if it says so by [`owe_news`](super::turn::owe_news).
     fn schedule(&self, task: Arc<Task>, position: Position);
+
+    /// The turn that this thread gives goes on: news that were kept are told.
+    fn pass_on(&self) {}
 
     /// A task was freed without a turn, on any thread: a closed pool may be over now.
     fn freed(&self) {}
@@ -123,6 +128,14 @@ impl Task {
         if self.state.cancel() {
             self.group.enter();
             Arc::clone(self).enqueue(Position::Urgent);
+        }
+    }
+
+    /// The turn of this task goes on, and news were kept.
+    #[cold]
+    pub(super) fn pass_on(&self) {
+        if let Some(schedule) = self.schedule.upgrade() {
+            schedule.pass_on();
         }
     }
 

@@ -10,7 +10,7 @@
 use super::handle::TaskWaker;
 use super::task::Task;
 use crate::context::{self, Entered};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -51,6 +51,15 @@ impl<'a> TurnContext<'a> {
         Duration::from_nanos(self.waker.task().env().now().saturating_sub(self.began))
     }
 
+    /// This turn goes on for a while: a task that it has woken need not wait for its end, if another worker is free.
+    ///
+    /// [`TurnContext::should_yield`] says the same. A task that does neither keeps the task that it woke first to itself until
+    /// the turn ends, because to wake another worker costs more than most turns.
+    #[inline]
+    pub fn pass_on(&self) {
+        pass_on(self.waker.task());
+    }
+
     /// True when the turn should end soon: its budget is used, or the task was cancelled.
     pub fn should_yield(&self) -> bool {
         is_over(self.waker.task(), self.began)
@@ -63,6 +72,7 @@ impl<'a> TurnContext<'a> {
 }
 
 fn is_over(task: &Task, began: u64) -> bool {
+    pass_on(task);
     if task.is_cancelled() {
         return true;
     }
@@ -73,7 +83,22 @@ fn is_over(task: &Task, began: u64) -> bool {
     }
 }
 
+#[inline]
+fn pass_on(task: &Task) {
+    if OWES_NEWS.replace(false) {
+        task.pass_on();
+    }
+}
+
+/// A pool kept the news of a task that was woken in this turn; it is asked for them when the turn turns out to be a long one.
+pub(crate) fn owe_news() {
+    OWES_NEWS.set(true);
+}
+
 thread_local! {
+    /// A hint: news are kept for this thread's turn, or were for an earlier one.
+    static OWES_NEWS: Cell<bool> = const { Cell::new(false) };
+
     /// The turn that this thread gives right now.
     static HERE: RefCell<Option<(Arc<Task>, u64)>> = const { RefCell::new(None) };
 }

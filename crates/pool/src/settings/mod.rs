@@ -1,6 +1,8 @@
 //! The settings of a set of stages: values for the keys of one [table], from code or TOML, checked before anything
 //! starts.
 
+pub mod fields;
+mod nearest;
 pub mod table;
 
 #[cfg(test)]
@@ -86,7 +88,8 @@ impl Settings {
                 },
                 toml::Value::String(word) => self.set_word(&key, word),
                 other => {
-                    self.problems.push(format!("{key} = {other}: must be a whole number or a word in quotes"))
+                    let shown = fields::shown(other);
+                    self.problems.push(format!("{key}{shown}: must be a whole number or a word in quotes"))
                 }
             }
         }
@@ -129,11 +132,12 @@ impl Settings {
     fn row(&mut self, key: &str) -> Option<&'static Setting> {
         let found = table::find(key);
         if found.is_none() {
-            let hint = table::nearest(key).map_or_else(
+            let known = table::SETTINGS.iter().map(|setting| setting.key);
+            let hint = nearest::nearest(key, known).map_or_else(
                 || "`filbert stages --settings` lists them all".to_owned(),
                 |nearest| format!("did you mean {nearest}?"),
             );
-            self.problems.push(format!("{key}: there is no such setting; {hint}"));
+            self.problems.push(format!("{key}: no such setting; {hint}"));
         }
         found
     }

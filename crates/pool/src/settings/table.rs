@@ -3,6 +3,8 @@
 //! The builder, the TOML reader, the validation messages, `filbert stages` and the documentation all read this table, so
 //! none of them can disagree with another.
 
+use super::fields::unit;
+
 /// How a default comes about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standard {
@@ -154,27 +156,6 @@ fn matches(pattern: &str, key: &str) -> bool {
     }
 }
 
-/// The key that someone who wrote `key` may have meant.
-pub(super) fn nearest(key: &str) -> Option<&'static str> {
-    let close = SETTINGS.iter().map(|setting| (distance(key, setting.key), setting.key)).min()?;
-    (close.0 <= 3.max(key.len() / 4)).then_some(close.1)
-}
-
-/// How many letters to insert, delete or replace to make one word of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(letter != *other);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
 /// The table as Markdown, for the documentation.
 pub fn markdown() -> String {
     let mut out = String::from("| Setting | Default | Range | Meaning |\n|---|---|---|---|\n");
@@ -186,7 +167,10 @@ pub fn markdown() -> String {
             Standard::Word(word) => format!("\"{word}\""),
         };
         let range = match setting.words {
-            [] => format!("{} to {}", setting.range.0, setting.range.1),
+            [] => {
+                let unit = unit(setting.key).map(|unit| format!(" {unit}")).unwrap_or_default();
+                format!("{} to {}{unit}", setting.range.0, setting.range.1)
+            }
             words => words.join(", "),
         };
         out += &format!("| `{}` | {standard} | {range} | {} |\n", setting.key, setting.about);

@@ -39,10 +39,18 @@ fn zero_threads_and_absurd_capacities_are_refused_by_name() {
 }
 
 #[test]
+fn what_is_neither_a_number_nor_a_word_is_refused_and_a_list_not_shown() {
+    let right = "must be a whole number or a word in quotes";
+    assert_eq!(problems("[cpu]\nthreads = 1.5"), [format!("cpu.threads = 1.5: {right}")]);
+    let list = problems("[cpu]\nthreads = [{ password = 'sesame' }]");
+    assert_eq!(list, [format!("cpu.threads is a list: {right}")]);
+}
+
+#[test]
 fn an_unknown_key_names_the_nearest_one() {
     assert_eq!(
         problems("[partition]\nthread = 3"),
-        ["partition.thread: there is no such setting; did you mean partition.threads?"]
+        ["partition.thread: no such setting; did you mean partition.threads?"]
     );
     assert!(problems("[turbo]\nboost = 9")[0].contains("filbert stages --settings"));
 }

@@ -1,11 +1,13 @@
 //! All stages of a member: declared once, started together, looked at together, ended together.
 
 mod builder;
+mod engagement;
 mod shutdown;
 mod simulation;
 mod start;
 
 pub use builder::{ExecutorSettings, StagesBuilder};
+pub use engagement::Engagement;
 pub use shutdown::{Shutdown, ShutdownRefused, ShutdownReport};
 pub use simulation::Simulation;
 
@@ -14,6 +16,7 @@ use crate::clock::Clock;
 use crate::context::StageId;
 use crate::engine::Engine;
 use crate::env::Env;
+use crate::error::SubmitError;
 use crate::event::EventStage;
 use crate::future::TaskFuture;
 use crate::metrics::StageSnapshot;
@@ -59,6 +62,7 @@ struct Inner {
     dedicated: Dedicated,
     executors: RwLock<BTreeMap<String, Executor>>,
     engines: Mutex<Vec<Arc<dyn Engine>>>,
+    engagements: Arc<engagement::Engagements>,
     ending: shutdown::Progress,
 }
 
@@ -204,6 +208,30 @@ impl Stages {
         task: &'static str,
     ) -> (Promise<T>, TaskFuture<T>) {
         Promise::new(&self.inner.env, StageId::of(kind), task)
+    }
+
+    /// Begins something of that stage that has parts on others too, such as a job: a draining shutdown waits until the engagement is
+    /// dropped before it ends any stage, for as long as `shutdown.within_ms` allows. Once such a shutdown has begun, a thread of the
+    /// application is refused; tasks that were accepted before may still begin something until the last engagement is over.
+    ///
+    /// ```
+    /// use filbert_pool::{Shutdown, StageKind, Stages};
+    ///
+    /// let stages = Stages::start()?;
+    /// let engaged = stages.engage(StageKind::Flow)?;
+    /// let inner = stages.clone();
+    /// let late = stages.generic().submit("last part", move || {
+    ///     let part = inner.mixed().submit("write", || "written");
+    ///     drop(engaged);
+    ///     part
+    /// })?;
+    /// stages.shutdown(Shutdown::Drain)?;
+    /// assert_eq!(late.wait()??.wait()?, "written");
+    /// assert!(stages.engage(StageKind::Flow).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn engage(&self, kind: StageKind) -> Result<Engagement, SubmitError> {
+        engagement::engage(&self.inner, kind)
     }
 
     /// A handle that does not keep the stages alive.

@@ -1,17 +1,19 @@
-//! The end of all stages: from the top down, so that what a stage still has to do can use the stages below it.
+//! The end of all stages: from the top down, so that what a stage still has to do can use the stages below it. What has parts on
+//! several stages is waited for before that: see `engagement`.
 
 use super::Inner;
 use crate::context::{self, StageId};
-use crate::engine::{Ending, Engine};
+use crate::engine::Ending;
 use crate::rules::StageKind;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 /// How to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Do what was accepted, for as long as `shutdown.within_ms` allows; then cancel the rest.
+    /// Do what was accepted, for as long as `shutdown.within_ms` allows; then cancel the rest. Jobs and the like come first, while every
+    /// stage still runs: one that never ends by itself uses the time up, so cancel it before.
     Drain,
     /// Drop what has not begun.
     Cancel,
@@ -106,6 +108,19 @@ pub(super) fn run(inner: &Inner, how: Shutdown) -> Result<ShutdownReport, Shutdo
 fn end(inner: &Inner, how: Shutdown) -> ShutdownReport {
     let mut report = ShutdownReport::default();
     let deadline = Deadline::new(inner, Duration::from_millis(inner.settings.number("shutdown.within_ms")));
+    inner.engagements.close();
+    if how == Shutdown::Drain {
+        deadline.wait_until(&mut || inner.engagements.is_over());
+    }
+    for kind in inner.engagements.cut() {
+        // First of all: what loses its files or threads before its turns fails instead of being cancelled.
+        for engine in inner.engines().into_iter().filter(|engine| engine.metrics().id.kind == kind) {
+            engine.close(Ending::Cancel);
+        }
+        if how == Shutdown::Drain {
+            report.cut_short.push(StageId::of(kind).name);
+        }
+    }
     for kind in ORDER {
         let gentle = how == Shutdown::Drain && !matches!(kind, StageKind::Maintenance | StageKind::Io);
         let engines: Vec<_> =
@@ -115,8 +130,9 @@ fn end(inner: &Inner, how: Shutdown) -> ShutdownReport {
         }
         if gentle {
             for engine in &engines {
-                if !deadline.wait_until(engine) {
-                    report.cut_short.push(engine.metrics().id.name);
+                let name = engine.metrics().id.name;
+                if !deadline.wait_until(&mut || engine.is_drained()) && !report.cut_short.contains(&name) {
+                    report.cut_short.push(name);
                 }
                 // Drained or not: what is left, threads that wait for more included, ends now.
                 engine.close(Ending::Cancel);
@@ -166,15 +182,15 @@ impl<'a> Deadline<'a> {
         Self { inner, real: Instant::now() + within, simulated }
     }
 
-    /// Waits until the engine has done all it had; false when the time is over first.
-    fn wait_until(&self, engine: &Arc<dyn Engine>) -> bool {
+    /// Waits until it is done; false when the time is over first.
+    fn wait_until(&self, is_done: &mut dyn FnMut() -> bool) -> bool {
         if let Some(simulator) = self.inner.env.simulator() {
-            simulator.drive(&self.inner.env, Some(self.simulated), &mut || engine.is_drained());
-            return engine.is_drained();
+            simulator.drive(&self.inner.env, Some(self.simulated), is_done);
+            return is_done();
         }
         let mut pause = Duration::from_micros(20);
         let until = self.real.max(Instant::now() + AT_LEAST);
-        while !engine.is_drained() {
+        while !is_done() {
             if Instant::now() >= until {
                 return false;
             }

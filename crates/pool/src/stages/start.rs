@@ -61,6 +61,7 @@ pub(super) fn all(env: Arc<Env>, settings: Settings) -> Stages {
         io: Io::new(io_host, settings.threads(StageKind::Io)),
         maintenance: Maintenance::new(maintenance_host),
         engines: Mutex::new(Vec::new()),
+        engagements: Arc::default(),
         ending: shutdown::Progress::default(),
         executors: RwLock::new(executors.clone()),
         env,

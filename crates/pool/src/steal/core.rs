@@ -127,6 +127,14 @@ impl Core {
         self.idle.notify(news);
     }
 
+    /// Tells others of a task that the holder of `slot` kept for itself, if it is still there.
+    #[inline]
+    pub(super) fn settle(&self, slot: &Slot) {
+        if slot.settle() && self.polled.has_own(slot.index) {
+            self.notify(News::Root);
+        }
+    }
+
     /// Work for the holder of `slot`, mostly in this order: its own forks (newest first), its polled tasks, roots, other workers'
     /// forks (oldest first) and polled tasks. Behind its own forks the order rotates ([`ROTATION`]).
     pub(super) fn find_work(&self, slot: &Slot) -> Option<Work> {

@@ -28,7 +28,7 @@ impl<'a> Guest<'a> {
             return None;
         };
         core.idle.enter_active();
-        slot.begin_task();
+        slot.begin_task(false);
         // SAFETY: `try_take` made this thread the only holder until `give_back`; `core` outlives the guest.
         let held = unsafe { slot::hold(slot) };
         Some(Self { core, slot, pass: Some(pass), _held: held, _stage: context::enter(core.id()) })

@@ -4,7 +4,7 @@
 //!
 //! | Field | Who touches it |
 //! |---|---|
-//! | `head`, `tail`, `eager`, `skips`, `picks`, `pending`, `deque` | the holder |
+//! | `head`, `tail`, `eager`, `skips`, `picks`, `in_turn`, `owes`, `pending`, `deque` | the holder |
 //! | `attention` | the holder; a thief sets it after it took something |
 //! | `stealer` | thieves |
 //! | `taken` | guests that want to hold the slot; of a worker's slot nobody looks at it |
@@ -54,6 +54,10 @@ pub(super) struct Slot {
     eager: Cell<u32>,
     skips: Cell<u32>,
     picks: Cell<usize>,
+    /// A polled task has its turn.
+    in_turn: Cell<bool>,
+    /// The turn queued a task here that no other worker was told of.
+    owes: Cell<bool>,
     head: Cell<usize>,
     tail: Cell<usize>,
     pending: Box<[UnsafeCell<MaybeUninit<JobRef>>]>,
@@ -80,6 +84,8 @@ impl Slot {
             eager: Cell::new(0),
             skips: Cell::new(0),
             picks: Cell::new(0),
+            in_turn: Cell::new(false),
+            owes: Cell::new(false),
             head: Cell::new(0),
             tail: Cell::new(0),
             pending: (0..PRIVATE).map(|_| UnsafeCell::new(MaybeUninit::uninit())).collect(),
@@ -135,10 +141,31 @@ impl Slot {
 
     /// A new task begins on this slot: its first joins are shared at once.
     #[inline]
-    pub(super) fn begin_task(&self) {
+    pub(super) fn begin_task(&self, is_turn: bool) {
+        self.in_turn.set(is_turn);
         self.eager.set(EAGER_AT_START);
         self.skips.set(0);
         self.attention.store(1, Ordering::Relaxed);
+    }
+
+    /// True when the holder gives a turn, so that it looks at its queue soon: it owes the others the news until then.
+    #[inline]
+    pub(super) fn owe(&self) -> bool {
+        if self.in_turn.get() {
+            self.owes.set(true);
+        }
+        self.in_turn.get()
+    }
+
+    /// True when others were not told of a task in the holder's queue; whoever asks tells them.
+    #[inline]
+    pub(super) fn settle(&self) -> bool {
+        self.owes.replace(false)
+    }
+
+    /// The turn has ended, or waits in the middle, maybe for long: from now on others are told of every task at once.
+    pub(super) fn suspend_turn(&self) {
+        self.in_turn.set(false);
     }
 
     /// True when the next join is to run in sequence.

@@ -5,7 +5,7 @@
 
 use super::WorkStealing;
 use super::core::Core;
-use super::slot;
+use super::slot::{self, Slot};
 use crate::context;
 use crate::error::SubmitError;
 use crate::future::TaskFuture;
@@ -17,12 +17,23 @@ use std::sync::Arc;
 impl Schedule for Core {
     fn schedule(&self, task: Arc<Task>, position: Position) {
         let workers = self.settings.threads;
-        let here = slot::current().filter(|slot| slot.belongs_to(self)).map(|slot| slot.index);
         // A guest takes part in one call only and has no queue of its own.
-        let worker = here.filter(|index| *index < workers).or_else(|| task.home());
+        let here = slot::current().filter(|slot| slot.belongs_to(self) && slot.index < workers);
+        let worker = here.map(|slot| slot.index).or_else(|| task.home());
         let worker = worker.unwrap_or_else(|| self.env.random_below(workers));
-        self.polled.push(worker, task, position);
+        let is_alone = self.polled.push(worker, task, position);
+        if is_alone && here.is_some_and(Slot::owe) {
+            // Whoever gives this turn takes the task next: to wake another worker would cost more than most turns.
+            polled::owe_news();
+            return;
+        }
         self.notify(News::Root);
+    }
+
+    fn pass_on(&self) {
+        if let Some(slot) = slot::current().filter(|slot| slot.belongs_to(self)) {
+            self.settle(slot);
+        }
     }
 
     fn freed(&self) {

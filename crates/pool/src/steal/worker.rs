@@ -9,8 +9,10 @@ use filbert_sync::idle::{News, Sleep, Was};
 use filbert_sync::join_slot::JoinSlot;
 use std::sync::Arc;
 
-/// How long a worker without work looks for some before it sleeps. A wake-up costs about as much on both sides.
+/// How long a worker without work looks for some before it sleeps, at most. A wake-up costs about as much on both sides.
 const SEARCH_NANOS: u64 = 60_000;
+/// How long it looks when it has not paid for some time.
+const SHORT_SEARCH_NANOS: u64 = 2_000;
 /// How long a worker looks out for its fork's result before it sleeps.
 const WAIT_NANOS: u64 = 60_000;
 /// Pauses between two looks into other workers' deques.
@@ -26,16 +28,19 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
     core.idle.move_in(index);
     core.idle.enter_search();
     let mut was = Was::Looking;
+    let mut patience = Patience::new();
     loop {
-        if let Some(work) = search(&core, slot, was) {
+        if let Some(work) = search(&core, slot, was, &mut patience) {
             if was == Was::Looking && core.idle.found() {
                 core.notify_visible();
             }
             let mut next = Some(work);
             while let Some(work) = next {
-                slot.begin_task();
+                slot.begin_task(matches!(work, Work::Task(_)));
                 core.run(index, work);
+                slot.suspend_turn();
                 next = core.find_work(slot);
+                core.settle(slot);
             }
             was = core.idle.search(most);
             continue;
@@ -49,19 +54,51 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
             core.idle.sleep(index);
         }
         core.idle.get_up(index, Sleep::Idle);
+        patience.slept(core.env.now());
         was = Was::Looking;
     }
     core.idle.leave(was);
     core.idle.ring_all();
 }
 
+/// How long a worker looks for work before it sleeps: long where the last pauses between two pieces of work were short.
+///
+/// Who gets something to do once a millisecond would spend more time looking than working, and on a busy machine the kernel would make
+/// it wait for that when there is something to do.
+struct Patience {
+    nanos: u64,
+    /// When the search that is under way, or was given up last, began.
+    since: u64,
+}
+
+impl Patience {
+    fn new() -> Self {
+        Self { nanos: SEARCH_NANOS, since: 0 }
+    }
+
+    /// A search begins; until when it goes on.
+    fn search(&mut self, now: u64) -> u64 {
+        self.since = now;
+        now + self.nanos
+    }
+
+    /// The worker was woken: would a longer search have spared the sleep?
+    fn slept(&mut self, now: u64) {
+        let is_short = now.saturating_sub(self.since) < SEARCH_NANOS;
+        self.nanos = if is_short { SEARCH_NANOS } else { (self.nanos / 2).max(SHORT_SEARCH_NANOS) };
+    }
+}
+
 /// Looks for work: once, or for a while when the worker counts as searching.
-fn search(core: &Core, slot: &Slot, was: Was) -> Option<Work> {
+fn search(core: &Core, slot: &Slot, was: Was, patience: &mut Patience) -> Option<Work> {
     let mut work = core.find_work(slot);
-    if work.is_some() || was == Was::Active {
+    if work.is_some() {
         return work;
     }
-    let end = core.env.now() + SEARCH_NANOS;
+    let end = patience.search(core.env.now());
+    if was == Was::Active {
+        return None;
+    }
     while work.is_none() && core.env.now() < end && !core.gate.is_closed() {
         (0..PAUSES).for_each(|_| std::hint::spin_loop());
         work = core.find_work(slot);
@@ -74,6 +111,9 @@ fn search(core: &Core, slot: &Slot, was: Was) -> Option<Work> {
 pub(super) fn help_until(slot: &Slot, done: &JoinSlot) {
     let core = slot.core();
     let _forks = context::enter_closure();
+    // This may take long, and ends in the middle of a task: what the turn woke is for others from here on.
+    slot.suspend_turn();
+    core.settle(slot);
     while !done.is_done() {
         if let Some(job) = slot.pop().or_else(|| core.steal(slot)) {
             // SAFETY: taken out of a deque.

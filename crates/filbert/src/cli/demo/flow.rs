@@ -1,5 +1,8 @@
 //! Act 2: dataflow. A job of a few lines, run on all workers, that tells where its items went.
 
+use super::super::job::in_order;
+use super::super::table::Table;
+use super::super::text::grouped;
 use filbert::flow::aggregate::count;
 use filbert::flow::processors::{Collected, collect, iterate};
 use filbert::{Member, Pipeline};
@@ -23,24 +26,49 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result
     let job = member.submit(&dag)?;
     job.wait()?;
     let took = start.elapsed().as_secs_f64();
-    writeln!(out, "Dataflow: {items} numbers squared, filtered and counted by their last digit")?;
+    let shown = grouped(items);
+    writeln!(out, "Dataflow: {shown} numbers squared, filtered and counted by their last digit")?;
     writeln!(
         out,
         "  in {:.0} ms, {:.0} million a second, encoded nowhere, boxed nowhere",
         took * 1e3,
         items as f64 / took / 1e6
     )?;
-    for vertex in &job.metrics().vertices {
-        writeln!(
-            out,
-            "  {:<28} {} processors: {} in, {} out",
-            vertex.name, vertex.processors, vertex.items_in, vertex.items_out
-        )?;
+    let mut table = Table::new(&["vertex", "processors", "in", "out"]);
+    let metrics = job.metrics();
+    for vertex in in_order(&metrics) {
+        let (name, processors) = (vertex.name.clone(), vertex.processors.to_string());
+        table.row([name, processors, grouped(vertex.items_in), grouped(vertex.items_out)]);
     }
+    table.write(out, "  ")?;
     let mut counts = counts.take();
     counts.sort_unstable();
-    let counts: Vec<String> = counts.iter().map(|(digit, count)| format!("{digit}: {count}")).collect();
+    let counts: Vec<String> =
+        counts.iter().map(|(digit, count)| format!("{digit}: {}", grouped(*count))).collect();
     writeln!(out, "  squares end with {}", counts.join(", "))?;
     writeln!(out, "  `filbert job --help` has more jobs: words of files, joins, windows, maps\n")?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The longest name was longer than its column.
+    #[test]
+    fn the_columns_line_up() {
+        let mut out = Vec::new();
+        show(&Member::start().unwrap(), &mut out, true).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("Dataflow: 200,000 numbers"), "{text}");
+        let header = text.lines().position(|line| line.starts_with("  vertex")).unwrap();
+        let table: Vec<&str> =
+            text.lines().skip(header).take_while(|line| !line.contains("squares end")).collect();
+        let (end, rows) = (table[0].find("processors").unwrap() + "processors".len(), &table[1..]);
+        assert!(rows.len() >= 2, "{text}");
+        for row in rows {
+            assert!(row[..end].ends_with(|letter: char| letter.is_ascii_digit()), "{text}");
+            assert!(row[end..].starts_with(' '), "{text}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Act 2: the fork-join kernel. Sum of `fnv(i) % 5` over those of many numbers that are below 150, on one core and on all.
 
 use super::super::table::Table;
+use super::super::text::grouped;
 use filbert::Member;
 use std::hint::black_box;
 use std::io::{self, Write};
@@ -15,7 +16,7 @@ fn fnv(value: u32) -> u32 {
 }
 
 pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> io::Result<()> {
-    let count = if quick { 1_000_000 } else { 20_000_000 };
+    let count: u32 = if quick { 1_000_000 } else { 20_000_000 };
     let mut state = 1_u32;
     let numbers: Vec<u32> = (0..count)
         .map(|_| {
@@ -31,7 +32,7 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> io::Re
     let (answer, alone) = best_of_three(one);
     let (same, together) = best_of_three(all);
     assert_eq!(answer, same, "both ways give the same sum");
-    let sizes = grouped(count);
+    let sizes = grouped(u64::from(count));
     writeln!(out, "Fork-join: sum of fnv(i) % 5 over those of {sizes} numbers that are below 150")?;
     let mut table = Table::new(&["", "ms", "ns per element", "speed-up", "sum"]);
     for (name, took) in [("plain loop, one thread", alone), ("stage cpu", together)] {
@@ -44,19 +45,6 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> io::Re
         ]);
     }
     table.write(out, "  ")
-}
-
-/// `20,000,000`.
-fn grouped(number: u32) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (position, digit) in digits.chars().enumerate() {
-        if position > 0 && (digits.len() - position).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// The answer is put into a black box each time, or the compiler may leave a loop out whose answer it knows already.

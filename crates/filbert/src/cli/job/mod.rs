@@ -2,8 +2,13 @@
 //!
 //! The jobs are those of `examples/`, word by word: what one reads there is what runs here.
 
+mod drawing;
+mod interruption;
 mod observe;
 mod report;
+
+pub(super) use drawing::in_order;
+pub(super) use interruption::Interrupted;
 
 #[path = "../../../examples/custom.rs"]
 #[expect(dead_code, reason = "an example is a program of its own as well")]
@@ -26,8 +31,11 @@ use filbert::connect::channel;
 use filbert::flow::event_time::InWindow;
 use filbert::flow::processors::Collected;
 use filbert::{Dag, Member, Shutdown};
+use interruption::Interruption;
 use observe::Observed;
-use report::Report;
+use report::{Report, Rows};
+use serde_json::json;
+use std::error::Error;
 use std::io::{IsTerminal, Write};
 
 /// The options of `filbert job`.
@@ -39,6 +47,9 @@ pub(super) struct Arguments {
     /// JSON: one object with the result and all metrics.
     #[arg(long, global = true)]
     json: bool,
+    /// Prints the DAG as a Mermaid flowchart, for Markdown pages, and runs nothing.
+    #[arg(long, global = true, conflicts_with = "json")]
+    mermaid: bool,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -47,7 +58,10 @@ const EXAMPLES: &str = "Examples:
   filbert job enrich --orders 5000000
   filbert job windowed
   filbert job map-to-map
-  filbert job custom";
+  filbert job custom
+  filbert job enrich --mermaid
+
+Ctrl-C cancels a job; what it did until then is reported. A second one ends it at once.";
 
 #[derive(Debug, clap::Subcommand)]
 enum Example {
@@ -66,9 +80,9 @@ enum Example {
         #[arg(long, default_value_t = 1_000_000)]
         orders: u64,
     },
-    /// Counts clicks in windows of a second, while they are sent.
+    /// Counts the clicks on each page in windows of a second, by the time that the clicks carry.
     Windowed {
-        /// How many clicks, a millisecond apart.
+        /// How many clicks; by their own time a millisecond apart, sent as fast as the job takes them.
         #[arg(long, default_value_t = 10_000)]
         clicks: u32,
     },
@@ -86,82 +100,131 @@ enum Example {
     },
 }
 
-/// The result of a job: a name and a number each.
-type Rows = Vec<(String, u64)>;
-
-/// A job that can be run, and how its result is read when it is over.
-type Ready = (Dag, Box<dyn FnOnce(&Member) -> Result<Rows, Box<dyn std::error::Error>>>);
-
-pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let is_watched = std::io::stderr().is_terminal() && !arguments.json;
-    run_to(arguments, is_watched, &mut std::io::stdout().lock())
+/// A job that can be run: what it needs before, and how its result is read when it is over.
+struct Ready {
+    dag: Dag,
+    prepare: Box<dyn FnOnce(&Member) -> Outcome>,
+    result: Box<dyn FnOnce(&Member) -> Answer>,
 }
 
-fn run_to(arguments: &Arguments, is_watched: bool, out: &mut impl Write) -> Outcome {
+/// What a job found out.
+type Answer = Result<Rows, Box<dyn Error>>;
+
+pub(super) fn run(arguments: &Arguments) -> Outcome {
     let member = Member::start()?;
-    let (dag, result) = ready(&arguments.example, &member)?;
-    let Observed { job, ended, elapsed, fullest } = observe::run(&member, &dag, is_watched)?;
-    let rows = match &ended {
-        Ok(()) => result(&member)?,
-        Err(_) => Vec::new(),
+    let interruption = Interruption::heeded_by(&member)?;
+    let is_watched = std::io::stderr().is_terminal() && !arguments.json;
+    run_to(arguments, &member, is_watched, &interruption, &mut std::io::stdout().lock())
+}
+
+fn run_to(
+    arguments: &Arguments,
+    member: &Member,
+    is_watched: bool,
+    interruption: &Interruption,
+    out: &mut impl Write,
+) -> Outcome {
+    let Ready { dag, prepare, result } = ready(&arguments.example, member)?;
+    if arguments.mermaid {
+        write!(out, "{}", dag.to_mermaid())?;
+        return Ok(());
+    }
+    prepare(member)?;
+    let Observed { job, ended, elapsed } = observe::run(member, &dag, is_watched, interruption)?;
+    // A signal that came when all was done already has cancelled nothing.
+    let ended = match (ended, interruption.interrupted()) {
+        (Ok(()), _) => Ok(()),
+        (Err(_), Some(interrupted)) => Err(interrupted.into()),
+        (Err(error), None) => Err(Box::<dyn Error>::from(error)),
     };
+    let result = if ended.is_ok() { result(member)? } else { Rows::default() };
+    let error = ended.as_ref().err().map(ToString::to_string);
     let report =
-        Report { name: job.name(), status: job.status(), elapsed, rows, metrics: job.metrics(), fullest };
+        Report { name: job.name(), status: job.status(), error, elapsed, result, metrics: job.metrics() };
     if arguments.json {
         report.write_json(out)?
     } else {
         report.write(out)?
     }
     member.shutdown(Shutdown::Drain)?;
-    Ok(ended?)
+    ended
 }
 
-fn ready(example: &Example, member: &Member) -> Result<Ready, Box<dyn std::error::Error>> {
+fn ready(example: &Example, member: &Member) -> Result<Ready, Box<dyn Error>> {
     Ok(match example {
         Example::WordCount { files, top } => {
             let (counts, top) = (Collected::new(), *top);
-            let dag = word_count::word_count(files, &counts)?.to_dag()?;
-            (dag, Box::new(move |_| Ok(word_count::top(&counts, top))))
+            Ready {
+                dag: word_count::word_count(files, &counts)?.to_dag()?,
+                prepare: Box::new(|_| Ok(())),
+                result: Box::new(move |_| {
+                    let rows = word_count::top(&counts, top);
+                    let rows =
+                        rows.into_iter().map(|(word, count)| vec![json!(word), json!(count)]).collect();
+                    Ok(Rows { columns: &["word", "count"], rows })
+                }),
+            }
         }
         Example::Enrich { orders } => {
-            enrich::prepare(member)?;
             let pieces = Collected::new();
-            let dag = enrich::enrich(member.grid(), *orders, &pieces).to_dag()?;
-            (dag, Box::new(move |_| Ok(sorted(pieces.take()))))
+            Ready {
+                dag: enrich::enrich(member.grid(), *orders, &pieces).to_dag()?,
+                prepare: Box::new(enrich::prepare),
+                result: Box::new(move |_| {
+                    let rows = sorted(pieces.take());
+                    let rows =
+                        rows.into_iter().map(|(name, pieces)| vec![json!(name), json!(pieces)]).collect();
+                    Ok(Rows { columns: &["product", "pieces"], rows })
+                }),
+            }
         }
         Example::Windowed { clicks } => {
             let (sender, source) = channel::source(1024);
             let (counts, clicks) = (Collected::new(), i64::from(*clicks));
-            let dag = windowed::windowed(source, &counts).to_dag()?;
-            member
-                .stages()
-                .mixed()
-                .submit("clicks", move || windowed::send_clicks(&sender, clicks))?
-                .detach();
-            let shown = |window: InWindow<&str, u64>| {
-                (format!("{:>6} to {:>6} ms, {}", window.start, window.end, window.key), window.result)
+            let row = |InWindow { start, end, key, result }: InWindow<&str, u64>| {
+                vec![json!(start), json!(end), json!(key), json!(result)]
             };
-            (dag, Box::new(move |_| Ok(sorted(counts.take().into_iter().map(shown).collect()))))
+            Ready {
+                dag: windowed::windowed(source, &counts).to_dag()?,
+                prepare: Box::new(move |member| {
+                    let send = move || windowed::send_clicks(&sender, clicks);
+                    member.stages().mixed().submit("clicks", send)?.detach();
+                    Ok(())
+                }),
+                result: Box::new(move |_| {
+                    let rows = sorted(counts.take()).into_iter().map(row).collect();
+                    Ok(Rows { columns: &["from ms", "to ms", "page", "clicks"], rows })
+                }),
+            }
         }
         Example::MapToMap { entries } => {
-            map_to_map::prepare(member, i64::from(*entries))?;
-            let dag = map_to_map::map_to_map(member.grid())?;
-            let result = |member: &Member| {
-                let size = member.map::<i64, String>("roots").size().wait()?;
-                Ok(vec![("entries written".to_owned(), size)])
-            };
-            (dag, Box::new(result))
+            let entries = i64::from(*entries);
+            Ready {
+                dag: map_to_map::map_to_map(member.grid())?,
+                prepare: Box::new(move |member| map_to_map::prepare(member, entries)),
+                result: Box::new(|member| {
+                    let of = |map: &str| Ok::<_, Box<dyn Error>>(member.map::<i64, i64>(map).size().wait()?);
+                    let row = |map: &str| Ok::<_, Box<dyn Error>>(vec![json!(map), json!(of(map)?)]);
+                    Ok(Rows { columns: &["map", "entries"], rows: vec![row("squares")?, row("roots")?] })
+                }),
+            }
         }
         Example::Custom { numbers } => {
             let runs = Collected::new();
-            let dag = custom::custom(*numbers, &runs)?;
-            let shown = |(digits, length): (u64, u64)| (format!("{digits:>2} binary digits"), length);
-            (dag, Box::new(move |_| Ok(sorted(runs.take().into_iter().map(shown).collect()))))
+            Ready {
+                dag: custom::custom(*numbers, &runs)?,
+                prepare: Box::new(|_| Ok(())),
+                result: Box::new(move |_| {
+                    let rows = sorted(runs.take());
+                    let rows = rows.into_iter().map(|(digits, numbers)| vec![json!(digits), json!(numbers)]);
+                    Ok(Rows { columns: &["binary digits", "numbers"], rows: rows.collect() })
+                }),
+            }
         }
     })
 }
 
-fn sorted(mut rows: Rows) -> Rows {
+fn sorted<T: Ord>(mut rows: Vec<T>) -> Vec<T> {
     rows.sort();
     rows
 }
@@ -169,11 +232,22 @@ fn sorted(mut rows: Rows) -> Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::Value;
 
-    fn run_json(example: Example) -> serde_json::Value {
+    /// How it ended, and what was written.
+    fn run_as(example: Example, json: bool, mermaid: bool, interruption: &Interruption) -> (Outcome, String) {
+        let member = Member::start().unwrap();
         let mut out = Vec::new();
-        run_to(&Arguments { example, json: true }, false, &mut out).unwrap();
-        serde_json::from_slice(&out).unwrap()
+        let ended = run_to(&Arguments { example, json, mermaid }, &member, false, interruption, &mut out);
+        (ended, String::from_utf8(out).unwrap())
+    }
+
+    fn run_json(example: Example) -> Value {
+        let (ended, said) = run_as(example, true, false, &Interruption::default());
+        ended.unwrap();
+        let said: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!((&said["status"], &said["error"]), (&json!("completed"), &Value::Null));
+        said
     }
 
     #[test]
@@ -183,13 +257,17 @@ mod tests {
         std::fs::write(folder.path().join("b.txt"), "is a rose").unwrap();
         let files = vec![folder.path().join("*.txt").to_string_lossy().into_owned()];
         let said = run_json(Example::WordCount { files: files.clone(), top: 2 });
-        assert_eq!(said["result"], serde_json::json!([["a", 3], ["rose", 3]]));
-        assert_eq!(said["status"], "completed");
-        let mut out = Vec::new();
-        run_to(&Arguments { example: Example::WordCount { files, top: 9 }, json: false }, true, &mut out)
-            .unwrap();
-        let text = String::from_utf8(out).unwrap();
-        for word in ["rose", "word count", "partitioned", "busy", "blocked"] {
+        assert_eq!(said["result"], json!([{ "word": "a", "count": 3 }, { "word": "rose", "count": 3 }]));
+        let names: Vec<&str> =
+            said["vertices"].as_array().unwrap().iter().map(|v| v["name"].as_str().unwrap()).collect();
+        // From the source on, whatever the order in which the planner makes them.
+        assert_eq!(names.first(), Some(&"words"), "{said}");
+        let (ended, text) =
+            run_as(Example::WordCount { files, top: 9 }, false, false, &Interruption::default());
+        ended.unwrap();
+        assert!(text.trim_start().starts_with("word  count"), "{text}");
+        for word in ["rose", "word count", "partitioned", "busy %", "other %", "└─► ", "back-pressure"]
+        {
             assert!(text.contains(word), "{text}");
         }
     }
@@ -201,7 +279,8 @@ mod tests {
         let expected = (0..15_u64).filter(|n| n % 5 != 4).map(|n| n % 3 + 1).sum::<u64>();
         let rows = said["result"].as_array().unwrap();
         assert_eq!(rows.len(), 4);
-        assert_eq!(rows.iter().map(|row| row[1].as_u64().unwrap()).sum::<u64>(), expected);
+        assert_eq!(rows.iter().map(|row| row["pieces"].as_u64().unwrap()).sum::<u64>(), expected);
+        assert_eq!(rows[0]["product"], "almond");
     }
 
     #[test]
@@ -209,36 +288,58 @@ mod tests {
         let said = run_json(Example::Windowed { clicks: 3_000 });
         let rows = said["result"].as_array().unwrap();
         assert_eq!(rows.len(), 9, "{said}");
-        assert_eq!(rows.iter().map(|row| row[1].as_u64().unwrap()).sum::<u64>(), 3_000);
-        assert_eq!(rows[0], serde_json::json!(["     0 to   1000 ms, cart", 333]));
+        assert_eq!(rows.iter().map(|row| row["clicks"].as_u64().unwrap()).sum::<u64>(), 3_000);
+        assert_eq!(rows[0], json!({ "from_ms": 0, "to_ms": 1_000, "page": "cart", "clicks": 333 }));
+        // Watermarks travel with the clicks, and are none.
+        assert!(said["edges"].as_array().unwrap().iter().any(|edge| edge["items"] == 3_000), "{said}");
     }
 
     #[test]
     fn a_map_is_turned_around() {
         let said = run_json(Example::MapToMap { entries: 1_000 });
-        assert_eq!(said["result"], serde_json::json!([["entries written", 1_000]]));
+        let maps = json!([{ "map": "squares", "entries": 1_000 }, { "map": "roots", "entries": 1_000 }]);
+        assert_eq!(said["result"], maps);
         assert_eq!(said["edges"][1]["items"], 1_000);
+        assert!(said["edges"][1]["fullest"].is_f64(), "{said}");
     }
 
     #[test]
     fn runs_are_measured() {
         let said = run_json(Example::Custom { numbers: 8 });
-        let expected = serde_json::json!([
-            [" 0 binary digits", 1],
-            [" 1 binary digits", 1],
-            [" 2 binary digits", 2],
-            [" 3 binary digits", 4]
-        ]);
-        assert_eq!(said["result"], expected);
+        let row = |digits: u64, numbers: u64| json!({ "binary_digits": digits, "numbers": numbers });
+        assert_eq!(said["result"], json!([row(0, 1), row(1, 1), row(2, 2), row(3, 4)]));
     }
 
     #[test]
     fn a_job_that_fails_is_reported_and_fails_the_command() {
-        let example = Example::WordCount { files: vec!["/nowhere/at/all.txt".to_owned()], top: 1 };
-        let mut out = Vec::new();
-        let failed = run_to(&Arguments { example, json: true }, false, &mut out).unwrap_err().to_string();
+        let example = || Example::WordCount { files: vec!["/nowhere/at/all.txt".to_owned()], top: 1 };
+        let (failed, said) = run_as(example(), true, false, &Interruption::default());
+        let failed = failed.unwrap_err().to_string();
         assert!(failed.contains("/nowhere/at/all.txt"), "{failed}");
-        let said: serde_json::Value = serde_json::from_slice(&out).unwrap();
-        assert_eq!(said["status"], "failed");
+        let said: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!((&said["status"], &said["error"]), (&json!("failed"), &json!(failed)));
+        // Nothing happened: there is nothing to show but the error.
+        let (failed, said) = run_as(example(), false, false, &Interruption::default());
+        assert!(failed.is_err());
+        assert_eq!(said, "");
+    }
+
+    #[test]
+    fn a_job_that_is_interrupted_says_so() {
+        let interruption = Interruption::default();
+        interruption.tell("SIGTERM");
+        let (ended, said) = run_as(Example::Custom { numbers: u64::MAX }, true, false, &interruption);
+        assert_eq!(ended.unwrap_err().downcast_ref::<Interrupted>().map(Interrupted::status), Some(143));
+        let said: Value = serde_json::from_str(&said).unwrap();
+        assert_eq!(said["status"], "cancelled");
+        assert!(said["error"].as_str().unwrap().contains("SIGTERM"), "{said}");
+    }
+
+    #[test]
+    fn the_dag_is_drawn_and_not_run() {
+        let (ended, said) =
+            run_as(Example::Enrich { orders: u64::MAX }, false, true, &Interruption::default());
+        ended.unwrap();
+        assert!(said.starts_with("flowchart") && said.contains("products"), "{said}");
     }
 }

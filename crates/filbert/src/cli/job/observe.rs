@@ -1,5 +1,6 @@
-//! Runs a job and looks at it while it runs: a progress line on a terminal, and how full its edges got.
+//! Runs a job and looks at it while it runs: a progress line on a terminal.
 
+use super::interruption::Interruption;
 use filbert::flow::{JobMetrics, JobStatus};
 use filbert::{Dag, Job, JobError, Member, TaskError};
 use std::io::Write;
@@ -13,34 +14,32 @@ pub(super) struct Observed {
     pub(super) job: Job,
     pub(super) ended: Result<(), JobError>,
     pub(super) elapsed: Duration,
-    /// The fullest that the queues of each edge were when someone looked, 0 to 1.
-    pub(super) fullest: Vec<f64>,
 }
 
-/// Runs the job to its end; shows its progress on the terminal if it is watched.
-pub(super) fn run(member: &Member, dag: &Dag, is_watched: bool) -> Result<Observed, JobError> {
+/// Runs the job to its end, or until it is interrupted; shows its progress on the terminal if it is watched.
+pub(super) fn run(
+    member: &Member,
+    dag: &Dag,
+    is_watched: bool,
+    interruption: &Interruption,
+) -> Result<Observed, JobError> {
     let clock = member.stages().clock();
     let began = clock.now();
     let job = member.submit(dag)?;
-    let mut fullest = Vec::new();
+    interruption.cover(&job);
     let ended = loop {
         let waited = job.wait_timeout(EVERY);
-        let metrics = job.metrics();
-        fullest.resize(metrics.edges.len(), 0.0);
-        for (fullest, edge) in fullest.iter_mut().zip(&metrics.edges) {
-            *fullest = edge.fill().max(*fullest);
-        }
         if !matches!(waited, Err(JobError::Wait(TaskError::TimedOut { .. }))) {
             break waited;
         }
         if is_watched {
-            show(&progress(job.name(), job.status(), &metrics, clock.now().saturating_sub(began)));
+            show(&progress(job.name(), job.status(), &job.metrics(), clock.now().saturating_sub(began)));
         }
     };
     if is_watched {
         show("");
     }
-    Ok(Observed { job, ended, elapsed: clock.now().saturating_sub(began), fullest })
+    Ok(Observed { job, ended, elapsed: clock.now().saturating_sub(began) })
 }
 
 /// Replaces the line on the terminal. Nobody is told when that does not work: it is for looking only.

@@ -1,6 +1,7 @@
 //! Keys and values as text on the command line.
 
-use filbert_wire::{Data, FromData, Json, ToData, Value};
+use filbert_wire::{Data, FromData, ToData, Value};
+use serde_json::Value as Json;
 use std::fmt;
 use uuid::Uuid;
 
@@ -39,9 +40,16 @@ impl fmt::Display for Form {
 }
 
 impl Form {
+    /// With its article, for sentences.
+    pub(super) fn with_article(self) -> String {
+        let article = if self == Form::Int { "an" } else { "a" };
+        format!("{article} {self}")
+    }
+
     /// The value that `text` stands for; `what` it is goes into the error.
     pub(super) fn read(self, what: &str, text: &str) -> Result<Data, String> {
-        let wrong = |error: &dyn fmt::Display| format!("the {what} {text:?} is not a {self}: {error}");
+        let wrong =
+            |error: &dyn fmt::Display| format!("the {what} {text:?} is not {}: {error}", self.with_article());
         let data = match self {
             Form::String => text.to_data(),
             Form::Int => text.parse::<i32>().map_err(|error| wrong(&error))?.to_data(),
@@ -50,7 +58,7 @@ impl Form {
             Form::Bool => text.parse::<bool>().map_err(|error| wrong(&error))?.to_data(),
             Form::Uuid => text.parse::<Uuid>().map_err(|error| wrong(&error))?.to_data(),
             Form::Json => {
-                Json(serde_json::from_str::<serde_json::Value>(text).map_err(|error| wrong(&error))?)
+                filbert_wire::Json(serde_json::from_str::<Json>(text).map_err(|error| wrong(&error))?)
                     .to_data()
             }
         };
@@ -58,37 +66,89 @@ impl Form {
     }
 }
 
-/// A value as JSON, as near as JSON comes to it.
-pub(super) fn shown_json(data: &Data) -> serde_json::Value {
-    match Value::from_data(data) {
-        Ok(value) => as_json(&value),
-        Err(error) => serde_json::json!({ "unreadable": error.to_string() }),
+/// A value as people and programs are shown it.
+pub(super) struct Shown {
+    /// What it is: the word of its [`Form`] where it has one.
+    pub(super) kind: String,
+    /// As JSON, as near as JSON comes to it.
+    pub(super) json: Json,
+}
+
+impl Shown {
+    pub(super) fn of(data: &Data) -> Self {
+        match Value::from_data(data) {
+            Ok(value) => Self { kind: kind(&value), json: as_json(&value) },
+            Err(error) => Self { kind: "unreadable".to_owned(), json: error.to_string().into() },
+        }
+    }
+
+    /// As text for people.
+    pub(super) fn text(&self) -> String {
+        match &self.json {
+            Json::String(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
+
+    /// The same on one line: what would move the cursor is shown as it is written in code.
+    pub(super) fn line(&self) -> String {
+        let text = self.text();
+        let escaped = |letter: char| match letter.is_control() {
+            true => letter.escape_default().to_string(),
+            false => letter.to_string(),
+        };
+        text.chars().map(escaped).collect()
     }
 }
 
-/// A value as text for people.
-pub(super) fn shown(data: &Data) -> String {
-    match shown_json(data) {
-        serde_json::Value::String(text) => text,
-        other => other.to_string(),
-    }
-}
-
-fn as_json(value: &Value) -> serde_json::Value {
+fn kind(value: &Value) -> String {
     match value {
-        Value::Null => serde_json::Value::Null,
+        Value::String(_) => "string".to_owned(),
+        Value::Opaque(data) => format!("type {}", data.type_id()),
+        // The name of the variant: what stands before its parts.
+        other => {
+            let mut name = format!("{other:?}");
+            name.truncate(name.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(name.len()));
+            name.to_lowercase()
+        }
+    }
+}
+
+fn as_json(value: &Value) -> Json {
+    fn all<T: Copy + Into<Json>>(items: &[T]) -> Json {
+        items.iter().map(|item| (*item).into()).collect()
+    }
+    match value {
+        Value::Null => Json::Null,
         Value::Bool(value) => (*value).into(),
         Value::Byte(value) => (*value).into(),
         Value::Short(value) => (*value).into(),
         Value::Int(value) => (*value).into(),
         Value::Long(value) => (*value).into(),
-        Value::Float(value) => f64::from(*value).into(),
-        Value::Double(value) => (*value).into(),
+        Value::Float(value) => float(f64::from(*value), value),
+        Value::Double(value) => float(*value, value),
         Value::String(value) => value.as_str().into(),
         Value::Uuid(value) => value.to_string().into(),
         Value::Json(text) => serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()),
+        Value::ByteArray(items) => all(items),
+        Value::BoolArray(items) => all(items),
+        Value::ShortArray(items) => all(items),
+        Value::IntArray(items) => all(items),
+        Value::LongArray(items) => all(items),
+        Value::StringArray(items) => items.iter().map(|item| Json::from(item.as_deref())).collect(),
+        Value::FloatArray(items) => items.iter().map(|item| float(f64::from(*item), item)).collect(),
+        Value::DoubleArray(items) => items.iter().map(|item| float(*item, item)).collect(),
         Value::List(items) => items.iter().map(as_json).collect(),
         other => format!("{other:?}").into(),
+    }
+}
+
+/// A number as it is written; JSON has no others than finite ones, so these are texts.
+fn float(value: f64, written: &dyn fmt::Display) -> Json {
+    let written = written.to_string();
+    match written.parse::<f64>() {
+        Ok(number) if value.is_finite() => number.into(),
+        _ => written.into(),
     }
 }
 
@@ -108,9 +168,30 @@ mod tests {
             (Form::Json, "{\"name\":\"Ann\"}"),
         ];
         for (form, text) in same {
-            assert_eq!(shown(&form.read("value", text).unwrap()), text);
+            let shown = Shown::of(&form.read("value", text).unwrap());
+            assert_eq!((shown.text(), shown.kind), (text.to_owned(), form.to_string()));
         }
         let wrong = Form::Int.read("key", "Oslo").unwrap_err();
-        assert!(wrong.contains("the key \"Oslo\" is not a int"), "{wrong}");
+        assert!(wrong.contains("the key \"Oslo\" is not an int"), "{wrong}");
+    }
+
+    #[test]
+    fn values_of_others_are_shown_as_what_they_are() {
+        let shown = |value: &dyn Fn() -> Data| {
+            let shown = Shown::of(&value());
+            (shown.kind.clone(), shown.json.to_string())
+        };
+        let of = |kind: &str, json: &str| (kind.to_owned(), json.to_owned());
+        assert_eq!(shown(&|| 0.1_f32.to_data().unwrap()), of("float", "0.1"));
+        assert_eq!(shown(&|| f64::NAN.to_data().unwrap()), of("double", "\"NaN\""));
+        assert_eq!(shown(&|| Value::IntArray(vec![1, -2]).to_data().unwrap()), of("intarray", "[1,-2]"));
+        assert_eq!(shown(&|| Value::Null.to_data().unwrap()), of("null", "null"));
+    }
+
+    #[test]
+    fn a_line_stays_a_line() {
+        let shown = Shown::of(&"a\nb\u{1b}[2Jc".to_data().unwrap());
+        assert_eq!(shown.line(), "a\\nb\\u{1b}[2Jc");
+        assert_eq!(shown.text(), "a\nb\u{1b}[2Jc");
     }
 }

@@ -5,11 +5,12 @@ mod form;
 use super::Outcome;
 use super::client::{Client, Whom};
 use super::table::Table;
+use clap::ValueEnum;
 use filbert_wire::Data;
 use filbert_wire::messages::map::{Clear, ContainsKey, EntrySet, Get, KeySet, Put, Remove, Size};
-use form::{Form, shown, shown_json};
+use form::{Form, Shown};
 use serde_json::json;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 /// The options of `filbert map`.
 #[derive(Debug, clap::Args)]
@@ -41,31 +42,47 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Prints the value of a key; ends with status 1 when there is none.
-    Get { map: String, key: String },
+    Get(OneKey),
     /// Writes a value, and prints the one that was there.
     Put {
-        /// The map.
-        map: String,
-        /// The key.
-        key: String,
+        #[command(flatten)]
+        at: OneKey,
         /// The value.
+        #[arg(allow_hyphen_values = true)]
         value: String,
         /// How long it lives, in seconds; the map's own setting when not given.
         #[arg(long)]
         ttl_seconds: Option<u32>,
     },
     /// Takes a key away, and prints its value.
-    Remove { map: String, key: String },
+    Remove(OneKey),
     /// Says whether a key is there.
-    Contains { map: String, key: String },
+    Contains(OneKey),
     /// Prints the number of entries.
-    Size { map: String },
+    Size(Whole),
     /// Prints all keys.
-    Keys { map: String },
-    /// Prints all entries.
-    Entries { map: String },
+    Keys(Whole),
+    /// Prints all entries, with what their keys and values are.
+    Entries(Whole),
     /// Removes all entries.
-    Clear { map: String },
+    Clear(Whole),
+}
+
+/// A key of a map.
+#[derive(Debug, clap::Args)]
+struct OneKey {
+    /// The map.
+    map: String,
+    /// The key; it may begin with a hyphen.
+    #[arg(allow_hyphen_values = true)]
+    key: String,
+}
+
+/// A map.
+#[derive(Debug, clap::Args)]
+struct Whole {
+    /// The map.
+    map: String,
 }
 
 /// No thread of a command holds locks.
@@ -75,72 +92,79 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let out = &mut std::io::stdout().lock();
     let Arguments { command, whom, key_as: key_form, value_as: value_form, json } = arguments;
     let key_of = |text: &str| key_form.read("key", text);
+    // A person's terminal is not what a value may write to; a program gets it as it is.
+    let is_terminal = std::io::stdout().is_terminal();
     let print_found = |out: &mut std::io::StdoutLock<'_>, found: Option<Data>| -> Outcome {
-        match (found, json) {
-            (Some(value), false) => writeln!(out, "{}", shown(&value))?,
-            (Some(value), true) => writeln!(out, "{}", json!({ "value": shown_json(&value) }))?,
+        match (found.as_ref().map(Shown::of), json) {
+            (Some(value), false) if is_terminal => writeln!(out, "{}", value.line())?,
+            (Some(value), false) => writeln!(out, "{}", value.text())?,
+            (Some(value), true) => writeln!(out, "{}", json!({ "value": value.json, "type": value.kind }))?,
             (None, false) => writeln!(out, "(none)")?,
-            (None, true) => writeln!(out, "{}", json!({ "value": null }))?,
+            (None, true) => writeln!(out, "{}", json!({ "value": null, "type": null }))?,
         }
         Ok(())
     };
     match command {
-        Command::Get { map, key } => {
+        Command::Get(OneKey { map, key }) => {
             let get = Get { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
-            let found = Client::connect(whom)?.call(&get)?.value;
+            let mut client = Client::connect(whom)?;
+            let found = client.call(&get)?.value;
             let is_there = found.is_some();
             if is_there || *json {
                 print_found(out, found)?;
             }
             if !is_there {
-                let text = format!("map {map:?} has no key {key:?} (as {key_form}; --key-as says otherwise)");
-                return Err(text.into());
+                return Err(not_there(&mut client, map, key, *key_form).into());
             }
         }
-        Command::Put { map, key, value, ttl_seconds } => {
+        Command::Put { at: OneKey { map, key }, value, ttl_seconds } => {
             let ttl_ms = ttl_seconds.map_or(-1, |seconds| i64::from(seconds) * 1_000);
             let (key, value) = (key_of(key)?, value_form.read("value", value)?);
             let put = Put { name: map.as_str().into(), key, value, thread_id: NO_THREAD, ttl_ms };
             print_found(out, Client::connect(whom)?.call(&put)?.value)?;
         }
-        Command::Remove { map, key } => {
+        Command::Remove(OneKey { map, key }) => {
             let remove = Remove { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
             print_found(out, Client::connect(whom)?.call(&remove)?.value)?;
         }
-        Command::Contains { map, key } => {
+        Command::Contains(OneKey { map, key }) => {
             let contains = ContainsKey { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
             let found = Client::connect(whom)?.call(&contains)?.value;
             if *json { writeln!(out, "{}", json!({ "contains": found }))? } else { writeln!(out, "{found}")? }
         }
-        Command::Size { map } => {
+        Command::Size(Whole { map }) => {
             let size = Client::connect(whom)?.call(&Size { name: map.as_str().into() })?.value;
             if *json { writeln!(out, "{}", json!({ "size": size }))? } else { writeln!(out, "{size}")? }
         }
-        Command::Keys { map } => {
+        Command::Keys(Whole { map }) => {
             let keys = Client::connect(whom)?.call(&KeySet { name: map.as_str().into() })?.values;
-            for key in keys {
+            for key in keys.iter().map(Shown::of) {
                 if *json {
-                    writeln!(out, "{}", json!({ "key": shown_json(&key) }))?;
+                    writeln!(out, "{}", json!({ "key": key.json, "key_type": key.kind }))?;
                 } else {
-                    writeln!(out, "{}", shown(&key))?;
+                    writeln!(out, "{}", key.line())?;
                 }
             }
         }
-        Command::Entries { map } => {
+        Command::Entries(Whole { map }) => {
             let entries = Client::connect(whom)?.call(&EntrySet { name: map.as_str().into() })?.entries;
-            let mut table = Table::new(&["key", "value"]);
+            let mut table = Table::new(&["key", "type", "value", "type"]);
             for (key, value) in entries {
+                let (key, value) = (Shown::of(&key), Shown::of(&value));
                 if *json {
-                    writeln!(out, "{}", json!({ "key": shown_json(&key), "value": shown_json(&value) }))?;
+                    let entry = json!({
+                        "key": key.json, "key_type": key.kind, "value": value.json, "value_type": value.kind
+                    });
+                    writeln!(out, "{entry}")?;
                 } else {
-                    table.row([shown(&key), shown(&value)]);
+                    table.row([key.line(), key.kind, value.line(), value.kind]);
                 }
             }
             if !json {
                 table.write(out, "")?;
             }
         }
-        Command::Clear { map } => {
+        Command::Clear(Whole { map }) => {
             Client::connect(whom)?.call(&Clear { name: map.as_str().into() })?;
             if *json {
                 writeln!(out, "{}", json!({ "cleared": map }))?
@@ -150,4 +174,25 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// That a key is not there, how it was read, and how it would be found if it is there in another form.
+fn not_there(client: &mut Client, map: &str, key: &str, form: Form) -> String {
+    let mut is_there_as = |other: &Form| {
+        let Ok(key) = other.read("key", key) else { return false };
+        // A hint is no reason to fail: who may not ask gets none.
+        client
+            .call(&ContainsKey { name: map.into(), key, thread_id: NO_THREAD })
+            .is_ok_and(|contains| contains.value)
+    };
+    let found = Form::value_variants()
+        .iter()
+        .filter(|other| **other != form)
+        .copied()
+        .find(|other| is_there_as(other));
+    let hint = match found {
+        Some(other) => format!("it has the {other} {key}: add --key-as {other}"),
+        None => "--key-as reads it as something else".to_owned(),
+    };
+    format!("map {map:?} has no key {key:?}, read as {}; {hint}", form.with_article())
 }

@@ -57,7 +57,10 @@ impl Map {
 
     fn clear_as(&self, kind: MapEventKind) -> Invocation<()> {
         let context = Arc::clone(&self.structure.context);
-        self.everywhere(|| Clear, move |gone| context.listeners.all_gone(kind, gone.into_iter().sum()))
+        self.everywhere(
+            move || Clear { evicts: kind == MapEventKind::EvictAll },
+            move |gone| context.listeners.all_gone(kind, gone.into_iter().sum()),
+        )
     }
 
     /// Removes all entries that `filter` takes, locked or not; how many.

@@ -4,6 +4,7 @@
 //! only has to encode and decode.
 
 mod intercepting;
+mod journal;
 mod listening;
 mod locking;
 mod many;

@@ -3,6 +3,7 @@
 //! Those that change a key wait while someone else has locked it; reads do not. Those that look at many entries do so in slices, and let
 //! others have their turn between them.
 
+mod journal;
 mod lock;
 mod many;
 mod process;
@@ -12,6 +13,7 @@ mod scan;
 mod upkeep;
 mod write;
 
+pub use journal::{ReadJournal, SpanOfJournal};
 pub(crate) use lock::EndLeases;
 pub use lock::{ForceUnlock, IsLocked, Lock, ReleaseLocksOf, TryLock, Unlock};
 pub use many::{GetAll, PutAll};

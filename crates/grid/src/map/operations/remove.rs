@@ -144,7 +144,10 @@ impl Operation for Evict {
 
 /// Removes all entries of a partition whose keys are not locked; how many. Whoever asked for it tells the listeners, once.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-pub struct Clear;
+pub struct Clear {
+    /// The journal says evicted, not removed.
+    pub evicts: bool,
+}
 
 impl Operation for Clear {
     type Target = MapPartition;
@@ -153,8 +156,9 @@ impl Operation for Clear {
     const ACTION: Action = Action::Remove;
     const SHORT: bool = false;
 
-    fn run(&mut self, map: &mut MapPartition, _: &mut MapTurn<'_>) -> Step<Self> {
-        Step::done(map.clear())
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        let kind = if self.evicts { MapEventKind::Evicted } else { MapEventKind::Removed };
+        Step::done(map.clear(turn, kind))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the member itself does with a partition.
 
 use super::MapTurn;
+use crate::map::events::MapEventKind;
 use crate::map::partition::MapPartition;
 use crate::operation::{Action, Operation, Step};
 use serde::{Deserialize, Serialize};
@@ -33,7 +34,9 @@ impl Operation for Destroy {
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         map.release_all_locks(turn);
-        map.clear();
+        // Before the entries: nobody will read that they went.
+        map.forget_journal(turn);
+        map.clear(turn, MapEventKind::Removed);
         Step::done(())
     }
 }

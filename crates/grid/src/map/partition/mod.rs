@@ -7,6 +7,7 @@
 mod eviction;
 mod expiring;
 mod intercepting;
+mod journaling;
 mod locking;
 mod statistics;
 
@@ -16,6 +17,7 @@ pub use statistics::{EntryView, LocalMapStats};
 use crate::map::context::MapContext;
 use crate::map::events::{MapEvent, MapEventKind};
 use crate::map::expiry::{Expiry, Lifetime};
+use crate::map::journal::{Change, Journal};
 use crate::map::locks::Locks;
 use crate::map::settings::EvictionPolicy;
 use crate::map::store::{Side, Slot, Store, copied};
@@ -33,6 +35,8 @@ pub enum MapSignal {
     Free(Data),
     /// An entry that was away for processing is back; by the number that the absence was given.
     Returned(u64),
+    /// The journal has something new.
+    Journal,
 }
 
 /// Hears of every change of the entries of one partition, on its strand; an index does.
@@ -55,6 +59,7 @@ pub struct MapPartition {
     watches: Vec<Box<dyn EntryWatch>>,
     /// Once there is one; a watch keeps them in step.
     indexes: Option<SharedIndexes>,
+    journal: Option<Box<Journal>>,
     stats: LocalMapStats,
     /// Where the next look for entries whose time is over begins.
     sweep_from: u32,
@@ -82,6 +87,7 @@ impl MapPartition {
             partition,
             watches: Vec::new(),
             indexes: None,
+            journal: context.settings.journal.as_ref().map(|settings| Box::new(Journal::new(settings))),
             stats: LocalMapStats::default(),
             sweep_from: 0,
             sweep_armed: false,
@@ -193,6 +199,11 @@ impl MapPartition {
         if let Some(stats) = &mut self.entry_stats {
             stats.set(slot, EntryStats::new(turn.unix_ms()));
         }
+        if let Some(journal) = &mut self.journal {
+            let (kind, key) = (MapEventKind::Added, key.as_bytes());
+            journal.add(&Change { kind, key, old_value: None, value: Some(value) });
+            journal.tell(turn);
+        }
         let listeners = &self.context.listeners;
         if listeners.wants(MapEventKind::Added) {
             let value = listeners.wants_values().then(|| copied(value));
@@ -208,6 +219,11 @@ impl MapPartition {
         let old = (want_old || tell_values).then(|| copied(self.store.value(slot)));
         for watch in &mut self.watches {
             watch.changed(slot, self.store.key(slot), Some(self.store.value(slot)), Some(value));
+        }
+        if let Some(journal) = &mut self.journal {
+            let (key, old_value) = (self.store.key(slot), Some(self.store.value(slot)));
+            journal.add(&Change { kind: MapEventKind::Updated, key, old_value, value: Some(value) });
+            journal.tell(turn);
         }
         let before = self.store.cost(slot);
         self.store.replace(slot, value);
@@ -249,6 +265,16 @@ impl MapPartition {
         for watch in &mut self.watches {
             watch.changed(slot, self.store.key(slot), Some(self.store.value(slot)), None);
         }
+        if let Some(journal) = &mut self.journal {
+            let (key, old_value) = (self.store.key(slot), Some(self.store.value(slot)));
+            journal.add(&Change { kind, key, old_value, value: None });
+            journal.tell(turn);
+        }
+        self.forget(slot);
+    }
+
+    /// Takes an entry out of the store and what is beside it.
+    fn forget(&mut self, slot: Slot) {
         self.context.changed(-1, -(self.store.cost(slot) as i64));
         self.store.remove(slot);
         self.expiry.remove(slot);
@@ -257,11 +283,12 @@ impl MapPartition {
         }
     }
 
-    /// Takes all entries away whose keys nobody has locked; how many.
-    pub(crate) fn clear(&mut self) -> u64 {
+    /// Takes all entries away whose keys nobody has locked; how many. The journal is told, with `kind`; the listeners are not.
+    pub(crate) fn clear(&mut self, turn: &mut MapTurn<'_>, kind: MapEventKind) -> u64 {
         if !self.locks.is_empty() {
-            return self.clear_unlocked();
+            return self.clear_unlocked(turn, kind);
         }
+        self.journal_all(turn, kind);
         let gone = self.store.len();
         self.context.changed(-(gone as i64), -(self.store.bytes() as i64));
         let store = std::mem::replace(&mut self.store, Store::new(self.context.seed));
@@ -282,7 +309,7 @@ impl MapPartition {
         gone as u64
     }
 
-    fn clear_unlocked(&mut self) -> u64 {
+    fn clear_unlocked(&mut self, turn: &mut MapTurn<'_>, kind: MapEventKind) -> u64 {
         let (mut gone, mut next) = (0, 0);
         while let Some(slot) = self.store.next(next) {
             next = slot.number() + 1;
@@ -292,12 +319,12 @@ impl MapPartition {
             for watch in &mut self.watches {
                 watch.changed(slot, self.store.key(slot), Some(self.store.value(slot)), None);
             }
-            self.context.changed(-1, -(self.store.cost(slot) as i64));
-            self.store.remove(slot);
-            self.expiry.remove(slot);
-            if let Some(stats) = &mut self.entry_stats {
-                stats.remove(slot);
+            if let Some(journal) = &mut self.journal {
+                let (key, old_value) = (self.store.key(slot), Some(self.store.value(slot)));
+                journal.add(&Change { kind, key, old_value, value: None });
+                journal.tell(turn);
             }
+            self.forget(slot);
             gone += 1;
         }
         gone

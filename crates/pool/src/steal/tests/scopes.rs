@@ -58,12 +58,16 @@ fn a_panic_in_a_scope_reaches_its_caller_after_all_tasks_ended() {
 fn a_scope_from_here_on_a_worker_keeps_no_gate_open() {
     let (env, pool) = staged(1);
     let inside = pool.clone();
+    let (submitted, is_submitted) = latch();
     let drained = pool.submit("scope", move || {
+        // Whoever submits has a pass of its own until it is back.
+        is_submitted.wait();
         inside.scope_from_here(|_| {
             inside.core.gate.close();
             inside.core.gate.is_drained()
         })
     });
+    submitted.open();
     assert_eq!(
         drained.unwrap().wait(),
         Ok(true),

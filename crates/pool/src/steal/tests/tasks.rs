@@ -1,7 +1,7 @@
 //! Tasklets and futures beside forks and roots.
 
 use super::*;
-use crate::polled::{Turn, TurnContext};
+use crate::polled::{Group, TaskWaker, Turn, TurnContext};
 
 #[test]
 fn a_group_of_another_pool_is_refused() {
@@ -61,6 +61,83 @@ fn tasks_that_always_run_leave_forks_their_helpers() {
     );
     group.cancel();
     busy.into_iter().for_each(|task| assert!(task.wait().is_err()));
+}
+
+/// A tasklet that counts its turns, and idles in between.
+fn counting(pool: &WorkStealing, group: &Group) -> (TaskWaker, Arc<AtomicUsize>) {
+    let turns = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&turns);
+    let task = pool.spawn_tasklet_in(group, "counting", move |_: &mut TurnContext<'_>| {
+        add(&count, 1);
+        Turn::Idle
+    });
+    let waker = task.unwrap().waker().clone();
+    eventually("its first turn", || turns.load(Ordering::SeqCst) == 1);
+    (waker, turns)
+}
+
+#[test]
+fn a_turn_that_goes_on_passes_on_what_it_woke() {
+    let pool = WorkStealing::standalone(2);
+    let group = pool.group("pair");
+    let (other, turns) = counting(&pool, &group);
+    let long = pool.spawn_tasklet_in(&group, "long", move |cx: &mut TurnContext<'_>| {
+        other.wake();
+        eventually("the other to have its turn meanwhile", || {
+            cx.should_yield();
+            turns.load(Ordering::SeqCst) == 2
+        });
+        Turn::Done
+    });
+    long.unwrap().wait().unwrap();
+    group.cancel();
+}
+
+#[test]
+fn of_two_woken_tasks_one_is_for_another_worker_at_once() {
+    let pool = WorkStealing::standalone(2);
+    let group = pool.group("three");
+    let (one, other) = (counting(&pool, &group), counting(&pool, &group));
+    let long = pool.spawn_tasklet_in(&group, "long", move |_: &mut TurnContext<'_>| {
+        one.0.wake();
+        other.0.wake();
+        eventually("one of them to have its turn", || {
+            one.1.load(Ordering::SeqCst) + other.1.load(Ordering::SeqCst) > 2
+        });
+        Turn::Done
+    });
+    long.unwrap().wait().unwrap();
+    group.cancel();
+}
+
+#[test]
+fn a_task_that_is_woken_in_a_short_turn_wakes_no_worker() {
+    const ROUNDS: u64 = 50;
+    let pool = WorkStealing::standalone(2);
+    let group = pool.group("chain");
+    let (second, turns) = counting(&pool, &group);
+    let first = pool.spawn_tasklet_in(&group, "first", move |_: &mut TurnContext<'_>| {
+        second.wake();
+        Turn::Idle
+    });
+    let first = first.unwrap();
+    let asleep = || pool.core.idle.is_quiet();
+    eventually("its first turn", || turns.load(Ordering::SeqCst) == 2);
+    eventually("all to sleep", asleep);
+    let parked = || pool.engine().snapshot().parked;
+    let before = parked();
+    for round in 1..=ROUNDS {
+        first.wake();
+        eventually("both turns", || turns.load(Ordering::SeqCst) as u64 == 2 + round);
+        eventually("all to sleep", asleep);
+    }
+    // A worker is counted a moment after it went to sleep, so that two may belong to the time before.
+    assert!(
+        parked() - before <= ROUNDS + 2,
+        "one worker per wake-up from outside, not two: {}",
+        parked() - before
+    );
+    group.cancel();
 }
 
 #[test]

@@ -9,8 +9,9 @@ use std::path::Path;
 type Part = (&'static str, &'static str, fn() -> String);
 
 const PARTS: &[Part] = &[
-    ("docs/design/005-stage-table.md", "stage table", filbert_pool::stage_table),
-    ("docs/settings.md", "settings", filbert_pool::settings_table::markdown),
+    ("docs/design/005-stage-table.md", "stage table", filbert::stage_table),
+    ("docs/settings.md", "member settings", filbert::MemberConfig::settings_markdown),
+    ("docs/settings.md", "stage settings", filbert::settings_table::markdown),
 ];
 
 #[test]

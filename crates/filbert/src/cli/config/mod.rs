@@ -1,8 +1,10 @@
 //! `filbert config`: checks a settings file, and shows what a member would use.
 
+mod print;
+
 use super::Outcome;
 use super::settings_file;
-use filbert::{MemberConfig, SettingValue};
+use filbert::{MemberConfig, SettingValue, StartError};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -20,11 +22,10 @@ enum Command {
         /// The file.
         file: PathBuf,
     },
-    /// Prints every setting with its value as a settings file; secrets are not shown.
+    /// Prints every setting with its value, meaning and default as a settings file; secrets are not shown.
     Print {
         /// A settings file; without it, the defaults.
-        #[arg(long, value_name = "FILE")]
-        config: Option<PathBuf>,
+        file: Option<PathBuf>,
         /// As one JSON object.
         #[arg(long)]
         json: bool,
@@ -36,16 +37,18 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
         Command::Check { file } => {
             if let Some(tls) = settings_file::read(Some(file))?.hazelcast.tls {
-                tls.check()?;
+                let wrong = |error| vec![format!("hazelcast.tls: {error}")];
+                tls.check()
+                    .map_err(|error| StartError::File { path: file.clone(), problems: wrong(error) })?;
             }
             writeln!(out, "{}: nothing wrong", file.display())?;
         }
-        Command::Print { config, json } => {
-            let table = whole(&settings_file::read(config.as_deref())?)?;
+        Command::Print { file, json } => {
+            let table = whole(&settings_file::read(file.as_deref())?)?;
             if *json {
                 writeln!(out, "{}", serde_json::to_string(&table)?)?;
             } else {
-                write!(out, "{}", toml::to_string(&table)?)?;
+                print::write(&table, out)?;
             }
         }
     }
@@ -93,15 +96,53 @@ fn whole(config: &MemberConfig) -> Result<toml::Table, toml::ser::Error> {
 mod tests {
     use super::*;
 
+    fn printed(config: &MemberConfig) -> String {
+        let mut out = Vec::new();
+        print::write(&whole(config).unwrap(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
     #[test]
     fn what_is_printed_can_be_read_and_says_the_same() {
-        let text = "[cluster]\nname = 'shop'\n[map.a]\nttl_seconds = 5\n[executor.mail]\nthreads = 2\n[event]\ncapacity = 77_000";
+        let text = "[cluster]\nname = 'shop'\n[map.a]\nttl_seconds = 5\neviction = 'lru'\nmax_size = { bytes = 9 }\n\
+            [map.'b*']\n[hazelcast]\npublic_address = 'a:1'\nconnections = { backlog = 9 }\n\
+            tls = { cert_pem_path = 'c', key_pem_path = 'k' }\n\
+            [executor.mail]\nthreads = 2\n[event]\ncapacity = 77_000\n[grid.executor.x]\nthreads = 3";
         let config = MemberConfig::from_toml(text).unwrap();
-        let printed = toml::to_string(&whole(&config).unwrap()).unwrap();
-        let again = MemberConfig::from_toml(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}"));
-        assert_eq!(toml::to_string(&whole(&again).unwrap()).unwrap(), printed);
+        let said = printed(&config);
+        let again = MemberConfig::from_toml(&said).unwrap_or_else(|error| panic!("{error}\n{said}"));
+        assert_eq!(printed(&again), said);
         assert_eq!(again.stages.number("executor.mail.threads"), 2);
-        assert_eq!(again.grid, config.grid);
-        assert!(printed.contains("capacity = 77000") && printed.contains("name = \"shop\""), "{printed}");
+        assert_eq!((again.grid, again.hazelcast), (config.grid, config.hazelcast));
+        assert!(said.contains("capacity = 77000") && said.contains("name = \"shop\""), "{said}");
+        assert!(said.contains("Takes at least 0 s. Default 0.\nttl_seconds = 5"), "{said}");
+    }
+
+    #[test]
+    fn every_setting_is_printed_with_its_meaning_though_nothing_is_set() {
+        let said = printed(&MemberConfig::default());
+        for line in [
+            "# Where to listen.\naddress = \"127.0.0.1:5701\"",
+            "#[map.\"*\"]",
+            "Takes at least 0 s.\n#ttl_seconds = 0",
+            "#max_size = { entries = 1000 }",
+            "#[queue.\"*\"]",
+            "#[[hazelcast.users]]",
+            "#[hazelcast.tls]",
+            "[hazelcast.connections]\n",
+            "#[grid.executor.\"*\"]",
+            "lock_wait_ms = 60000",
+            "# Stage executor.\n#[executor.name]",
+            "# threads for operations on partitions. Takes 1 to 1024. Default 2 per core.\nthreads = ",
+        ] {
+            assert!(said.contains(line), "{line}\n is not in\n{said}");
+        }
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let text = "[[hazelcast.users]]\nname = 'ann'\npassword = 'sesame'";
+        let said = printed(&MemberConfig::from_toml(text).unwrap());
+        assert!(said.contains("# password is set, and not shown") && !said.contains("sesame"), "{said}");
     }
 }

@@ -1,0 +1,61 @@
+//! `filbert job`.
+
+use crate::line::DEADLINE;
+use crate::{command, filbert, signal, text};
+use std::process::Stdio;
+use std::time::Instant;
+
+/// True when the process handles that signal itself.
+fn catches(child: u32, number: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{child}/status")).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(caught.trim(), 16).unwrap() >> (number - 1) & 1 == 1
+}
+
+#[test]
+fn a_signal_cancels_a_job_and_is_its_exit_status() {
+    const SIGINT: u32 = 2;
+    for (name, status) in [("INT", 130), ("TERM", 143)] {
+        let words = ["job", "custom", "--numbers", "100000000000000", "--json"];
+        let child = command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let begin = Instant::now();
+        // The handler of SIGINT is the last one that is installed.
+        while !catches(child.id(), SIGINT) {
+            assert!(begin.elapsed() < DEADLINE, "it never heeds signals");
+        }
+        signal(child.id(), name);
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(status), "{}", text(&ended.stderr));
+        let said: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+        assert_eq!(said["status"], "cancelled");
+        assert!(text(&ended.stderr).contains(&format!("SIG{name}")), "{}", text(&ended.stderr));
+    }
+}
+
+/// Before a job begins there is nothing to cancel, and its map may take long to fill.
+#[test]
+fn a_second_signal_ends_a_job_that_is_still_prepared() {
+    const SIGINT: u32 = 2;
+    for (name, status) in [("INT", 130), ("TERM", 143)] {
+        let words = ["job", "map-to-map", "--entries", "20000000", "--json"];
+        let mut child = command(&words).stdout(Stdio::piped()).spawn().unwrap();
+        let begin = Instant::now();
+        while !catches(child.id(), SIGINT) {
+            assert!(begin.elapsed() < DEADLINE, "it never heeds signals");
+        }
+        // Signals that come together are one.
+        while child.try_wait().unwrap().is_none() {
+            assert!(begin.elapsed() < DEADLINE, "it does not end");
+            signal(child.id(), name);
+        }
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!((ended.status.code(), &*text(&ended.stdout)), (Some(status), ""));
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_an_error_and_nothing_else() {
+    let failed = filbert(&["job", "word-count", "/nowhere/at/all.txt"]);
+    assert_eq!((failed.status.code(), &*text(&failed.stdout)), (Some(1), ""));
+    assert!(text(&failed.stderr).contains("/nowhere/at/all.txt"), "{}", text(&failed.stderr));
+}

@@ -1,0 +1,38 @@
+//! The journal.
+
+use super::Map;
+use crate::invocation::Invocation;
+use crate::map::journal::{JournalPage, JournalSpan};
+use crate::map::operations::{ReadJournal, SpanOfJournal};
+use filbert_wire::PartitionId;
+
+impl Map {
+    /// The changes of a partition from a sequence on, `batch` at most; when there is none yet, the result comes with the next. The map's
+    /// settings must give it a journal.
+    ///
+    /// ```
+    /// use filbert_grid::{Grid, GridSettings, JournalSettings, MapEventKind, MapSettings, Registry};
+    /// use filbert_wire::Data;
+    ///
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let mut settings = GridSettings::default();
+    /// let journal = Some(JournalSettings { capacity: 10_000, ..Default::default() });
+    /// settings.maps.set("orders", MapSettings { journal, ..Default::default() });
+    /// let orders = Grid::with(&stages, settings, Registry::new()).map("orders");
+    ///
+    /// let key = Data::new(-7, &1_i32.to_be_bytes());
+    /// let reads = orders.read_journal(key.partition(), 0, 100);
+    /// orders.set(key, Data::new(-12, b"two hazelnuts")).wait()?;
+    /// let page = reads.wait()?;
+    /// assert_eq!((page.events[0].kind, page.next), (MapEventKind::Added, 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read_journal(&self, partition: PartitionId, from: u64, batch: u32) -> Invocation<JournalPage> {
+        self.call(partition, ReadJournal { from, batch })
+    }
+
+    /// What the journal of a partition has now.
+    pub fn span_of_journal(&self, partition: PartitionId) -> Invocation<JournalSpan> {
+        self.call(partition, SpanOfJournal)
+    }
+}
