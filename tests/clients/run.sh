@@ -37,9 +37,10 @@ python="$cache/venv/bin/python"
 export PYTHONDONTWRITEBYTECODE=1
 
 if [[ -z "${HAZELCAST_JARS:-}${FILBERT_ADDRESS:-}${FILBERT_BIN:-}" ]]; then
-  cargo build --release --quiet --manifest-path "$here/../../Cargo.toml" -p filbert-test-member
+  # As `cargo test` builds it: a build for release would take longer than all tests.
+  cargo build --profile test --workspace --bins --quiet --manifest-path "$here/../../Cargo.toml"
   target="${CARGO_TARGET_DIR:-$here/../../target}"
-  export FILBERT_BIN="$target/release/filbert-test-member"
+  export FILBERT_BIN="$target/debug/filbert-test-member"
 fi
 
 if [[ -n "$checkout" ]]; then

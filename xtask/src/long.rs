@@ -2,6 +2,7 @@
 
 use crate::invocation::Invocation;
 use crate::options::Options;
+use crate::readme;
 use crate::step::{self, Step};
 use crate::verify;
 use crate::workspace::Workspace;
@@ -58,7 +59,9 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
     let histories =
         Invocation::cargo("test -p filbert-gate --release --test door -- --nocapture linearizability")
             .env("FILBERT_HISTORIES", options.number("--histories", HISTORIES).to_string());
+    let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
     vec![
+        Step::run("demo", "the README's demo as it stands there, built for release", [demo]),
         Step::run(
             "frames",
             "five million mutated frames against a member, and clients that never read",

@@ -130,7 +130,7 @@ fn what_a_session_may_not_do_is_refused_before_a_table_is_looked_up() {
         ("CREATE INDEX i ON secret (this)", "Define secret"),
         ("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'", "Define t"),
         ("COPY secret TO '/tmp/never.csv'", "Read secret"),
-        ("SHOW TABLES", "Read information_schema.tables"),
+        ("SHOW TABLES", "Read information_schema.columns"),
         ("SELECT * FROM information_schema.columns", "Read information_schema.columns"),
         ("MERGE INTO cities USING cities AS c ON true WHEN MATCHED THEN DELETE", "Define *"),
     ] {
