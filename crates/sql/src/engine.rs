@@ -1,6 +1,7 @@
 //! The SQL engine of a member: tables, memory, admission, and the stages it runs on.
 
 use crate::error::SqlError;
+use crate::files::{CopyFiles, Files};
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::CutFragments;
@@ -67,6 +68,8 @@ impl Sql {
         let fragment = stages.fragment().clone();
         let disk = DiskManagerBuilder::default().with_max_temp_directory_size(settings.spill_bytes);
         let runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(disk).build_arc()?;
+        let reactor = stages.dedicated().reactor("sql-io", settings.reading_threads)?;
+        let files = Files::new(&settings, &reactor, &runtime);
         let mut config = SessionConfig::new()
             .with_target_partitions(fragment.threads())
             .with_batch_size(settings.batch_rows)
@@ -77,10 +80,12 @@ impl Sql {
         let state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
+            .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(ChangeMaps))
+            .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))
             .with_physical_optimizer_rule(Arc::new(CutFragments))
             .build();
-        let reactor = stages.dedicated().reactor("sql-io", settings.reading_threads)?;
+        files.attach(state.catalog_list(), "filbert", "public")?;
         Ok(Self {
             inner: Arc::new(Inner {
                 stages: stages.clone(),

@@ -23,6 +23,7 @@
 mod engine;
 mod error;
 mod exchange;
+mod files;
 mod fragment;
 mod maps;
 mod memory;

@@ -5,8 +5,11 @@
 //! single thread on purpose: given a runtime of many threads, such libraries move the computing there as well.
 
 use super::dedicated::{Dedicated, StopSignal, WokenByStop};
-use crate::error::SubmitError;
-use std::future::poll_fn;
+use crate::context::StageId;
+use crate::error::{SubmitError, TaskError};
+use crate::panics::caught;
+use crate::rules::StageKind;
+use std::future::{Future, poll_fn};
 use std::task::Poll;
 use tokio::runtime::{Builder, EnterGuard, Handle};
 
@@ -21,6 +24,29 @@ impl Reactor {
     /// What this thread starts of tokio until the result is dropped is driven by the reactor.
     pub fn enter(&self) -> Option<EnterGuard<'_>> {
         self.handle.as_ref().map(Handle::enter)
+    }
+
+    /// Runs something that blocks, such as a read of a file, on one of the reactor's threads for that; whoever awaits it keeps no thread.
+    /// It begins now, not when it is first polled. Under simulation it is done at once, by the caller.
+    ///
+    /// The result is an error when the closure panics, and when the reactor ends first.
+    pub fn submit<R: Send + 'static>(
+        &self,
+        task: &'static str,
+        body: impl FnOnce() -> R + Send + 'static,
+    ) -> impl Future<Output = Result<R, TaskError>> + Send + 'static {
+        let stage = StageId::of(StageKind::Dedicated);
+        let under_way = match &self.handle {
+            Some(handle) => Ok(handle.spawn_blocking(move || caught(body))),
+            None => Err(caught(body)),
+        };
+        async move {
+            let done = match under_way {
+                Ok(under_way) => under_way.await.map_err(|_| TaskError::Cancelled { stage, task })?,
+                Err(done) => done,
+            };
+            done.map_err(|message| TaskError::Panicked { stage, task, message })
+        }
     }
 }
 
