@@ -64,6 +64,19 @@ pub enum SqlError {
         /// What is wrong, with the line where it is known.
         problem: String,
     },
+    /// The session's user may not do that.
+    #[error("{0}")]
+    Denied(String),
+    /// A statement with parameters came with too few or too many values.
+    #[error(
+        "the statement has {expected} parameters and {given} values were given; give one for each of $1, $2, ..."
+    )]
+    WrongParameters {
+        /// How many it has.
+        expected: usize,
+        /// How many came.
+        given: usize,
+    },
     /// Parsing, planning or running failed.
     #[error("{}", plainly(.0))]
     Failed(Arc<DataFusionError>),
