@@ -5,7 +5,7 @@ use crate::files::{CopyFiles, Files};
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::CutFragments;
-use crate::query::{Admission, QueryId};
+use crate::query::{Admission, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
@@ -43,6 +43,7 @@ pub(crate) struct Inner {
     pub(crate) memory: Arc<TotalMemory>,
     pub(crate) runtime: Arc<RuntimeEnv>,
     pub(crate) admission: Arc<Admission>,
+    pub(crate) registry: Arc<Registry>,
     /// What every session begins with.
     state: SessionState,
     queries: AtomicU64,
@@ -69,7 +70,9 @@ impl Sql {
         let fragment = stages.fragment().clone();
         let disk = DiskManagerBuilder::default().with_max_temp_directory_size(settings.spill_bytes);
         let runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(disk).build_arc()?;
-        let reactor = stages.dedicated().reactor("sql-io", settings.reading_threads)?;
+        let registry = Arc::new(Registry::default());
+        let closing = Arc::clone(&registry);
+        let reactor = stages.dedicated().reactor("sql-io", settings.reading_threads, move || closing.close())?;
         let files = Files::new(&settings, &reactor, &runtime);
         let mut config = SessionConfig::new()
             .with_target_partitions(fragment.threads())
@@ -95,6 +98,7 @@ impl Sql {
                 reactor,
                 memory: TotalMemory::new(settings.memory_bytes),
                 admission: Admission::new(settings.queries, settings.waiting_queries),
+                registry,
                 runtime,
                 state,
                 queries: AtomicU64::new(1),

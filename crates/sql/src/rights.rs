@@ -4,7 +4,7 @@
 use crate::error::SqlError;
 use crate::maps::{OwnStatement, Parsed};
 use datafusion::execution::SessionState;
-use datafusion::sql::TableReference;
+use datafusion::common::TableReference;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, Statement as SqlStatement, TableFactor, TableObject, TableWithJoins,
@@ -81,6 +81,9 @@ fn demands(parsed: &Parsed, state: &SessionState) -> Result<Demands, SqlError> {
         Parsed::Own(OwnStatement::CreateIndex { table, .. }) => vec![define(table)],
         Parsed::Own(OwnStatement::ShowMappings) => {
             vec![(Access::Read, "information_schema.mappings".to_owned())]
+        }
+        Parsed::Own(OwnStatement::ShowQueries) => {
+            vec![(Access::Read, "information_schema.queries".to_owned())]
         }
         Parsed::Other(statement) => of_statement(statement, state)?,
     })

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{GetExt, Result, TableReference};
+use datafusion::common::{Result, TableReference};
 use datafusion::datasource::provider_as_source;
 use datafusion::datasource::sink::DataSinkExec;
 use datafusion::logical_expr::dml::{CopyTo, InsertOp};
