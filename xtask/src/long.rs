@@ -31,8 +31,16 @@ const QUERIES: u64 = 20_000;
 const CANCELS: u64 = 10_000;
 
 /// The options that take a number.
-const NUMBERS: [&str; 8] =
-    ["--seeds", "--dags", "--preemptions", "--model-seconds", "--frames", "--histories", "--queries", "--cancels"];
+const NUMBERS: [&str; 8] = [
+    "--seeds",
+    "--dags",
+    "--preemptions",
+    "--model-seconds",
+    "--frames",
+    "--histories",
+    "--queries",
+    "--cancels",
+];
 
 /// Runs the chore.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {

@@ -72,7 +72,8 @@ impl Sql {
         let runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(disk).build_arc()?;
         let registry = Arc::new(Registry::default());
         let closing = Arc::clone(&registry);
-        let reactor = stages.dedicated().reactor("sql-io", settings.reading_threads, move || closing.close())?;
+        let reactor =
+            stages.dedicated().reactor("sql-io", settings.reading_threads, move || closing.close())?;
         let files = Files::new(&settings, &reactor, &runtime);
         let mut config = SessionConfig::new()
             .with_target_partitions(fragment.threads())

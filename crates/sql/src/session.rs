@@ -7,6 +7,7 @@ use crate::exchange::{Credits, ExchangeExec, Router, channels};
 use crate::fragment::{Figures, Fragment, Work};
 use crate::maps;
 use crate::memory::QueryMemory;
+use crate::plan;
 use crate::query::{Control, Query, QueryContext};
 use crate::rights::{self, TableRights};
 use crate::text;
@@ -186,6 +187,7 @@ impl StatementOfQuery {
         };
         maps::show_visible(&mut statement, &state).await?;
         let logical = state.statement_to_plan(statement).await?;
+        plan::check_size(&logical)?;
         let parameters = description::parameters(&logical)?;
         let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
             Purpose::Run(values) => values,

@@ -55,8 +55,10 @@ impl Member {
     /// The rows as text, sorted.
     fn rows(&self, text: &str) -> Vec<String> {
         let table = self.table(text);
-        let cells = |line: &str| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>().join("; ");
-        let mut rows: Vec<_> = table.lines().skip(3).filter(|line| line.starts_with('|')).map(cells).collect();
+        let cells =
+            |line: &str| line.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>().join("; ");
+        let mut rows: Vec<_> =
+            table.lines().skip(3).filter(|line| line.starts_with('|')).map(cells).collect();
         rows.sort();
         rows
     }
@@ -88,7 +90,10 @@ impl Member {
 fn files_of_all_formats_are_read_by_their_path() {
     let member = started();
     member.put("people.csv", "name,age\nAda,36\n\"Bob, jr\",4\nEve,\n");
-    member.put("people.ndjson", "{\"name\": \"Ada\", \"age\": 36}\n{\"name\": \"Bob, jr\", \"age\": 4}\n{\"name\": \"Eve\"}\n");
+    member.put(
+        "people.ndjson",
+        "{\"name\": \"Ada\", \"age\": 36}\n{\"name\": \"Bob, jr\", \"age\": 4}\n{\"name\": \"Eve\"}\n",
+    );
     let expected = ["Ada; 36", "Bob, jr; 4", "Eve; "];
     assert_eq!(member.rows("SELECT name, age FROM '@/people.csv'"), expected);
     assert_eq!(member.rows("SELECT name, age FROM '@/people.ndjson'"), expected);
@@ -121,12 +126,18 @@ fn patterns_and_folders_are_one_table_and_see_new_files() {
     assert_eq!(member.rows("SELECT sum(n) FROM '@/data/'"), ["19"]);
     member.ask("CREATE EXTERNAL TABLE numbers STORED AS CSV LOCATION '@/data/' OPTIONS ('format.has_header' 'true')").unwrap();
     let other = member.sql.session();
-    let count = |session: &Session| block_on(session.query("SELECT count(*) FROM numbers").unwrap().collect()).unwrap();
+    let count = |session: &Session| {
+        block_on(session.query("SELECT count(*) FROM numbers").unwrap().collect()).unwrap()
+    };
     let text = |batches: &[RecordBatch]| pretty_format_batches(batches).unwrap().to_string();
     assert!(text(&count(&other)).contains("| 6 "), "all sessions see the table");
     member.put("data/10.csv", "n\n10\n");
     assert!(text(&count(&other)).contains("| 7 "), "and files that come later");
-    assert!(member.says("CREATE EXTERNAL TABLE numbers STORED AS CSV LOCATION '@/data/'").contains("already exists"));
+    assert!(
+        member
+            .says("CREATE EXTERNAL TABLE numbers STORED AS CSV LOCATION '@/data/'")
+            .contains("already exists")
+    );
     member.ask("DROP TABLE numbers").unwrap();
     assert!(member.says("SELECT * FROM numbers").contains("numbers"));
 }
@@ -147,7 +158,13 @@ fn external_tables_take_columns_and_options() {
     assert!(member.says("INSERT INTO odd VALUES (3, 'z', '2022-01-01')").contains("COPY"));
     let says = member.says("CREATE EXTERNAL TABLE p STORED AS CSV PARTITIONED BY (y) LOCATION '@/'");
     assert!(says.contains("PARTITIONED BY"), "{says}");
-    assert!(member.says("CREATE EXTERNAL TABLE q STORED AS CSV LOCATION '@/odd.txt' OPTIONS ('format.nonsense' '1')").contains("nonsense"));
+    assert!(
+        member
+            .says(
+                "CREATE EXTERNAL TABLE q STORED AS CSV LOCATION '@/odd.txt' OPTIONS ('format.nonsense' '1')"
+            )
+            .contains("nonsense")
+    );
 }
 
 #[test]
@@ -158,7 +175,8 @@ fn files_outside_the_allowed_folders_are_refused() {
     let member = started();
     member.put("a.csv", "a\n1\n");
     std::os::unix::fs::symlink(outside.path(), member.folder.path().join("link")).unwrap();
-    std::os::unix::fs::symlink(outside.path().join("secret.csv"), member.folder.path().join("b.csv")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("secret.csv"), member.folder.path().join("b.csv"))
+        .unwrap();
     let name = member.folder.path().file_name().unwrap().to_string_lossy().into_owned();
     for text in [
         format!("SELECT * FROM '{path}/secret.csv'"),
@@ -205,7 +223,10 @@ fn nothing_is_allowed_unless_a_setting_says_so() {
     }
     let create = "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '@/a.csv'";
     assert!(matches!(member.ask(create), Err(SqlError::FileDenied { .. })));
-    assert!(matches!(member.ask("COPY (SELECT 1) TO '@/b.csv'"), Err(SqlError::FileDenied { setting: "sql.write_files", .. })));
+    assert!(matches!(
+        member.ask("COPY (SELECT 1) TO '@/b.csv'"),
+        Err(SqlError::FileDenied { setting: "sql.write_files", .. })
+    ));
     assert_eq!(member.names(), ["a.csv"]);
     let all = started_with(SqlSettings { files: vec!["/".into()], ..Default::default() }, member.folder);
     assert_eq!(all.rows("SELECT a FROM '@/a.csv'"), ["1"]);
@@ -216,7 +237,8 @@ fn broken_files_are_named_and_so_are_their_lines() {
     let member = started();
     let mut rows = String::from("id,n\n");
     for number in 1..=2_000 {
-        writeln!(rows, "{number},{}", if number == 1_500 { "oops".to_owned() } else { number.to_string() }).unwrap();
+        writeln!(rows, "{number},{}", if number == 1_500 { "oops".to_owned() } else { number.to_string() })
+            .unwrap();
     }
     member.put("late.csv", &rows);
     member.put("good.csv", "id,n\n1,1\n");
@@ -227,7 +249,9 @@ fn broken_files_are_named_and_so_are_their_lines() {
     assert!(says.contains("r.csv") && says.contains("line 3"), "{says}");
     member.put("bad.json", "{\"a\": 1}\n{\"a\": \n");
     assert!(member.says("SELECT * FROM '@/bad.json'").contains("bad.json"));
-    let lines: String = (0..2_000).map(|n| if n == 1_700 { "{\"a\": [}\n".to_owned() } else { format!("{{\"a\": {n}}}\n") }).collect();
+    let lines: String = (0..2_000)
+        .map(|n| if n == 1_700 { "{\"a\": [}\n".to_owned() } else { format!("{{\"a\": {n}}}\n") })
+        .collect();
     member.put("late.json", lines);
     assert!(member.says("SELECT sum(a) FROM '@/late.json'").contains("late.json"));
     member.put("empty.csv", "");
@@ -271,8 +295,14 @@ fn large_files_are_read_in_parts_and_add_up() {
         assert_eq!(member.rows(&format!("COPY ({select}) TO '@/large.{format}'")), ["300000"]);
         let query = format!("SELECT count(*), sum(n), count(DISTINCT t), max(k) FROM '@/large.{format}'");
         assert_eq!(member.rows(&query), ["300000; 45000150000; 300000; 6"], "{format}");
-        assert_eq!(member.rows(&format!("SELECT n FROM '@/large.{format}' WHERE n % 100000 = 0")), ["100000", "200000", "300000"]);
-        assert_eq!(member.rows(&format!("SELECT count(*) FROM (SELECT * FROM '@/large.{format}' LIMIT 10)")), ["10"]);
+        assert_eq!(
+            member.rows(&format!("SELECT n FROM '@/large.{format}' WHERE n % 100000 = 0")),
+            ["100000", "200000", "300000"]
+        );
+        assert_eq!(
+            member.rows(&format!("SELECT count(*) FROM (SELECT * FROM '@/large.{format}' LIMIT 10)")),
+            ["10"]
+        );
     }
     let analyzed = member.table("EXPLAIN ANALYZE SELECT k, sum(n) FROM '@/large.csv' GROUP BY k");
     for figure in ["ExchangeExec", "steals=", "waits_for_input=", "fragment_time", "large.csv"] {
@@ -301,12 +331,23 @@ fn a_copy_appears_whole_or_not_at_all() {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     member.ask("COPY (SELECT 1 AS a WHERE false) TO '@/none.csv'").unwrap();
-    assert_eq!(std::fs::read_to_string(member.folder.path().join("none.csv")).unwrap(), "a\n", "a header without rows");
+    assert_eq!(
+        std::fs::read_to_string(member.folder.path().join("none.csv")).unwrap(),
+        "a\n",
+        "a header without rows"
+    );
     assert!(member.says("COPY (SELECT 1) TO '@/no/b.csv'").contains("no such file or folder"));
-    assert!(member.says("COPY (SELECT 1) TO '@/'").contains("@/".replace('@', &member.folder.path().display().to_string()).as_str()));
+    assert!(
+        member
+            .says("COPY (SELECT 1) TO '@/'")
+            .contains("@/".replace('@', &member.folder.path().display().to_string()).as_str())
+    );
     assert!(member.says("COPY (SELECT 1 AS a) TO '@/x.csv' PARTITIONED BY (a)").contains("PARTITIONED BY"));
     let plan = member.table("EXPLAIN COPY (SELECT 1 AS a) TO '@/planned.parquet'");
-    assert!(plan.contains("FileSink: file=") && !Path::new(&member.text("@/planned.parquet")).exists(), "{plan}");
+    assert!(
+        plan.contains("FileSink: file=") && !Path::new(&member.text("@/planned.parquet")).exists(),
+        "{plan}"
+    );
 }
 
 #[test]

@@ -58,9 +58,22 @@ fn deep_texts() -> Vec<(&'static str, String)> {
         ("functions", nested("abs(", "1", ")", many)),
         ("arrays", nested("[", "1", "]", many)),
         ("subqueries", nested("(SELECT ", "1", ")", many / 10)),
-        ("derived tables", format!("SELECT * FROM {}(SELECT 1){}", "(SELECT * FROM ".repeat(many / 10), ")".repeat(many / 10))),
+        (
+            "derived tables",
+            format!(
+                "SELECT * FROM {}(SELECT 1){}",
+                "(SELECT * FROM ".repeat(many / 10),
+                ")".repeat(many / 10)
+            ),
+        ),
         ("set operations", vec!["SELECT 1"; many / 10].join(" UNION ALL ")),
-        ("joins", format!("SELECT 1 FROM generate_series(1, 2) a {}", "CROSS JOIN generate_series(1, 2) ".repeat(many / 10))),
+        (
+            "joins",
+            format!(
+                "SELECT 1 FROM generate_series(1, 2) a {}",
+                "CROSS JOIN generate_series(1, 2) ".repeat(many / 10)
+            ),
+        ),
         ("IS NULL", format!("SELECT 1{}", " IS NULL".repeat(many / 10))),
         ("BETWEEN", format!("SELECT 1{}", " BETWEEN 0 AND 1".repeat(many / 10))),
         ("AT TIME ZONE", format!("SELECT now(){}", " AT TIME ZONE 'UTC'".repeat(many / 10))),
@@ -68,15 +81,34 @@ fn deep_texts() -> Vec<(&'static str, String)> {
         ("JSON arrows", format!("SELECT a{} FROM t", "->'b'".repeat(many))),
         ("types", format!("SELECT CAST(NULL AS {}INT{})", "ARRAY<".repeat(many / 10), ">".repeat(many / 10))),
         ("array types", format!("SELECT CAST(NULL AS INT{})", "[]".repeat(many / 10))),
-        ("WITH in WITH", format!("{}SELECT 1{}", "WITH a AS (".repeat(many / 10), ") SELECT 1".repeat(many / 10))),
+        (
+            "WITH in WITH",
+            format!("{}SELECT 1{}", "WITH a AS (".repeat(many / 10), ") SELECT 1".repeat(many / 10)),
+        ),
         ("EXPLAIN", format!("{}SELECT 1", "EXPLAIN ".repeat(many / 10))),
         ("COLLATE", format!("SELECT 'a'{}", " COLLATE \"C\"".repeat(many / 10))),
         ("INTERVAL", format!("SELECT {}'1' DAY", "INTERVAL ".repeat(many / 10))),
         ("lambda arrows", format!("SELECT {}1", "x -> ".repeat(many / 10))),
         ("EXISTS", nested("EXISTS (SELECT ", "1", ")", many / 10)),
         ("dots", format!("SELECT a{} FROM t", ".b".repeat(many / 10))),
+        ("tables", format!("SELECT 1 FROM {}", vec!["generate_series(1, 2)"; many / 10].join(", "))),
+        ("doubling", doubling(40)),
+        (
+            "cube",
+            format!(
+                "SELECT 1 FROM t GROUP BY CUBE({})",
+                (0..64).map(|n| format!("c{n}")).collect::<Vec<_>>().join(", ")
+            ),
+        ),
         ("statements", "SELECT 1;".repeat(many / 10)),
     ]
+}
+
+/// Common table expressions of which each names the one before twice.
+fn doubling(levels: usize) -> String {
+    let more =
+        (1..levels).map(|n| format!(", a{n} AS (SELECT x.v FROM a{0} x, a{0} y)", n - 1)).collect::<String>();
+    format!("WITH a0 AS (SELECT 1 AS v){more} SELECT count(*) FROM a{}", levels - 1)
 }
 
 #[test]
@@ -112,8 +144,12 @@ fn wide_statements_are_answered() {
     let columns = (0..500).map(|n| format!("{n} AS c{n}")).collect::<Vec<_>>().join(", ");
     assert_eq!(ask(&session, &format!("SELECT {columns}")).unwrap()[0].num_columns(), 500);
     let conditions = vec!["value > 0"; 400].join(" AND ");
-    assert_eq!(number(&session, &format!("SELECT count(*) FROM generate_series(1, 3) WHERE {conditions}")), 3);
-    let nested = format!("SELECT {}7{}", "(".repeat(100), ")".repeat(100));
+    assert_eq!(
+        number(&session, &format!("SELECT count(*) FROM generate_series(1, 3) WHERE {conditions}")),
+        3
+    );
+    assert_eq!(number(&session, &doubling(6)), 1);
+    let nested = format!("SELECT {}7{}", "(".repeat(20), ")".repeat(20));
     assert_eq!(number(&session, &nested), 7);
     let unions = vec!["SELECT 1 AS n"; 100].join(" UNION ALL ");
     assert_eq!(number(&session, &format!("SELECT sum(n) FROM ({unions})")), 100);
@@ -125,11 +161,19 @@ fn large_sorts_spill_and_give_the_right_answer() {
     let (_stages, sql) = started(settings);
     let session = sql.session();
     let wide = "SELECT value, repeat('x', 200) AS pad FROM generate_series(1, 60000)";
-    let sorted = format!("SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY value * 7919 % 60007) AS n, pad FROM ({wide})) WHERE n > 0");
+    let sorted = format!(
+        "SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY value * 7919 % 60007) AS n, pad FROM ({wide})) WHERE n > 0"
+    );
     assert_eq!(number(&session, &sorted), 60_000);
-    let analyzed = ask(&session, &format!("EXPLAIN ANALYZE SELECT * FROM ({wide}) ORDER BY value * 7919 % 60007")).unwrap();
+    let analyzed =
+        ask(&session, &format!("EXPLAIN ANALYZE SELECT * FROM ({wide}) ORDER BY value * 7919 % 60007"))
+            .unwrap();
     let text = arrow::util::pretty::pretty_format_batches(&analyzed).unwrap().to_string();
-    assert!(text.contains("spill_count=") && !text.contains("spill_count=0, spilled_bytes=0.0 B, spilled_rows=0, batches_split=0"), "{text}");
+    assert!(
+        text.contains("spill_count=")
+            && !text.contains("spill_count=0, spilled_bytes=0.0 B, spilled_rows=0, batches_split=0"),
+        "{text}"
+    );
     idle(&sql);
 }
 
@@ -145,7 +189,10 @@ fn without_room_to_spill_the_error_names_the_setting() {
         "SELECT * FROM (SELECT value, repeat('x', 500) AS pad FROM generate_series(1, 50000)) ORDER BY pad, value DESC",
     ] {
         let end = ask(&session, text).unwrap_err().to_string();
-        assert!(end.contains("sql.query_memory_bytes") || end.contains("sql.spill_bytes") || end.contains("temp"), "{text}: {end}");
+        assert!(
+            end.contains("sql.query_memory_bytes") || end.contains("sql.spill_bytes") || end.contains("temp"),
+            "{text}: {end}"
+        );
     }
     idle(&sql);
     assert_eq!(number(&session, "SELECT 1"), 1);
@@ -155,7 +202,10 @@ fn without_room_to_spill_the_error_names_the_setting() {
 fn all_queries_together_have_a_limit_too() {
     let settings = SqlSettings { memory_bytes: 4 << 20, spill_bytes: 0, ..Default::default() };
     let (_stages, sql) = started(settings);
-    let end = ask(&sql.session(), "SELECT count(*) FROM (SELECT DISTINCT value, repeat('x', 100) FROM generate_series(1, 200000))");
+    let end = ask(
+        &sql.session(),
+        "SELECT count(*) FROM (SELECT DISTINCT value, repeat('x', 100) FROM generate_series(1, 200000))",
+    );
     assert!(end.unwrap_err().to_string().contains("sql.memory_bytes"));
     idle(&sql);
 }
@@ -165,7 +215,8 @@ fn a_slow_reader_holds_little_however_much_there_is_to_read() {
     let settings = SqlSettings { exchange_batches: 4, ..Default::default() };
     let (_stages, sql) = started(settings);
     let session = sql.session();
-    let mut query = session.query("SELECT value, repeat('x', 100) AS pad FROM generate_series(1, 100000000)").unwrap();
+    let mut query =
+        session.query("SELECT value, repeat('x', 100) AS pad FROM generate_series(1, 100000000)").unwrap();
     let first = block_on(query.next()).unwrap().unwrap();
     let bytes = first.get_array_memory_size();
     // Nobody reads on; whoever produces must come to rest.

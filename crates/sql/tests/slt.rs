@@ -120,12 +120,14 @@ fn lines_of(batches: &[RecordBatch]) -> Vec<String> {
     let options = FormatOptions::default().with_null("NULL").with_display_error(true);
     let mut lines = Vec::new();
     for batch in batches {
-        let columns: Vec<_> = batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
+        let columns: Vec<_> =
+            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
         for row in 0..batch.num_rows() {
-            let cell = |(column, values): (&ArrayFormatter<'_>, &dyn Array)| match column.value(row).to_string() {
-                text if text.is_empty() && !values.is_null(row) => "(empty)".to_owned(),
-                text => text,
-            };
+            let cell =
+                |(column, values): (&ArrayFormatter<'_>, &dyn Array)| match column.value(row).to_string() {
+                    text if text.is_empty() && !values.is_null(row) => "(empty)".to_owned(),
+                    text => text,
+                };
             let values = batch.columns().iter().map(|values| &**values);
             lines.push(columns.iter().zip(values).map(cell).collect::<Vec<_>>().join(" "));
         }
@@ -146,7 +148,9 @@ fn problem(session: &Session, record: &Record, folder: &str) -> Option<String> {
             let said = error.to_string().replace(folder, "$DIR");
             (!said.contains(says)).then(|| format!("says: {said}"))
         }
-        (Wanted::Error(_), Ok((_, batches))) => Some(format!("no error, but\n{}", lines_of(&batches).join("\n"))),
+        (Wanted::Error(_), Ok((_, batches))) => {
+            Some(format!("no error, but\n{}", lines_of(&batches).join("\n")))
+        }
         (_, Err(error)) => Some(format!("says: {error}")),
         (Wanted::Ok, Ok(_)) => None,
         (Wanted::Count(count), Ok((_, batches))) => {
@@ -155,7 +159,8 @@ fn problem(session: &Session, record: &Record, folder: &str) -> Option<String> {
         }
         (Wanted::Rows { types, order, lines }, Ok((schema, batches))) => {
             let found: String = schema.fields().iter().map(|field| letter(field.data_type())).collect();
-            let mut answer: Vec<_> = lines_of(&batches).iter().map(|line| line.replace(folder, "$DIR")).collect();
+            let mut answer: Vec<_> =
+                lines_of(&batches).iter().map(|line| line.replace(folder, "$DIR")).collect();
             if *order == Order::Sorted {
                 answer.sort();
             }

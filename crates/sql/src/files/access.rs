@@ -43,7 +43,11 @@ impl FileAccess {
     }
 }
 
-fn allowed(folders: &[PathBuf], path: &Path, (verb, setting): (&'static str, &'static str)) -> Result<PathBuf, SqlError> {
+fn allowed(
+    folders: &[PathBuf],
+    path: &Path,
+    (verb, setting): (&'static str, &'static str),
+) -> Result<PathBuf, SqlError> {
     let denied = || SqlError::FileDenied { path: path.display().to_string(), verb, setting };
     let real = match path.canonicalize() {
         Ok(real) => real,
@@ -101,7 +105,9 @@ mod tests {
         let access = FileAccess::new(std::slice::from_ref(&inside), &[]);
         assert!(access.readable(&inside.join("a.csv")).is_ok());
         assert!(access.readable(&inside.join("../in/./a.csv")).is_ok());
-        let denied = |path: &Path| matches!(access.readable(path), Err(SqlError::FileDenied { setting: "sql.files", .. }));
+        let denied = |path: &Path| {
+            matches!(access.readable(path), Err(SqlError::FileDenied { setting: "sql.files", .. }))
+        };
         assert!(denied(&outside.join("a.csv")), "a name that begins the same is another folder");
         assert!(denied(&inside.join("../in-not/a.csv")));
         assert!(denied(&outside.join("missing.csv")), "nobody learns that it is not there");

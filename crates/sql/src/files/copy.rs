@@ -57,7 +57,9 @@ impl CopyFiles {
         }
         let name = copy.file_type.get_ext();
         let Some(kind) = FileKind::of_word(name.trim_start_matches('.')) else {
-            return wrong(&format!("the format {name} is not written; STORED AS says one of CSV, JSON, PARQUET, ARROW"));
+            return wrong(&format!(
+                "the format {name} is not written; STORED AS says one of CSV, JSON, PARQUET, ARROW"
+            ));
         };
         let schema = Arc::clone(copy.input.schema().inner());
         let name = TableReference::bare(copy.output_url);
@@ -106,7 +108,8 @@ impl TableProvider for FileTarget {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         // Said before the query runs, and looked at again when the file is made.
         let (access, path) = (Arc::clone(&self.files.access), self.path.clone());
-        let looked = self.files.reactor.submit("look at a folder", move || access.writable(&path).map(drop)).await;
+        let looked =
+            self.files.reactor.submit("look at a folder", move || access.writable(&path).map(drop)).await;
         looked.map_err(SqlError::from).and_then(|looked| looked).map_err(SqlError::into_plan)?;
         let sink = FileSink {
             access: Arc::clone(&self.files.access),

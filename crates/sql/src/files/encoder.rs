@@ -118,7 +118,11 @@ impl Encoder {
 }
 
 /// The options of a format as a statement gave them, over what the session has.
-pub(super) fn options_of(kind: FileKind, mut options: TableOptions, said: &HashMap<String, String>) -> Result<TableOptions> {
+pub(super) fn options_of(
+    kind: FileKind,
+    mut options: TableOptions,
+    said: &HashMap<String, String>,
+) -> Result<TableOptions> {
     options.set_config_format(match kind {
         FileKind::Csv => ConfigFileType::CSV,
         FileKind::Json => ConfigFileType::JSON,

@@ -18,18 +18,24 @@ pub(super) struct FileTableFactory(pub(super) Files);
 
 #[async_trait]
 impl TableProviderFactory for FileTableFactory {
-    async fn create(&self, state: &dyn Session, said: &CreateExternalTable) -> Result<Arc<dyn TableProvider>> {
+    async fn create(
+        &self,
+        state: &dyn Session,
+        said: &CreateExternalTable,
+    ) -> Result<Arc<dyn TableProvider>> {
         let Some(state) = state.as_any().downcast_ref::<SessionState>() else {
             return internal_err!("a table of files is made by a session");
         };
-        let refused = |text: &str| Err(SqlError::Refused(format!("external table {}: {text}", said.name)).into_plan());
+        let refused =
+            |text: &str| Err(SqlError::Refused(format!("external table {}: {text}", said.name)).into_plan());
         if !said.table_partition_cols.is_empty() {
             return refused("PARTITIONED BY is not known; values in folder names are not read as columns");
         }
         if said.unbounded {
             return refused("UNBOUNDED is not known; files are read to their end");
         }
-        let locations = said.locations.iter().map(|text| Location::parse(text)).collect::<std::result::Result<_, _>>();
+        let locations =
+            said.locations.iter().map(|text| Location::parse(text)).collect::<std::result::Result<_, _>>();
         let schema = said.schema.inner();
         let declared = Declared {
             kind: FileKind::of_word(&said.file_type),
@@ -38,7 +44,8 @@ impl TableProviderFactory for FileTableFactory {
             order: said.order_exprs.clone(),
             definition: said.definition.clone(),
         };
-        let table = FileTable::open(&self.0, state, locations.map_err(SqlError::into_plan)?, declared).await?;
+        let table =
+            FileTable::open(&self.0, state, locations.map_err(SqlError::into_plan)?, declared).await?;
         Ok(Arc::new(table))
     }
 }

@@ -25,9 +25,13 @@ impl Location {
         match path.split_once("://") {
             Some((scheme, _)) => Err(problem(
                 Path::new(text),
-                &format!("{scheme}:// is not known here; files of the member's machine are read, by their path"),
+                &format!(
+                    "{scheme}:// is not known here; files of the member's machine are read, by their path"
+                ),
             )),
-            None if path.is_empty() || path.contains('\0') => Err(problem(Path::new(text), "this is no path")),
+            None if path.is_empty() || path.contains('\0') => {
+                Err(problem(Path::new(text), "this is no path"))
+            }
             None => Ok(Self { text: path.to_owned() }),
         }
     }
@@ -49,7 +53,12 @@ impl Location {
         if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder }
     }
 
-    fn expand(&self, kind: Option<FileKind>, access: &FileAccess, found: &mut Vec<PathBuf>) -> Result<(), SqlError> {
+    fn expand(
+        &self,
+        kind: Option<FileKind>,
+        access: &FileAccess,
+        found: &mut Vec<PathBuf>,
+    ) -> Result<(), SqlError> {
         let path = self.path();
         let is_pattern = self.text.contains(['*', '?', '[']);
         match access.readable(path) {
@@ -63,8 +72,13 @@ impl Location {
             Err(_) => {}
         }
         access.readable(&self.fixed_folder())?;
-        let how = MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
-        let matches = glob_with(&self.text, how).map_err(|error| problem(path, &format!("the pattern is wrong: {error}")))?;
+        let how = MatchOptions {
+            case_sensitive: true,
+            require_literal_separator: true,
+            require_literal_leading_dot: true,
+        };
+        let matches = glob_with(&self.text, how)
+            .map_err(|error| problem(path, &format!("the pattern is wrong: {error}")))?;
         for matching in matches {
             let matching = matching.map_err(|error| problem(error.path(), &says(error.error())))?;
             let real = access.readable(&matching)?;
@@ -115,7 +129,8 @@ fn walk(
         if path.is_dir() {
             // A link to a folder may lead in circles.
             if !is_link {
-                let deeper = depth.checked_sub(1).ok_or_else(|| problem(&path, "folders nest too deep here"))?;
+                let deeper =
+                    depth.checked_sub(1).ok_or_else(|| problem(&path, "folders nest too deep here"))?;
                 walk(&path, kind, access, deeper, found)?;
             }
             continue;
@@ -130,7 +145,10 @@ fn walk(
 
 fn add(found: &mut Vec<PathBuf>, path: PathBuf) -> Result<(), SqlError> {
     if found.len() >= MAX_FILES {
-        return Err(problem(&path, &format!("this would be more than {MAX_FILES} files of one table; name fewer at a time")));
+        return Err(problem(
+            &path,
+            &format!("this would be more than {MAX_FILES} files of one table; name fewer at a time"),
+        ));
     }
     found.push(path);
     Ok(())
@@ -153,7 +171,17 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
         std::fs::create_dir_all(root.join("a/b")).unwrap();
-        for name in ["1.csv", "2.csv", "10.csv", "x.json", ".hidden.csv", "_new.csv", "a/3.csv", "a/b/4.csv", "a/[5].csv"] {
+        for name in [
+            "1.csv",
+            "2.csv",
+            "10.csv",
+            "x.json",
+            ".hidden.csv",
+            "_new.csv",
+            "a/3.csv",
+            "a/b/4.csv",
+            "a/[5].csv",
+        ] {
             std::fs::write(root.join(name), "").unwrap();
         }
         let found = |text| names(root, text, None).unwrap();
@@ -170,7 +198,10 @@ mod tests {
         assert!(names(root, "a", Some(FileKind::Parquet)).unwrap_err().contains("no file there"));
         assert!(names(root, "no.csv", None).unwrap_err().contains("no such file"));
         assert!(names(root, "***.csv", None).unwrap_err().contains("pattern"));
-        assert!(names(root, "../*.csv", None).unwrap_err().contains("sql.files"), "outside of what is allowed");
+        assert!(
+            names(root, "../*.csv", None).unwrap_err().contains("sql.files"),
+            "outside of what is allowed"
+        );
     }
 
     #[test]

@@ -30,8 +30,8 @@ mod table;
 pub(crate) use copy::CopyFiles;
 
 use crate::error::SqlError;
-use access::FileAccess;
 use crate::settings::SqlSettings;
+use access::FileAccess;
 use datafusion::catalog::{CatalogProviderList, TableProviderFactory};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
@@ -70,11 +70,20 @@ impl Files {
     /// What `CREATE EXTERNAL TABLE ... STORED AS` knows.
     pub(crate) fn factories(&self) -> HashMap<String, Arc<dyn TableProviderFactory>> {
         let factory: Arc<dyn TableProviderFactory> = Arc::new(factory::FileTableFactory(self.clone()));
-        FileKind::ALL.iter().flat_map(|kind| kind.words()).map(|word| (word.to_uppercase(), Arc::clone(&factory))).collect()
+        FileKind::ALL
+            .iter()
+            .flat_map(|kind| kind.words())
+            .map(|word| (word.to_uppercase(), Arc::clone(&factory)))
+            .collect()
     }
 
     /// Files are tables of that schema from now on, behind what it has.
-    pub(crate) fn attach(&self, catalogs: &Arc<dyn CatalogProviderList>, catalog: &str, schema: &str) -> Result<(), SqlError> {
+    pub(crate) fn attach(
+        &self,
+        catalogs: &Arc<dyn CatalogProviderList>,
+        catalog: &str,
+        schema: &str,
+    ) -> Result<(), SqlError> {
         let missing = || SqlError::Refused(format!("there is no schema {catalog}.{schema}"));
         let catalog = catalogs.catalog(catalog).ok_or_else(missing)?;
         let registered = catalog.schema(schema).ok_or_else(missing)?;
@@ -83,9 +92,14 @@ impl Files {
     }
 
     /// The files that there are at these locations now, in order.
-    async fn expanded(&self, locations: Vec<Location>, kind: Option<FileKind>) -> Result<Vec<PathBuf>, SqlError> {
+    async fn expanded(
+        &self,
+        locations: Vec<Location>,
+        kind: Option<FileKind>,
+    ) -> Result<Vec<PathBuf>, SqlError> {
         let access = Arc::clone(&self.access);
-        let expanded = self.reactor.submit("list files", move || location::expanded(&locations, kind, &access));
+        let expanded =
+            self.reactor.submit("list files", move || location::expanded(&locations, kind, &access));
         expanded.await?
     }
 }

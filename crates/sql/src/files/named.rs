@@ -28,7 +28,9 @@ use std::sync::Arc;
 
 /// The plan of a scan of files, with errors that name them.
 pub(super) fn named(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-    let Some(config) = plan.downcast_ref::<DataSourceExec>().and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>())
+    let Some(config) = plan
+        .downcast_ref::<DataSourceExec>()
+        .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>())
     else {
         return plan;
     };
@@ -123,8 +125,12 @@ impl FileSource for NamedSource {
         properties: &EquivalenceProperties,
     ) -> Result<SortOrderPushdownResult<Arc<dyn FileSource>>> {
         Ok(match self.0.try_pushdown_sort(order, properties)? {
-            SortOrderPushdownResult::Exact { inner } => SortOrderPushdownResult::Exact { inner: Self::again(inner) },
-            SortOrderPushdownResult::Inexact { inner } => SortOrderPushdownResult::Inexact { inner: Self::again(inner) },
+            SortOrderPushdownResult::Exact { inner } => {
+                SortOrderPushdownResult::Exact { inner: Self::again(inner) }
+            }
+            SortOrderPushdownResult::Inexact { inner } => {
+                SortOrderPushdownResult::Inexact { inner: Self::again(inner) }
+            }
             SortOrderPushdownResult::Unsupported => SortOrderPushdownResult::Unsupported,
         })
     }
@@ -153,7 +159,9 @@ impl Name {
     fn of(file: &PartitionedFile) -> Self {
         let path = format!("/{}", file.object_meta.location);
         Self(match &file.range {
-            Some(range) if range.start > 0 => format!("{path}, in the part that begins at byte {}", range.start).into(),
+            Some(range) if range.start > 0 => {
+                format!("{path}, in the part that begins at byte {}", range.start).into()
+            }
             _ => path.into(),
         })
     }
@@ -189,7 +197,9 @@ impl MorselPlanner for NamedPlanner {
         let planners = plan.take_ready_planners().into_iter();
         let mut told = MorselPlan::new()
             .with_morsels(morsels.map(|morsel| Box::new(NamedMorsel(morsel, name.clone())) as _).collect())
-            .with_planners(planners.map(|planner| Box::new(NamedPlanner(planner, name.clone())) as _).collect());
+            .with_planners(
+                planners.map(|planner| Box::new(NamedPlanner(planner, name.clone())) as _).collect(),
+            );
         if let Some(pending) = plan.take_pending_planner() {
             told.set_pending_planner(async move {
                 let planner = pending.into_future().await.map_err(|error| name.tell(error))?;

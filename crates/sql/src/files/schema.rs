@@ -37,7 +37,8 @@ impl SchemaProvider for FilesSchema {
             return Ok(None);
         }
         let location = Location::parse(name).map_err(SqlError::into_plan)?;
-        let table = FileTable::open(&self.files, &self.files.state, vec![location], Declared::default()).await?;
+        let table =
+            FileTable::open(&self.files, &self.files.state, vec![location], Declared::default()).await?;
         Ok(Some(Arc::new(table)))
     }
 
@@ -45,7 +46,11 @@ impl SchemaProvider for FilesSchema {
         self.registered.table_type(name).await
     }
 
-    fn register_table(&self, name: String, table: Arc<dyn TableProvider>) -> Result<Option<Arc<dyn TableProvider>>> {
+    fn register_table(
+        &self,
+        name: String,
+        table: Arc<dyn TableProvider>,
+    ) -> Result<Option<Arc<dyn TableProvider>>> {
         self.registered.register_table(name, table)
     }
 

@@ -59,7 +59,10 @@ impl Unfinished {
                 Err(error) => return Err(problem(path, &says(&error))),
             }
         }
-        Err(problem(path, "too many hidden files beside it begin with its name and end in .part; remove them"))
+        Err(problem(
+            path,
+            "too many hidden files beside it begin with its name and end in .part; remove them",
+        ))
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -112,7 +115,11 @@ impl DataSink for FileSink {
         &self.schema
     }
 
-    async fn write_all(&self, mut rows: SendableRecordBatchStream, context: &Arc<TaskContext>) -> Result<u64> {
+    async fn write_all(
+        &self,
+        mut rows: SendableRecordBatchStream,
+        context: &Arc<TaskContext>,
+    ) -> Result<u64> {
         let memory = MemoryConsumer::new("COPY TO").register(context.memory_pool());
         let (access, path) = (Arc::clone(&self.access), self.path.clone());
         let mut file = self.submit(move || Unfinished::begin(&access, &path)).await?;

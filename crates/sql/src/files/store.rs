@@ -6,12 +6,12 @@
 use super::access::{FileAccess, problem, says};
 use crate::error::SqlError;
 use async_trait::async_trait;
+use bytes::Bytes;
 use datafusion::object_store::path::Path;
 use datafusion::object_store::{
-    Attributes, CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload, ObjectMeta,
-    ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    Attributes, CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult, MultipartUpload,
+    ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
-use bytes::Bytes;
 use filbert_pool::Reactor;
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
@@ -74,9 +74,15 @@ fn opened(access: &FileAccess, location: &Path) -> std::result::Result<(File, Pa
 }
 
 /// So many bytes from there; a file that is shorter was cut since it was looked at.
-fn read_at(mut file: &File, path: &std::path::Path, range: &Range<u64>) -> std::result::Result<Bytes, SqlError> {
+fn read_at(
+    mut file: &File,
+    path: &std::path::Path,
+    range: &Range<u64>,
+) -> std::result::Result<Bytes, SqlError> {
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => problem(path, &format!("it ends before byte {}; was it cut short?", range.end)),
+        io::ErrorKind::UnexpectedEof => {
+            problem(path, &format!("it ends before byte {}; was it cut short?", range.end))
+        }
         _ => problem(path, &says(&error)),
     };
     let mut piece = vec![0; range.end.saturating_sub(range.start) as usize];
@@ -125,7 +131,11 @@ impl ObjectStore for FileStore {
             let (file, path, metadata) = opened(access, &location)?;
             // What a broken file says of itself is not believed: nothing larger than the file is made room for.
             if let Some(beyond) = ranges.iter().find(|range| range.end > metadata.len()) {
-                let text = format!("it has {} bytes, and speaks of byte {}; was it cut short?", metadata.len(), beyond.end);
+                let text = format!(
+                    "it has {} bytes, and speaks of byte {}; was it cut short?",
+                    metadata.len(),
+                    beyond.end
+                );
                 return Err(problem(&path, &text));
             }
             ranges.iter().map(|range| read_at(&file, &path, range)).collect()
@@ -163,7 +173,12 @@ fn no(what: &str) -> Error {
 }
 
 /// The bytes of a range, piece by piece.
-fn pieces(file: File, path: PathBuf, range: Range<u64>, reactor: Reactor) -> BoxStream<'static, Result<Bytes>> {
+fn pieces(
+    file: File,
+    path: PathBuf,
+    range: Range<u64>,
+    reactor: Reactor,
+) -> BoxStream<'static, Result<Bytes>> {
     // One position per open file: reads take turns.
     let file = Arc::new((Mutex::new(file), path));
     let starts = range.clone().step_by(PIECE_BYTES as usize);

@@ -89,7 +89,10 @@ fn kind_of(paths: &[PathBuf]) -> std::result::Result<FileKind, SqlError> {
             return Err(problem(path, &text));
         };
         if *known.get_or_insert(kind) != kind {
-            return Err(problem(path, "this is of another format than the other files; read one format at a time"));
+            return Err(problem(
+                path,
+                "this is of another format than the other files; read one format at a time",
+            ));
         }
     }
     known.ok_or_else(|| SqlError::Refused("there are no files".to_owned()))
@@ -111,7 +114,9 @@ async fn found(state: &SessionState, format: &dyn FileFormat, paths: &[PathBuf])
     let store = state.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
     let look = |path: &PathBuf| {
         let (store, path) = (Arc::clone(&store), path.clone());
-        async move { Ok::<ObjectMeta, datafusion::error::DataFusionError>(store.head(url_of(&path)?.prefix()).await?) }
+        async move {
+            Ok::<ObjectMeta, datafusion::error::DataFusionError>(store.head(url_of(&path)?.prefix()).await?)
+        }
     };
     let objects: Vec<ObjectMeta> =
         stream::iter(paths.iter().map(look).collect::<Vec<_>>()).buffered(SIDE_BY_SIDE).try_collect().await?;
@@ -137,7 +142,8 @@ async fn found(state: &SessionState, format: &dyn FileFormat, paths: &[PathBuf])
 }
 
 fn url_of(path: &Path) -> Result<ListingTableUrl> {
-    let url = Url::from_file_path(path).map_err(|()| problem(path, "this path cannot be read").into_plan())?;
+    let url =
+        Url::from_file_path(path).map_err(|()| problem(path, "this path cannot be read").into_plan())?;
     ListingTableUrl::try_new(url, None)
 }
 

@@ -93,7 +93,8 @@ fn limited(random: &mut Random, text: String, columns: usize) -> String {
     }
     let order = (1..=columns)
         .map(|column| {
-            let way = random.pick(&["ASC NULLS FIRST", "ASC NULLS LAST", "DESC NULLS FIRST", "DESC NULLS LAST"]);
+            let way =
+                random.pick(&["ASC NULLS FIRST", "ASC NULLS LAST", "DESC NULLS FIRST", "DESC NULLS LAST"]);
             format!("{column} {way}")
         })
         .collect::<Vec<_>>()
@@ -132,12 +133,21 @@ impl<'r> Select<'r> {
                 let _ = write!(select.from, "{table} AS {alias}");
                 continue;
             }
-            let join = select.random.pick(&["JOIN", "JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN"]);
+            let join = select.random.pick(&[
+                "JOIN",
+                "JOIN",
+                "LEFT JOIN",
+                "LEFT JOIN",
+                "RIGHT JOIN",
+                "FULL JOIN",
+                "CROSS JOIN",
+            ]);
             let other = select.aliases[select.random.below(select.aliases.len())].clone();
             select.aliases.push(alias.clone());
             let _ = write!(select.from, " {join} {table} AS {alias}");
             if join != "CROSS JOIN" {
-                let pair = select.random.pick(&["a = @.a", "a = @.__key", "__key = @.__key", "s = @.s", "b = @.b"]);
+                let pair =
+                    select.random.pick(&["a = @.a", "a = @.__key", "__key = @.__key", "s = @.s", "b = @.b"]);
                 let _ = write!(select.from, " ON {alias}.{}", pair.replace('@', &other));
                 // A full join takes equalities only.
                 if join != "FULL JOIN" && select.random.one_in(4) {
@@ -181,7 +191,12 @@ impl<'r> Select<'r> {
                 0 => format!("({} || {})", self.value(kind, deeper), self.value(kind, deeper)),
                 1 => format!("upper({})", self.value(kind, deeper)),
                 2 => format!("lower({})", self.value(kind, deeper)),
-                3 => format!("substr({}, {}, {})", self.value(kind, deeper), 1 + self.random.below(3), self.random.below(3)),
+                3 => format!(
+                    "substr({}, {}, {})",
+                    self.value(kind, deeper),
+                    1 + self.random.below(3),
+                    self.random.below(3)
+                ),
                 _ => self.either(kind, deeper),
             },
         }
@@ -192,7 +207,8 @@ impl<'r> Select<'r> {
             0 => format!("coalesce({}, {})", self.value(kind, depth), self.value(kind, depth)),
             1 => format!("nullif({}, {})", self.value(kind, depth), self.value(kind, depth)),
             _ => {
-                let (when, then, other) = (self.condition(depth), self.value(kind, depth), self.value(kind, depth));
+                let (when, then, other) =
+                    (self.condition(depth), self.value(kind, depth), self.value(kind, depth));
                 format!("CASE WHEN {when} THEN {then} ELSE {other} END")
             }
         }
@@ -216,9 +232,15 @@ impl<'r> Select<'r> {
                 format!("{left} {operator} {}", self.value(kind, depth))
             }
             3 => format!("{left} IS {}NULL", self.random.pick(&["", "NOT "])),
-            4 => format!("{left} {}BETWEEN {} AND {}", self.random.pick(&["", "NOT "]), self.value(kind, 0), self.value(kind, 0)),
+            4 => format!(
+                "{left} {}BETWEEN {} AND {}",
+                self.random.pick(&["", "NOT "]),
+                self.value(kind, 0),
+                self.value(kind, 0)
+            ),
             5 => {
-                let list = (0..1 + self.random.below(4)).map(|_| self.value(kind, 0)).collect::<Vec<_>>().join(", ");
+                let list =
+                    (0..1 + self.random.below(4)).map(|_| self.value(kind, 0)).collect::<Vec<_>>().join(", ");
                 format!("{left} {}IN ({list})", self.random.pick(&["", "NOT "]))
             }
             6 if kind == Kind::Text => {
@@ -240,7 +262,10 @@ impl<'r> Select<'r> {
         let (table, outer) = (self.random.pick(&NAMES), self.column(Kind::Number));
         let not = self.random.pick(&["", "NOT "]);
         let sub = match self.random.below(3) {
-            0 => format!("{outer} {not}IN (SELECT y.a FROM {table} AS y WHERE y.b > {})", self.random.below(400)),
+            0 => format!(
+                "{outer} {not}IN (SELECT y.a FROM {table} AS y WHERE y.b > {})",
+                self.random.below(400)
+            ),
             1 => format!("{not}EXISTS (SELECT 1 FROM {table} AS y WHERE y.a = {outer})"),
             _ => format!("{outer} < (SELECT max(y.a) FROM {table} AS y)"),
         };
@@ -249,16 +274,22 @@ impl<'r> Select<'r> {
 
     /// Rows with columns of these kinds.
     fn plain(&mut self, kinds: &[Kind]) -> String {
-        let columns: Vec<_> =
-            kinds.iter().enumerate().map(|(number, kind)| format!("{} AS c{number}", self.value(*kind, 2))).collect();
+        let columns: Vec<_> = kinds
+            .iter()
+            .enumerate()
+            .map(|(number, kind)| format!("{} AS c{number}", self.value(*kind, 2)))
+            .collect();
         let filter = self.filter();
         format!("SELECT {} FROM {}{filter}", columns.join(", "), self.from)
     }
 
     fn rows(&mut self) -> (String, usize) {
         let kinds: Vec<Kind> = (0..1 + self.random.below(4)).map(|_| Kind::any(self.random)).collect();
-        let mut columns: Vec<_> =
-            kinds.iter().enumerate().map(|(number, kind)| format!("{} AS c{number}", self.value(*kind, 2))).collect();
+        let mut columns: Vec<_> = kinds
+            .iter()
+            .enumerate()
+            .map(|(number, kind)| format!("{} AS c{number}", self.value(*kind, 2)))
+            .collect();
         if self.random.one_in(6) {
             let (value, group) = (self.column(Kind::Number), self.column(Kind::Text));
             let function = self.random.pick(&["sum", "min", "max", "count"]);
@@ -277,7 +308,8 @@ impl<'r> Select<'r> {
                 self.column(kind)
             })
             .collect();
-        let mut columns: Vec<_> = keys.iter().enumerate().map(|(number, key)| format!("{key} AS k{number}")).collect();
+        let mut columns: Vec<_> =
+            keys.iter().enumerate().map(|(number, key)| format!("{key} AS k{number}")).collect();
         for number in 0..1 + self.random.below(3) {
             let value = self.value(Kind::Number, 1);
             let aggregate = match self.random.below(7) {
@@ -296,7 +328,12 @@ impl<'r> Select<'r> {
             let _ = write!(text, " GROUP BY {}", keys.join(", "));
             if self.random.one_in(3) {
                 let value = self.column(Kind::Number);
-                let _ = write!(text, " HAVING {}({value}) > {}", self.random.pick(&["count", "sum", "max"]), self.random.below(5));
+                let _ = write!(
+                    text,
+                    " HAVING {}({value}) > {}",
+                    self.random.pick(&["count", "sum", "max"]),
+                    self.random.below(5)
+                );
             }
         }
         (text, columns.len())

@@ -20,7 +20,9 @@ use rusqlite::types::ValueRef;
 const QUERIES_OF_A_WORLD: u64 = 20;
 
 fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
+    std::env::var(name)
+        .ok()
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is a number, not {text:?}")))
 }
 
 fn ask(session: &Session, text: &str) -> Result<Vec<RecordBatch>, SqlError> {
@@ -32,7 +34,8 @@ fn ours(batches: &[RecordBatch]) -> Vec<String> {
     let options = FormatOptions::default().with_null("NULL").with_display_error(true);
     let mut rows = Vec::new();
     for batch in batches {
-        let columns: Vec<_> = batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
+        let columns: Vec<_> =
+            batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options).unwrap()).collect();
         rows.extend((0..batch.num_rows()).map(|row| {
             columns.iter().map(|column| column.value(row).to_string()).collect::<Vec<_>>().join("|")
         }));
@@ -83,7 +86,9 @@ fn load(session: &Session, sqlite: &Connection, tables: &[Table]) {
 /// True for what we do not claim to do; these are counted, and must be few.
 fn is_unsupported(error: &SqlError) -> bool {
     let text = error.to_string();
-    ["not implemented", "not supported", "NotImplemented", "does not support"].iter().any(|words| text.contains(words))
+    ["not implemented", "not supported", "NotImplemented", "does not support"]
+        .iter()
+        .any(|words| text.contains(words))
 }
 
 #[test]
@@ -106,7 +111,8 @@ fn random_queries_agree_with_sqlite() {
             world = Some(of);
         }
         let text = query(&mut Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
-        let expected = theirs(&sqlite, &text).unwrap_or_else(|error| panic!("seed {seed}: SQLite: {error}\n{text}"));
+        let expected =
+            theirs(&sqlite, &text).unwrap_or_else(|error| panic!("seed {seed}: SQLite: {error}\n{text}"));
         match ask(&session, &text) {
             Err(error) if is_unsupported(&error) => unsupported.push((seed, error.to_string())),
             Err(error) => panic!("seed {seed}: {error}\n{text}"),
