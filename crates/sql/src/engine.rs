@@ -81,6 +81,9 @@ impl Sql {
             .with_information_schema(true)
             .with_collect_statistics(true)
             .with_default_catalog_and_schema("filbert", "public");
+        // A sort holds so much back for the end, which a small query must not fail for.
+        config.options_mut().execution.sort_spill_reservation_bytes =
+            (settings.query_memory_bytes / 8).min(10 << 20);
         config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
         let state = SessionStateBuilder::new_with_default_features()
             .with_config(config)

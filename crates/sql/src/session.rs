@@ -185,10 +185,15 @@ impl StatementOfQuery {
             maps::Parsed::Other(statement) => *statement,
             maps::Parsed::Own(own) => return self.own(own, &state).await,
         };
+        plan::check_size(&statement)?;
+        plan::check_multisets(&statement)?;
         maps::show_visible(&mut statement, &state).await?;
         let logical = state.statement_to_plan(statement).await?;
-        plan::check_size(&logical)?;
-        let parameters = description::parameters(&logical)?;
+        let parameters = match &logical {
+            // They are those of its executions.
+            LogicalPlan::Statement(Statement::Prepare(_)) => Vec::new(),
+            _ => description::parameters(&logical)?,
+        };
         let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
             Purpose::Run(values) => values,
             Purpose::Describe => {

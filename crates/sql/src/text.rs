@@ -197,9 +197,11 @@ impl Scan {
         }
         if is_one_of(&CLAUSES) {
             self.part();
-            if let Some(level) = self.open.last_mut() {
-                level.is_from = word.eq_ignore_ascii_case("from");
-            }
+        }
+        if let Some(level) = self.open.last_mut()
+            && (is_one_of(&CLAUSES) || is_one_of(&["select"]))
+        {
+            level.is_from = is_one_of(&["from"]);
         }
         None
     }
@@ -248,6 +250,12 @@ mod tests {
             "- ".repeat(500)
         );
         assert_eq!(refusal(&string), None);
+        let tables = vec!["t"; 1_000].join(", ");
+        assert!(refusal(&format!("SELECT 1 FROM {tables}")).is_some(), "a comma joins");
+        assert!(refusal(&format!("SELECT a{} FROM t", "[1]".repeat(1_000))).is_some());
+        assert!(refusal(&format!("SELECT now(){}", " AT TIME ZONE 'UTC'".repeat(1_000))).is_some());
+        assert!(refusal(&format!("{}SELECT 1", "EXPLAIN ".repeat(1_000))).is_some());
+        assert_eq!(refusal(&format!("SELECT 1 FROM t UNION SELECT {tables} FROM t ORDER BY {tables}")), None);
         assert_eq!(refusal("SELECT 'it''s ((' , e'x' FROM t WHERE a = 'ü'"), None);
     }
 

@@ -59,7 +59,10 @@ impl Encoder {
             FileKind::Json => Writer::Json(arrow::json::LineDelimitedWriter::new(to)),
             FileKind::Arrow => Writer::Arrow(arrow::ipc::writer::FileWriter::try_new(to, schema)?),
             FileKind::Parquet => {
-                let properties = WriterPropertiesBuilder::try_from(&options.parquet)?.build();
+                let mut options = options.parquet;
+                // The writer adds the schema itself.
+                options.global.skip_arrow_metadata = true;
+                let properties = WriterPropertiesBuilder::try_from(&options)?.build();
                 let writer = ArrowWriter::try_new(to, Arc::clone(schema), Some(properties));
                 Writer::Parquet(Box::new(writer.map_err(DataFusionError::from)?))
             }

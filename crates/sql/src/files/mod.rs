@@ -19,6 +19,7 @@ mod access;
 mod copy;
 mod encoder;
 mod factory;
+mod json_line;
 mod kind;
 mod location;
 mod named;

@@ -4,6 +4,7 @@
 //! line. So the source of each format is wrapped: whatever comes out of a file's own stream as an error gets the file's name, and where
 //! the file is read in parts, the part, since lines are counted from its begin.
 
+use super::json_line::broken_line;
 use crate::error::SqlError;
 use arrow::array::RecordBatch;
 use datafusion::common::Result;
@@ -15,6 +16,7 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::DataFusionError;
 use datafusion::object_store::ObjectStore;
+use datafusion::object_store::path::Path;
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::filter_pushdown::FilterPushdownPropagation;
@@ -64,7 +66,8 @@ impl FileSource for NamedSource {
         config: &FileScanConfig,
         partition: usize,
     ) -> Result<Box<dyn Morselizer>> {
-        Ok(Box::new(NamedMorselizer(self.0.create_morselizer(store, config, partition)?)))
+        let json = (self.file_type() == "json").then(|| Arc::clone(&store));
+        Ok(Box::new(NamedMorselizer(self.0.create_morselizer(store, config, partition)?, json)))
     }
 
     fn table_schema(&self) -> &TableSchema {
@@ -96,7 +99,8 @@ impl FileSource for NamedSource {
     }
 
     fn supports_repartitioning(&self) -> bool {
-        self.0.supports_repartitioning()
+        // A part of an Arrow file would be taken into memory at once.
+        self.file_type() != "arrow" && self.0.supports_repartitioning()
     }
 
     fn repartitioned(
@@ -106,6 +110,9 @@ impl FileSource for NamedSource {
         order: Option<LexOrdering>,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
+        if !self.supports_repartitioning() {
+            return Ok(None);
+        }
         self.0.repartitioned(partitions, min_bytes, order, config)
     }
 
@@ -153,34 +160,72 @@ impl FileSource for NamedSource {
 
 /// Which file, and which part of it.
 #[derive(Debug, Clone)]
-struct Name(Arc<str>);
+struct Name {
+    text: Arc<str>,
+    /// Where broken lines of JSON are looked for.
+    json: Option<(Arc<dyn ObjectStore>, Path)>,
+}
 
 impl Name {
-    fn of(file: &PartitionedFile) -> Self {
+    fn of(file: &PartitionedFile, json: Option<&Arc<dyn ObjectStore>>) -> Self {
         let path = format!("/{}", file.object_meta.location);
-        Self(match &file.range {
+        let json = json.map(|store| (Arc::clone(store), file.object_meta.location.clone()));
+        let text = match &file.range {
             Some(range) if range.start > 0 => {
                 format!("{path}, in the part that begins at byte {}", range.start).into()
             }
             _ => path.into(),
-        })
+        };
+        Self { text, json }
     }
 
     fn tell(&self, error: DataFusionError) -> DataFusionError {
         if let Some(own) = SqlError::within(&error) {
             return own.into_plan();
         }
-        let problem = error.strip_backtrace();
-        SqlError::File { path: self.0.to_string(), problem }.into_plan()
+        let problem = counted_from_one(error.strip_backtrace());
+        SqlError::File { path: self.text.to_string(), problem }.into_plan()
+    }
+
+    /// The same with the line, where it can be found.
+    async fn tell_line(self, error: DataFusionError) -> DataFusionError {
+        let line = match (&self.json, SqlError::within(&error)) {
+            (Some((store, place)), None) => broken_line(Arc::clone(store), place.clone()).await,
+            _ => None,
+        };
+        match line {
+            Some(line) => {
+                let path = format!("/{}", self.json.map(|(_, place)| place.to_string()).unwrap_or_default());
+                let problem = format!("line {line} is no JSON: {}", error.strip_backtrace());
+                SqlError::File { path, problem }.into_plan()
+            }
+            None => self.tell(error),
+        }
     }
 }
 
+/// The reader of CSV counts lines from zero where a value does not fit its column.
+fn counted_from_one(problem: String) -> String {
+    const BEFORE: &str = " at line ";
+    for (found, _) in problem.match_indices(BEFORE) {
+        let begin = found + BEFORE.len();
+        let digits = problem[begin..].bytes().take_while(u8::is_ascii_digit).count();
+        let (number, rest) = problem[begin..].split_at(digits);
+        if let Ok(number) = number.parse::<u64>()
+            && (rest.starts_with(". Row data:") || rest.starts_with(": "))
+        {
+            return format!("{}{}{rest}", &problem[..begin], number + 1);
+        }
+    }
+    problem
+}
+
 #[derive(Debug)]
-struct NamedMorselizer(Box<dyn Morselizer>);
+struct NamedMorselizer(Box<dyn Morselizer>, Option<Arc<dyn ObjectStore>>);
 
 impl Morselizer for NamedMorselizer {
     fn plan_file(&self, file: PartitionedFile) -> Result<Box<dyn MorselPlanner>> {
-        let name = Name::of(&file);
+        let name = Name::of(&file, self.1.as_ref());
         let planner = self.0.plan_file(file).map_err(|error| name.tell(error))?;
         Ok(Box::new(NamedPlanner(planner, name)))
     }
@@ -216,6 +261,15 @@ struct NamedMorsel(Box<dyn Morsel>, Name);
 impl Morsel for NamedMorsel {
     fn into_stream(self: Box<Self>) -> BoxStream<'static, Result<RecordBatch>> {
         let Self(morsel, name) = *self;
-        morsel.into_stream().map(move |batch| batch.map_err(|error| name.tell(error))).boxed()
+        let told = move |batch| {
+            let name = name.clone();
+            async move {
+                match batch {
+                    Ok(batch) => Ok(batch),
+                    Err(error) => Err(name.tell_line(error).await),
+                }
+            }
+        };
+        morsel.into_stream().then(told).boxed()
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! DataFusion's own local store hands out open files, which operators then read on whatever thread they run on: here a worker of stage
 //! `fragment`, which must not block. This one gives streams of pieces that the reactor's threads read, the next while one is decoded.
+//! Arrow files are the exception: of a stream DataFusion takes the whole file into memory, and of an open file a batch at a time.
 
 use super::access::{FileAccess, problem, says};
+use super::kind::FileKind;
 use crate::error::SqlError;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -117,11 +119,14 @@ impl ObjectStore for FileStore {
                 packed(problem(&path, &format!("it has {} bytes only; was it cut short?", meta.size)))
             })?,
         };
-        let payload = GetResultPayload::Stream(if options.head {
-            stream::empty().boxed()
+        let is_arrow = FileKind::of_path(&path) == Some(FileKind::Arrow);
+        let payload = if options.head {
+            GetResultPayload::Stream(stream::empty().boxed())
+        } else if is_arrow && options.range.is_none() {
+            GetResultPayload::File(file, path)
         } else {
-            pieces(file, path, range.clone(), self.reactor.clone())
-        });
+            GetResultPayload::Stream(pieces(file, path, range.clone(), self.reactor.clone()))
+        };
         Ok(GetResult { payload, meta, range, attributes: Attributes::default() })
     }
 
