@@ -1,10 +1,11 @@
 //! The SQL engine of a member: tables, memory, admission, and the stages it runs on.
 
 use crate::error::SqlError;
+use crate::files::{CopyFiles, Files};
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::CutFragments;
-use crate::query::{Admission, QueryId};
+use crate::query::{Admission, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
@@ -42,6 +43,7 @@ pub(crate) struct Inner {
     pub(crate) memory: Arc<TotalMemory>,
     pub(crate) runtime: Arc<RuntimeEnv>,
     pub(crate) admission: Arc<Admission>,
+    pub(crate) registry: Arc<Registry>,
     /// What every session begins with.
     state: SessionState,
     queries: AtomicU64,
@@ -68,20 +70,30 @@ impl Sql {
         let fragment = stages.fragment().clone();
         let disk = DiskManagerBuilder::default().with_max_temp_directory_size(settings.spill_bytes);
         let runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(disk).build_arc()?;
+        let registry = Arc::new(Registry::default());
+        let closing = Arc::clone(&registry);
+        let reactor =
+            stages.dedicated().reactor("sql-io", settings.reading_threads, move || closing.close())?;
+        let files = Files::new(&settings, &reactor, &runtime);
         let mut config = SessionConfig::new()
             .with_target_partitions(fragment.threads())
             .with_batch_size(settings.batch_rows)
             .with_information_schema(true)
             .with_collect_statistics(true)
             .with_default_catalog_and_schema("filbert", "public");
+        // A sort holds so much back for the end, which a small query must not fail for.
+        config.options_mut().execution.sort_spill_reservation_bytes =
+            (settings.query_memory_bytes / 8).min(10 << 20);
         config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
         let state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
+            .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(ChangeMaps))
+            .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))
             .with_physical_optimizer_rule(Arc::new(CutFragments))
             .build();
-        let reactor = stages.dedicated().reactor("sql-io", settings.reading_threads)?;
+        files.attach(state.catalog_list(), "filbert", "public")?;
         Ok(Self {
             inner: Arc::new(Inner {
                 stages: stages.clone(),
@@ -90,6 +102,7 @@ impl Sql {
                 reactor,
                 memory: TotalMemory::new(settings.memory_bytes),
                 admission: Admission::new(settings.queries, settings.waiting_queries),
+                registry,
                 runtime,
                 state,
                 queries: AtomicU64::new(1),

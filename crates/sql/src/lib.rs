@@ -24,6 +24,7 @@ mod description;
 mod engine;
 mod error;
 mod exchange;
+mod files;
 mod fragment;
 mod maps;
 mod memory;

@@ -23,7 +23,8 @@ pub enum Access {
 
 /// Who may do what. A door gives one to each session of a user.
 ///
-/// Tables of schema `public` are named alone (`orders`), others with their schema (`information_schema.tables`).
+/// Tables of schema `public` are named alone (`orders`), others with their schema (`information_schema.tables`), files by their path as it
+/// was written.
 ///
 /// ```
 /// use filbert_sql::{Access, TableRights};
@@ -81,16 +82,27 @@ fn demands(parsed: &Parsed, state: &SessionState) -> Result<Demands, SqlError> {
         Parsed::Own(OwnStatement::ShowMappings) => {
             vec![(Access::Read, "information_schema.mappings".to_owned())]
         }
+        Parsed::Own(OwnStatement::ShowQueries) => {
+            vec![(Access::Read, "information_schema.queries".to_owned())]
+        }
         Parsed::Other(statement) => of_statement(statement, state)?,
     })
 }
 
 fn of_statement(statement: &Statement, state: &SessionState) -> Result<Demands, SqlError> {
     match statement {
-        Statement::CreateExternalTable(create) => Ok(vec![(Access::Define, object(&create.name))]),
+        Statement::CreateExternalTable(create) => {
+            let files = create.locations.iter().map(|file| (Access::Read, file.clone()));
+            Ok(files.chain([(Access::Define, object(&create.name))]).collect())
+        }
         Statement::Explain(explain) => of_statement(&explain.statement, state),
         Statement::Statement(inner) => of_sql(statement, inner, state),
-        Statement::CopyTo(_) | Statement::Reset(_) => reads(statement, state),
+        Statement::CopyTo(copy) => {
+            let mut demands = reads(statement, state)?;
+            demands.push((Access::Write, copy.target.clone()));
+            Ok(demands)
+        }
+        Statement::Reset(_) => reads(statement, state),
     }
 }
 

@@ -7,6 +7,7 @@ use crate::exchange::{Credits, ExchangeExec, Router, channels};
 use crate::fragment::{Figures, Fragment, Work};
 use crate::maps;
 use crate::memory::QueryMemory;
+use crate::plan;
 use crate::query::{Control, Query, QueryContext};
 use crate::rights::{self, TableRights};
 use crate::text;
@@ -89,7 +90,10 @@ impl Session {
         let context =
             QueryContext::new(inner.fragment.clone(), group.clone(), inner.reactor.clone(), credits);
         let context = Arc::new(context);
-        let runtime = self.runtime();
+        let engaged = inner.stages.engage(StageKind::Fragment)?;
+        let used = Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &inner.memory));
+        let pool: Arc<dyn MemoryPool> = Arc::clone(&used) as _;
+        let runtime = Arc::new(RuntimeEnv { memory_pool: pool, ..inner.runtime.as_ref().clone() });
         let memory = MemoryConsumer::new("result").register(&runtime.memory_pool);
         let (mut senders, mut receivers) = channels(1, 1, credits, memory);
         let (Some(sender), Some(receiver)) = (senders.pop(), receivers.pop()) else {
@@ -104,18 +108,22 @@ impl Session {
             rights: Arc::clone(&self.rights),
             query: Arc::clone(&context),
             runtime,
+            sql: self.sql.clone(),
         };
         let planning = statement.plan(promise).boxed();
         let start = move || {
             let figures = Figures::new(&ExecutionPlanMetricsSet::new(), 0);
             Fragment::plan(&context, planning, sender, figures)
         };
-        let control = inner.query.strand(id.0, Control::Waiting(Box::new(start), group));
+        let clock = inner.stages.clock();
+        let entry = inner.registry.add((id, self.id), text, &clock, &group, &used, Box::new(start))?;
+        let control = inner.query.strand(id.0, Control::Waiting(Arc::clone(&entry), engaged));
         let reason = Arc::new(OnceLock::new());
-        let query = Query::new(id, control.clone(), schema, receiver, settings.rows, Arc::clone(&reason));
+        let ways = (control.clone(), entry);
+        let query = Query::new(id, ways, schema, receiver, settings.rows, Arc::clone(&reason));
         if let Some(limit_ms) = settings.time_limit_ms {
             let canceller = query.canceller();
-            inner.stages.clock().after(Duration::from_millis(limit_ms), move || {
+            clock.after(Duration::from_millis(limit_ms), move || {
                 let _ = reason.set(SqlError::TimedOut { limit_ms });
                 // Refused at shutdown only, which ends queries too.
                 let _ = canceller.cancel().map(filbert_pool::TaskFuture::detach);
@@ -123,13 +131,6 @@ impl Session {
         }
         inner.admission.admit(self.id, &control)?;
         Ok(query)
-    }
-
-    fn runtime(&self) -> Arc<RuntimeEnv> {
-        let inner = self.sql.inner();
-        let pool: Arc<dyn MemoryPool> =
-            Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &inner.memory));
-        Arc::new(RuntimeEnv { memory_pool: pool, ..inner.runtime.as_ref().clone() })
     }
 }
 
@@ -156,6 +157,7 @@ struct StatementOfQuery {
     rights: Arc<dyn TableRights>,
     query: Arc<QueryContext>,
     runtime: Arc<RuntimeEnv>,
+    sql: Sql,
 }
 
 impl StatementOfQuery {
@@ -183,9 +185,15 @@ impl StatementOfQuery {
             maps::Parsed::Other(statement) => *statement,
             maps::Parsed::Own(own) => return self.own(own, &state).await,
         };
+        plan::check_size(&statement)?;
+        plan::check_multisets(&statement)?;
         maps::show_visible(&mut statement, &state).await?;
         let logical = state.statement_to_plan(statement).await?;
-        let parameters = description::parameters(&logical)?;
+        let parameters = match &logical {
+            // They are those of its executions.
+            LogicalPlan::Statement(Statement::Prepare(_)) => Vec::new(),
+            _ => description::parameters(&logical)?,
+        };
         let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
             Purpose::Run(values) => values,
             Purpose::Describe => {
@@ -203,6 +211,9 @@ impl StatementOfQuery {
             return Err(SqlError::WrongParameters { expected: parameters.len(), given: values.len() });
         }
         let logical = if values.is_empty() { logical } else { logical.with_param_values(values)? };
+        if let LogicalPlan::Statement(Statement::SetVariable(set)) = &logical {
+            check_setting(&set.variable, &set.value)?;
+        }
         let mut kind = StatementKind::of(&logical);
         let running = SessionContext::new_with_state(state);
         let context = match &logical {
@@ -229,6 +240,10 @@ impl StatementOfQuery {
     ) -> Result<(Work, Description), SqlError> {
         let kind = own.kind();
         let answer = match self.purpose {
+            Purpose::Run(_) if own == maps::OwnStatement::ShowQueries => {
+                let inner = self.sql.inner();
+                inner.registry.shown(&inner.stages.clock())?
+            }
             Purpose::Run(_) => maps::run(own, state).await?,
             Purpose::Describe => RecordBatch::new_empty(own.columns()),
         };
@@ -240,6 +255,25 @@ impl StatementOfQuery {
     fn work(&self, plan: Arc<dyn ExecutionPlan>, state: &SessionState) -> Work {
         let task = TaskContext::from(state).with_runtime(Arc::clone(&self.runtime));
         Work { plan: gathered(plan), partition: 0, context: Arc::new(task), router: Router::To(0) }
+    }
+}
+
+/// Refuses what a session may not set: bounds of the member, and numbers that would use it up.
+fn check_setting(variable: &str, value: &str) -> Result<(), SqlError> {
+    if variable.starts_with("datafusion.runtime.") {
+        return Err(SqlError::Refused(format!(
+            "{variable} is not a session's to set; the member's settings sql.query_memory_bytes, sql.memory_bytes and sql.spill_bytes \
+             bound what queries use"
+        )));
+    }
+    let most = match variable {
+        "datafusion.execution.target_partitions" => 256,
+        "datafusion.execution.batch_size" => 1 << 20,
+        _ => return Ok(()),
+    };
+    match value.parse::<u64>() {
+        Ok(number) if (1..=most).contains(&number) => Ok(()),
+        _ => Err(SqlError::Refused(format!("{variable} is a number from 1 to {most}, not {value}"))),
     }
 }
 

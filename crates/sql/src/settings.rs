@@ -1,6 +1,7 @@
 //! The numbers of the SQL engine.
 
 use serde::Deserialize;
+use std::path::PathBuf;
 
 /// What queries may use. Every bound has a default, and an error that names its setting.
 ///
@@ -37,6 +38,10 @@ pub struct SqlSettings {
     pub exchange_bytes: usize,
     /// Threads for reads of files.
     pub reading_threads: usize,
+    /// Folders with files that SQL may read, as `/data`; none by default, and `/` is all.
+    pub files: Vec<PathBuf>,
+    /// Folders in which `COPY ... TO` may write files; none by default.
+    pub write_files: Vec<PathBuf>,
 }
 
 impl Default for SqlSettings {
@@ -55,6 +60,8 @@ impl Default for SqlSettings {
             exchange_batches: 8,
             exchange_bytes: 16 << 20,
             reading_threads: 4,
+            files: Vec::new(),
+            write_files: Vec::new(),
         }
     }
 }

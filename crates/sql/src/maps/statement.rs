@@ -5,14 +5,16 @@
 //!     [(column type [EXTERNAL NAME "__key.field"], ...)] TYPE IMap OPTIONS ('keyFormat' = '...', ...)
 //! DROP [EXTERNAL] MAPPING [IF EXISTS] name
 //! SHOW [EXTERNAL] MAPPINGS
+//! SHOW QUERIES
 //! CREATE INDEX [IF NOT EXISTS] name ON map (column, ...) [TYPE SORTED | HASH]
-//! SINK INTO map ...          as INSERT INTO, but it replaces
+//! [EXPLAIN ...] SINK INTO map ...          as INSERT INTO, but it replaces
 //! ```
 
 use super::kind::Kind;
 use super::mapping::{DeclaredColumn, Mapping, decimal, kind_of_word};
 use crate::description::StatementKind;
 use crate::error::SqlError;
+use crate::query::Registry;
 use crate::text::offset;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
@@ -33,6 +35,7 @@ pub(crate) enum OwnStatement {
     CreateMapping { mapping: Mapping, replaces: bool, if_not_exists: bool },
     DropMapping { name: String, if_exists: bool },
     ShowMappings,
+    ShowQueries,
     CreateIndex { name: String, table: String, columns: Vec<String>, kind: IndexKind, if_not_exists: bool },
 }
 
@@ -42,7 +45,7 @@ impl OwnStatement {
         let name = match self {
             Self::CreateMapping { .. } => "CREATE MAPPING",
             Self::DropMapping { .. } => "DROP MAPPING",
-            Self::ShowMappings => return StatementKind::Rows,
+            Self::ShowMappings | Self::ShowQueries => return StatementKind::Rows,
             Self::CreateIndex { .. } => "CREATE INDEX",
         };
         StatementKind::Other(name.to_owned())
@@ -52,6 +55,7 @@ impl OwnStatement {
     pub(crate) fn columns(&self) -> SchemaRef {
         match self {
             Self::ShowMappings => Arc::new(Schema::new(vec![Field::new("name", DataType::Utf8, false)])),
+            Self::ShowQueries => Registry::columns(),
             _ => Arc::new(Schema::empty()),
         }
     }
@@ -77,6 +81,12 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, SqlError> {
         reader.end().map_err(said)?;
         return Ok(Parsed::Own(own));
     }
+    let begin = if reader.words(&["EXPLAIN"]) {
+        while reader.words(&["ANALYZE"]) || reader.words(&["VERBOSE"]) {}
+        reader.parser.peek_token().span.start
+    } else {
+        begin
+    };
     let statement = if reader.words(&["SINK", "INTO"]) { sink(text, begin)? } else { one(text)? };
     Ok(Parsed::Other(Box::new(statement)))
 }
@@ -86,7 +96,7 @@ fn mentions_own(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mentions =
         |word: &str| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
-    ["mapping", "index", "sink"].into_iter().any(mentions)
+    ["mapping", "index", "sink", "queries"].into_iter().any(mentions)
 }
 
 fn said(error: ParserError) -> SqlError {
@@ -107,7 +117,11 @@ fn sink(text: &str, begin: Location) -> Result<Statement, SqlError> {
     let start = offset(text, begin);
     let rest = text.get(start + "SINK".len()..).unwrap_or_default();
     let mut statement = one(&format!("{}INSERT{rest}", &text[..start]))?;
-    if let Statement::Statement(inner) = &mut statement
+    let inner = match &mut statement {
+        Statement::Explain(explain) => explain.statement.as_mut(),
+        other => other,
+    };
+    if let Statement::Statement(inner) = inner
         && let SqlStatement::Insert(insert) = inner.as_mut()
     {
         insert.replace_into = true;
@@ -141,6 +155,9 @@ impl Reader<'_, '_> {
         }
         if self.words(&["SHOW", "MAPPINGS"]) || self.words(&["SHOW", "EXTERNAL", "MAPPINGS"]) {
             return Ok(Some(OwnStatement::ShowMappings));
+        }
+        if self.words(&["SHOW", "QUERIES"]) {
+            return Ok(Some(OwnStatement::ShowQueries));
         }
         if self.words(&["CREATE", "INDEX"]) {
             return self.create_index().map(Some);
