@@ -1,6 +1,7 @@
 //! The SQL engine of a member: tables, memory, admission, and the stages it runs on.
 
 use crate::error::SqlError;
+use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::CutFragments;
@@ -75,12 +76,13 @@ impl Sql {
             .with_collect_statistics(true)
             .with_default_catalog_and_schema("filbert", "public");
         config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
-        let state = SessionStateBuilder::new_with_default_features()
+        let mut state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
             .with_analyzer_rule(Arc::new(ChangeMaps))
             .with_physical_optimizer_rule(Arc::new(CutFragments))
             .build();
+        state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));
         let reactor = stages.dedicated().reactor("sql-io", settings.reading_threads)?;
         Ok(Self {
             inner: Arc::new(Inner {
