@@ -1,11 +1,12 @@
 //! A user's rights to maps, asked by SQL before it looks a table up.
 //!
 //! A table has the rights of the map with its name: to read it needs `read`, to change it `put` and `remove`, to make or drop a mapping or
-//! an index `create` and `index`. Where there is no such map yet, `create` as well, as for every other message. All else (files, the
+//! an index `create` and `index`. Where there is no such map yet, the right to make one as well, as for every other message. All else (files, the
 //! catalog, which names everything there is, and what the engine itself calls `*`) needs the right to everything.
 
 use crate::hazelcast::host::Host;
 use crate::hazelcast::login::Identity;
+use crate::hazelcast::rights::word;
 use filbert_grid::{Action, Service};
 use filbert_sql::{Access, TableRights};
 use std::sync::Arc;
@@ -49,10 +50,8 @@ impl TableRights for UserRights {
             Access::Define => &[Action::Create, Action::Index],
         };
         let actions = rights.of(Service::Map, table);
-        let create = if is_map { &[][..] } else { &[Action::Create][..] };
-        match needed.iter().chain(create).find(|action| !actions.has(**action)) {
-            Some(missing) => Err(self.refusal(&format!("{missing:?}"), table)),
-            None => Ok(()),
-        }
+        let missing = needed.iter().copied().find(|action| !actions.has(*action));
+        let missing = missing.or_else(|| (!is_map && !actions.may_make()).then_some(Action::Create));
+        missing.map_or(Ok(()), |action| Err(self.refusal(word(action), table)))
     }
 }
