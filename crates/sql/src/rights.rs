@@ -4,8 +4,8 @@
 use crate::error::SqlError;
 use crate::maps::{OwnStatement, Parsed};
 use crate::names::Names;
+use datafusion::common::TableReference;
 use datafusion::execution::SessionState;
-use datafusion::sql::TableReference;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, Statement as SqlStatement, TableFactor, TableObject, TableWithJoins,

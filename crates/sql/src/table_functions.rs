@@ -2,8 +2,8 @@
 
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArguments, Ident, ObjectName, TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
-    VisitMut, VisitorMut,
+    Expr, FunctionArguments, Ident, ObjectName, TableAlias, TableAliasColumnDef, TableFactor,
+    TableFunctionArgs, VisitMut, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -72,7 +72,10 @@ mod tests {
     #[test]
     fn a_table_of_a_function_is_the_function() {
         let text = plain("SELECT * FROM TABLE(Generate_Series(1, 3)) JOIN TABLE(f(2)) AS g(x) ON true");
-        assert_eq!(text, "SELECT * FROM generate_series(1, 3) AS generate_series (v) JOIN f(2) AS g (x) ON true");
+        assert_eq!(
+            text,
+            "SELECT * FROM generate_series(1, 3) AS generate_series (v) JOIN f(2) AS g (x) ON true"
+        );
         let inner = plain("SELECT (SELECT max(v) FROM TABLE(f(1)) AS a)");
         assert_eq!(inner, "SELECT (SELECT max(v) FROM f(1) AS a (v))");
         for same in ["SELECT * FROM f(1)", "SELECT * FROM t AS a"] {

@@ -18,7 +18,9 @@ use filbert_grid::{Action, ExecutorService, List, Map, Queue, Service, Topic};
 use filbert_net::Outbound;
 use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::error::ErrorCode;
-use filbert_wire::messages::{MESSAGES, client, executor as e, list as l, map as m, queue as q, sql as s, topic as t};
+use filbert_wire::messages::{
+    MESSAGES, client, executor as e, list as l, map as m, queue as q, sql as s, topic as t,
+};
 use std::sync::Arc;
 
 /// What a client needs so that a message is served.

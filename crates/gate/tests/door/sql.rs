@@ -10,7 +10,8 @@ use filbert_wire::messages::sql::{Close, Execute, Executed, Fetch, Fetched};
 use filbert_wire::messages::structures::{SqlError, SqlQueryId};
 use filbert_wire::{Data, ToData};
 
-const ENDLESS: &str = "SELECT a.value AS v FROM generate_series(1, 10000000) a CROSS JOIN generate_series(1, 1000) b";
+const ENDLESS: &str =
+    "SELECT a.value AS v FROM generate_series(1, 10000000) a CROSS JOIN generate_series(1, 1000) b";
 
 fn id(number: i64) -> SqlQueryId {
     SqlQueryId { member_id_high: 1, member_id_low: 2, local_id_high: 3, local_id_low: number }
@@ -142,13 +143,20 @@ fn ids_that_are_not_ones_own_or_used_twice_do_no_harm() {
     }
     for rows in [0, -1, i32::MIN] {
         assert!(client.call(&fetch(1, rows)).unwrap().error.is_some());
-        assert!(problem(client.call(&Execute { cursor_buffer_size: rows, ..statement(9, "SELECT 1") }).unwrap()).code == -1);
+        assert!(
+            problem(client.call(&Execute { cursor_buffer_size: rows, ..statement(9, "SELECT 1") }).unwrap())
+                .code
+                == -1
+        );
     }
     // What another connection has open is not there.
     assert!(other.call(&fetch(1, 1)).unwrap().error.is_some());
     other.call(&Close { query_id: id(1) }).unwrap();
     assert_eq!(client.call(&fetch(1, 1)).unwrap().error, None);
-    assert!(problem(client.call(&Execute { expected_result_type: 77, ..statement(5, "SELECT 1") }).unwrap()).code == -1);
+    assert!(
+        problem(client.call(&Execute { expected_result_type: 77, ..statement(5, "SELECT 1") }).unwrap()).code
+            == -1
+    );
 }
 
 #[test]
@@ -170,11 +178,8 @@ fn one_page_is_read_at_a_time() {
 
 #[test]
 fn a_page_ends_where_its_bytes_do_and_has_a_row_at_least() {
-    let settings = HazelcastSettings {
-        sql_page_bytes: 10_000,
-        answer_bytes: 100_000,
-        ..HazelcastSettings::default()
-    };
+    let settings =
+        HazelcastSettings { sql_page_bytes: 10_000, answer_bytes: 100_000, ..HazelcastSettings::default() };
     let member = Member::with_sql_and(settings);
     let mut client = member.client();
     let sql = "SELECT repeat('x', 3000) AS t FROM generate_series(1, 10)";
@@ -293,9 +298,13 @@ fn without_an_engine_the_messages_say_so() {
 
 #[test]
 fn a_user_sees_no_more_than_the_rights_allow() {
-    let may = ["map/orders: read, create", "map/mine*"].iter().map(|line| line.parse::<Rights>().unwrap()).collect();
+    let may = ["map/orders: read, create", "map/mine*"]
+        .iter()
+        .map(|line| line.parse::<Rights>().unwrap())
+        .collect();
     let user = User { name: "ann".into(), password: Some("secret".into()), token: None, may };
-    let member = Member::with_sql_and(HazelcastSettings { users: vec![user], ..HazelcastSettings::default() });
+    let member =
+        Member::with_sql_and(HazelcastSettings { users: vec![user], ..HazelcastSettings::default() });
     for name in ["orders", "mine", "secret", "Mine"] {
         member.grid.map(name).set(int(1), int(2)).wait().unwrap();
     }

@@ -359,7 +359,10 @@ mod tests {
     #[test]
     fn names_are_as_written_where_that_is_wanted() {
         let text = "CREATE MAPPING People EXTERNAL NAME MyMap (firstName INT) TYPE IMap";
-        let Ok(Parsed::Own(OwnStatement::CreateMapping { mapping, .. })) = parse(text, Names::AsWritten) else { panic!() };
+        let Ok(Parsed::Own(OwnStatement::CreateMapping { mapping, .. })) = parse(text, Names::AsWritten)
+        else {
+            panic!()
+        };
         assert_eq!((mapping.name.as_str(), mapping.external_name.as_str()), ("People", "MyMap"));
         assert_eq!(mapping.columns[0].name, "firstName");
     }

@@ -83,7 +83,11 @@ fn quoted(name: &str) -> ObjectName {
 
 /// The name of a table in schema `public`.
 fn name_of(name: &ObjectName, read: Names) -> Option<String> {
-    let parts = name.0.iter().map(|part| part.as_ident().map(|ident| read.read(ident))).collect::<Option<Vec<_>>>()?;
+    let parts = name
+        .0
+        .iter()
+        .map(|part| part.as_ident().map(|ident| read.read(ident)))
+        .collect::<Option<Vec<_>>>()?;
     match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [name] | ["public", name] | ["filbert", "public", name] => Some((*name).to_owned()),
         _ => None,
@@ -209,7 +213,9 @@ impl VisitorMut for Hide {
                     }
                 }
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
-                    let same = |other: &&(ObjectName, Vec<ObjectName>)| name_of(&other.0, self.read) == name_of(name, self.read);
+                    let same = |other: &&(ObjectName, Vec<ObjectName>)| {
+                        name_of(&other.0, self.read) == name_of(name, self.read)
+                    };
                     let hidden =
                         relations.iter().find(same).map_or_else(Vec::new, |(_, hidden)| hidden.clone());
                     exclude(options, hidden);

@@ -51,7 +51,8 @@ fn run() -> Result<(), Box<dyn Error>> {
         config.hazelcast.cluster_name = name;
     }
     let MemberConfig { stages, grid, hazelcast, .. } = config;
-    let member = Member::builder().stage_settings(stages).grid(grid).registry(fixtures::registry()).start()?;
+    let member =
+        Member::builder().stage_settings(stages).grid(grid).registry(fixtures::registry()).start()?;
     fixtures::add_comparators(member.grid().catalog());
     let sql = Sql::start(member.stages(), SqlSettings::default())?;
     sql.attach(member.grid())?;

@@ -18,9 +18,10 @@ use super::moments::{date, date_time, time};
 use arrow::array::{Array, ArrayRef, AsArray, OffsetSizeTrait};
 use arrow::compute::cast;
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Decimal256Type, Field, Float32Type, Float64Type,
-    Int8Type, Int16Type, Int32Type, Int64Type, Time64NanosecondType, TimeUnit, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt64Type,
+    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Decimal256Type, Field, Float32Type,
+    Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time64NanosecondType, TimeUnit,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
+    UInt64Type,
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use bytes::Bytes;
@@ -59,11 +60,7 @@ impl ColumnPlan {
 
     /// What clients are told of it.
     pub(super) fn metadata(&self) -> SqlColumnMetadata {
-        SqlColumnMetadata {
-            name: self.name.as_str().into(),
-            kind: self.kind as i32,
-            nullable: self.nullable,
-        }
+        SqlColumnMetadata { name: self.name.as_str().into(), kind: self.kind as i32, nullable: self.nullable }
     }
 
     /// The column of a page that has no rows yet.
@@ -139,7 +136,9 @@ fn plan(data_type: &DataType, form: Option<ColumnForm>) -> (ColumnType, Way) {
         DataType::Binary if form == Some(ColumnForm::Object) => direct(ColumnType::Object),
         DataType::Binary => (ColumnType::Object, Way::Cast(DataType::LargeBinary)),
         DataType::LargeBinary => direct(ColumnType::Object),
-        DataType::BinaryView | DataType::FixedSizeBinary(_) => as_if(ColumnType::Object, DataType::LargeBinary),
+        DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            as_if(ColumnType::Object, DataType::LargeBinary)
+        }
         DataType::Dictionary(_, values) => match plan(values, form) {
             (kind, Way::Direct) => (kind, Way::Cast(values.as_ref().clone())),
             other => other,
@@ -205,8 +204,7 @@ fn take(column: &mut Column, array: &ArrayRef) -> Result<(), Misfit> {
         }
         (Column::TimestampWithTimeZone(values), DataType::Timestamp(unit, _)) => {
             for value in moments(array, *unit) {
-                let in_utc =
-                    |SqlDateTime { date, time }| SqlOffsetDateTime { date, time, offset_seconds: 0 };
+                let in_utc = |SqlDateTime { date, time }| SqlOffsetDateTime { date, time, offset_seconds: 0 };
                 values.push(value.transpose()?.map(in_utc));
             }
         }
@@ -228,10 +226,18 @@ fn take(column: &mut Column, array: &ArrayRef) -> Result<(), Misfit> {
     Ok(())
 }
 
-fn moments(array: &ArrayRef, unit: TimeUnit) -> Box<dyn Iterator<Item = Option<Result<SqlDateTime, Misfit>>> + '_> {
+fn moments(
+    array: &ArrayRef,
+    unit: TimeUnit,
+) -> Box<dyn Iterator<Item = Option<Result<SqlDateTime, Misfit>>> + '_> {
     macro_rules! of {
         ($type:ty, $per_second:literal) => {
-            Box::new(array.as_primitive::<$type>().iter().map(|value| value.map(|count| date_time(count, $per_second))))
+            Box::new(
+                array
+                    .as_primitive::<$type>()
+                    .iter()
+                    .map(|value| value.map(|count| date_time(count, $per_second))),
+            )
         };
     }
     match unit {

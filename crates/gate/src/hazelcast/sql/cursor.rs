@@ -41,7 +41,12 @@ impl Cursor {
     }
 
     /// The next page: so many rows, fewer when they would have more than `bytes`, or when there are no more.
-    pub(super) async fn page(&mut self, rows: usize, bytes: usize, allowance: &Allowance) -> Result<Page, Problem> {
+    pub(super) async fn page(
+        &mut self,
+        rows: usize,
+        bytes: usize,
+        allowance: &Allowance,
+    ) -> Result<Page, Problem> {
         let mut columns: Vec<_> = self.columns.iter().map(ColumnPlan::start).collect();
         let (mut rows_left, mut bytes_left) = (rows.max(1), bytes);
         let last = loop {
@@ -64,7 +69,8 @@ impl Cursor {
                 self.rest = Some(batch);
                 break false;
             }
-            let fits = if is_begun { fitting(&batch, bytes_left) } else { fitting(&batch, bytes_left).max(1) };
+            let fits =
+                if is_begun { fitting(&batch, bytes_left) } else { fitting(&batch, bytes_left).max(1) };
             let count = fits.min(rows_left).min(batch.num_rows());
             if count < batch.num_rows() {
                 self.rest = Some(batch.slice(count, batch.num_rows() - count));

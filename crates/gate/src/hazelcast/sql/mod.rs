@@ -109,9 +109,7 @@ pub(super) fn fetch(call: Call<'_, Fetch>, request: Fetch) -> Handled {
         };
         let answer = match page {
             Ok(page) => Fetched { row_page: Some(page), error: None },
-            Err(problem) => {
-                Fetched { row_page: None, error: Some(problem.on(reader.host.grid.member())) }
-            }
+            Err(problem) => Fetched { row_page: None, error: Some(problem.on(reader.host.grid.member())) },
         };
         later.answer(&answer, allowance);
     };
@@ -126,9 +124,12 @@ pub(super) fn close(call: Call<'_, Close>, request: Close) -> Handled {
 
 /// The connection's session, made when it is first used.
 fn session_of(desk: &mut Desk) -> Result<Session, Failure> {
-    let Some(sql) = &desk.host.sql else { return Err(Failure::unsupported("SQL: this member runs without it;")) };
+    let Some(sql) = &desk.host.sql else {
+        return Err(Failure::unsupported("SQL: this member runs without it;"));
+    };
     // Names as written: to clients of Hazelcast `firstName` needs no quotes.
-    let made = || sql.session_as(Arc::new(UserRights::new(&desk.host, &desk.identity))).with_names_as_written();
+    let made =
+        || sql.session_as(Arc::new(UserRights::new(&desk.host, &desk.identity))).with_names_as_written();
     Ok(desk.sql_session.get_or_insert_with(made).clone())
 }
 
@@ -203,7 +204,8 @@ impl Reader {
             let described = session.describe(&text).await?;
             let gives_rows = described.kind == StatementKind::Rows;
             if gives_rows != (expected == Expected::Rows) {
-                let (wanted, found) = if gives_rows { ("an update count", "rows") } else { ("rows", "an update count") };
+                let (wanted, found) =
+                    if gives_rows { ("an update count", "rows") } else { ("rows", "an update count") };
                 let text = format!("the client expects {wanted}, and the statement gives {found}");
                 return Err(Problem::new(Code::Generic, text));
             }
@@ -254,7 +256,8 @@ impl Reader {
                 };
                 let maps = self.host.grid.structures().list();
                 let found = maps.iter().find(|(service, name)| *service == Service::Map && is_meant(name));
-                let suggestion = found.map(|(_, name)| format!("SELECT * FROM \"{}\"", name.replace('"', "\"\"")));
+                let suggestion =
+                    found.map(|(_, name)| format!("SELECT * FROM \"{}\"", name.replace('"', "\"\"")));
                 problem.suggesting(suggestion)
             }
             (None, None) => problem,

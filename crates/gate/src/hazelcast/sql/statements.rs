@@ -141,9 +141,10 @@ impl Statements {
                 self.open().remove(&name);
                 Err(ended.into())
             }
-            (None, None) => {
-                Err(Problem::new(Code::Generic, "a page of this statement is being read already; wait for it"))
-            }
+            (None, None) => Err(Problem::new(
+                Code::Generic,
+                "a page of this statement is being read already; wait for it",
+            )),
             (Some(cursor), None) => {
                 let statements = Arc::clone(self);
                 Ok((Reading { statements, name, statement, kept: false }, cursor))
@@ -161,11 +162,6 @@ impl Statements {
     pub(in crate::hazelcast) fn clear(&self) {
         let all = std::mem::take(&mut *self.open());
         all.into_values().for_each(|statement| statement.end(Ended::Closed));
-    }
-
-    /// How many there are.
-    pub(in crate::hazelcast) fn len(&self) -> usize {
-        self.open().len()
     }
 }
 

@@ -58,7 +58,8 @@ fn a_number_that_does_not_fit_is_told_with_its_column() {
 
 #[test]
 fn decimals_have_as_few_bytes_as_they_need() {
-    let array = Decimal128Array::from(vec![0, 127, 128, -128, -129, -1]).with_precision_and_scale(38, 2).unwrap();
+    let array =
+        Decimal128Array::from(vec![0, 127, 128, -128, -129, -1]).with_precision_and_scale(38, 2).unwrap();
     let Column::Decimal(values) = column(array) else { panic!() };
     let bytes: Vec<_> = values.iter().flatten().map(|value| (value.unscaled.to_vec(), value.scale)).collect();
     let expected: [&[u8]; 6] = [&[0], &[127], &[0, 128], &[128], &[255, 127], &[255]];
