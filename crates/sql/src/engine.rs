@@ -9,6 +9,7 @@ use crate::query::{Admission, QueryId};
 use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
+use crate::type_planner::OwnTypes;
 use datafusion::catalog::TableProvider;
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -80,6 +81,7 @@ impl Sql {
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
             .with_analyzer_rule(Arc::new(ChangeMaps))
+            .with_type_planner(Arc::new(OwnTypes))
             .with_physical_optimizer_rule(Arc::new(CutFragments))
             .build();
         state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));

@@ -38,6 +38,7 @@ mod session;
 mod settings;
 mod table_functions;
 mod text;
+mod type_planner;
 
 pub use column_form::ColumnForm;
 pub use datafusion::scalar::ScalarValue;

@@ -165,6 +165,8 @@ fn columns_of_json_say_so_through_a_plan() {
         "SELECT this FROM docs GROUP BY this",
         "SELECT a.this FROM docs a JOIN docs b ON a.__key = b.__key",
         "SELECT this FROM docs UNION ALL SELECT this FROM docs",
+        "SELECT CAST('[1]' AS JSON) AS j FROM docs",
+        "SELECT CAST(NULL AS JSON) AS j FROM docs",
     ] {
         let batch = member.batch(text);
         assert_eq!(ColumnForm::of(batch.schema().field(0)), Some(ColumnForm::Json), "{text}");
@@ -186,6 +188,14 @@ fn question_marks_are_parameters() {
         .flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values().to_vec())
         .collect();
     assert_eq!(seen, [3, 4]);
+}
+
+#[test]
+fn a_moment_with_a_time_zone_stays_one() {
+    let member = started();
+    let batch = member.batch("SELECT CAST('2024-02-29 12:00:00+02:00' AS TIMESTAMP WITH TIME ZONE) AS t");
+    assert_eq!(batch.schema().field(0).data_type().to_string(), "Timestamp(µs, \"UTC\")");
+    assert_eq!(member.longs("SELECT CAST(CAST('1970-01-01 02:00:01+02:00' AS TIMESTAMP WITH TIME ZONE) AS BIGINT)"), [1_000_000]);
 }
 
 /// Writes down what is asked.

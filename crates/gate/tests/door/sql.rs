@@ -10,8 +10,9 @@ use filbert_wire::messages::sql::{Close, Execute, Executed, Fetch, Fetched};
 use filbert_wire::messages::structures::{SqlError, SqlQueryId};
 use filbert_wire::{Data, ToData};
 
+/// Rows without end, in practice; the first comes at once.
 const ENDLESS: &str =
-    "SELECT a.value AS v FROM generate_series(1, 10000000) a CROSS JOIN generate_series(1, 1000) b";
+    "SELECT b.value AS v FROM generate_series(1, 1000) a CROSS JOIN generate_series(1, 100000000) b";
 
 fn id(number: i64) -> SqlQueryId {
     SqlQueryId { member_id_high: 1, member_id_low: 2, local_id_high: 3, local_id_low: number }
