@@ -14,6 +14,8 @@ pub struct Description {
     pub columns: SchemaRef,
     /// What it does.
     pub kind: StatementKind,
+    /// Its rows have no end, since it reads a stream; known when it runs.
+    pub endless: bool,
 }
 
 /// What a statement does, as far as its reader must know.
@@ -61,7 +63,7 @@ impl Description {
             StatementKind::Other(name) if name != "COPY" => Arc::new(Schema::empty()),
             _ => Arc::clone(plan.schema().inner()),
         };
-        Ok(Self { parameters: parameters(plan)?, columns, kind })
+        Ok(Self { parameters: parameters(plan)?, columns, kind, endless: false })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::error::SqlError;
 use crate::files::{CopyFiles, Files};
+use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::CutFragments;
@@ -9,6 +10,7 @@ use crate::query::{Admission, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
+use crate::type_planner::OwnTypes;
 use datafusion::catalog::TableProvider;
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
@@ -85,14 +87,16 @@ impl Sql {
         config.options_mut().execution.sort_spill_reservation_bytes =
             (settings.query_memory_bytes / 8).min(10 << 20);
         config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
-        let state = SessionStateBuilder::new_with_default_features()
+        let mut state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
             .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(ChangeMaps))
             .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))
+            .with_type_planner(Arc::new(OwnTypes))
             .with_physical_optimizer_rule(Arc::new(CutFragments))
             .build();
+        state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));
         files.attach(state.catalog_list(), "filbert", "public")?;
         Ok(Self {
             inner: Arc::new(Inner {

@@ -7,9 +7,11 @@ use crate::exchange::{Credits, ExchangeExec, Router, channels};
 use crate::fragment::{Figures, Fragment, Work};
 use crate::maps;
 use crate::memory::QueryMemory;
+use crate::names::Names;
 use crate::plan;
 use crate::query::{Control, Query, QueryContext};
 use crate::rights::{self, TableRights};
+use crate::table_functions::plain_table_functions;
 use crate::text;
 use arrow::array::RecordBatch;
 use datafusion::datasource::memory::MemorySourceConfig;
@@ -41,6 +43,23 @@ pub struct Session {
 impl Session {
     pub(crate) fn new(sql: Sql, id: u64, context: SessionContext, rights: Arc<dyn TableRights>) -> Self {
         Self { sql, id, context, rights }
+    }
+
+    /// The session, in which names are read as they are written, quoted or not: for clients of databases where `firstName` needs no quotes.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+    /// let mut query = sql.session().with_names_as_written().query("SELECT 1 AS firstName")?;
+    /// let columns = futures::executor::block_on(query.schema())?;
+    /// assert_eq!(columns.field(0).name(), "firstName");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_names_as_written(self) -> Self {
+        let state = self.context.state_ref();
+        state.write().config_mut().options_mut().sql_parser.enable_ident_normalization = false;
+        self
     }
 
     /// Submits one statement; returns before it is planned.
@@ -179,7 +198,7 @@ impl StatementOfQuery {
         let mut state = self.session.state();
         state.config_mut().set_extension(Arc::clone(&self.query));
         text::check_depth(&self.text, self.depth_limit)?;
-        let parsed = maps::parse(&self.text)?;
+        let parsed = maps::parse(&self.text, Names::of(&state))?;
         rights::check(&parsed, &state, self.rights.as_ref())?;
         let mut statement = match parsed {
             maps::Parsed::Other(statement) => *statement,
@@ -187,13 +206,10 @@ impl StatementOfQuery {
         };
         plan::check_size(&statement)?;
         plan::check_multisets(&statement)?;
+        plain_table_functions(&mut statement);
         maps::show_visible(&mut statement, &state).await?;
         let logical = state.statement_to_plan(statement).await?;
-        let parameters = match &logical {
-            // They are those of its executions.
-            LogicalPlan::Statement(Statement::Prepare(_)) => Vec::new(),
-            _ => description::parameters(&logical)?,
-        };
+        let parameters = description::parameters(&logical)?;
         let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
             Purpose::Run(values) => values,
             Purpose::Describe => {
@@ -228,7 +244,8 @@ impl StatementOfQuery {
         }
         let state = running.state();
         let plan = state.create_physical_plan(&logical).await?;
-        let described = Description { parameters, columns: plan.schema(), kind };
+        let endless = plan.boundedness().is_unbounded();
+        let described = Description { parameters, columns: plan.schema(), kind, endless };
         Ok((self.work(plan, &state), described))
     }
 
@@ -249,7 +266,7 @@ impl StatementOfQuery {
         };
         let columns = answer.schema();
         let plan = MemorySourceConfig::try_new_exec(&[vec![answer]], Arc::clone(&columns), None)?;
-        Ok((self.work(plan, state), Description { parameters: Vec::new(), columns, kind }))
+        Ok((self.work(plan, state), Description { parameters: Vec::new(), columns, kind, endless: false }))
     }
 
     fn work(&self, plan: Arc<dyn ExecutionPlan>, state: &SessionState) -> Work {

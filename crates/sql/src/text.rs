@@ -79,6 +79,12 @@ pub fn statements(text: &str) -> Vec<&str> {
     found
 }
 
+/// Where the tokens of a text begin; none when it cannot be taken apart.
+pub(crate) fn token_starts(text: &str) -> impl Iterator<Item = usize> {
+    let mut cursor = Cursor::new(text);
+    tokens(text).unwrap_or_default().into_iter().map(move |token| cursor.advance(token.span.start))
+}
+
 /// Where in the text a token begins.
 pub(crate) fn offset(text: &str, location: Location) -> usize {
     Cursor::new(text).advance(location)

@@ -119,6 +119,12 @@ impl Rights {
         Self { rights: vec![all] }
     }
 
+    /// True when nothing is refused.
+    pub(super) fn are_everything(&self) -> bool {
+        let is_all = |right: &Right| right.service.is_none() && right.prefix && right.name.is_empty();
+        self.rights.iter().any(|right| is_all(right) && right.actions == Actions::ALL)
+    }
+
     /// What may be done with that structure.
     pub(super) fn of(&self, service: Service, name: &str) -> Actions {
         let fits = |right: &&Right| {
@@ -229,6 +235,8 @@ mod tests {
         assert_eq!(Rights::default().of(Service::Map, ""), Actions::default());
         assert_eq!(Rights::everything().of(Service::Executor, "any"), Actions::ALL);
         assert_eq!(rights(&["*"]).of(Service::Executor, "any"), Actions::ALL);
+        assert!(Rights::everything().are_everything() && rights(&["*"]).are_everything());
+        assert!(!rights(&["map/*", "*/*: read", "*/a*"]).are_everything());
     }
 
     #[test]

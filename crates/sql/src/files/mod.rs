@@ -54,6 +54,11 @@ pub(crate) struct Files {
     state: SessionState,
 }
 
+/// True for a table name that means files.
+pub(crate) fn is_file(name: &str) -> bool {
+    Location::is_meant(name)
+}
+
 impl Files {
     /// Takes the place of the file system in `runtime`.
     pub(crate) fn new(settings: &SqlSettings, reactor: &Reactor, runtime: &Arc<RuntimeEnv>) -> Self {
