@@ -8,7 +8,7 @@ use crate::fragment::{Figures, Fragment, Work};
 use crate::maps;
 use crate::memory::QueryMemory;
 use crate::query::{Control, Query, QueryContext};
-use crate::rights::{self, TableRights};
+use crate::rights::{self, SessionRights, TableRights};
 use crate::text;
 use arrow::array::RecordBatch;
 use datafusion::datasource::memory::MemorySourceConfig;
@@ -176,6 +176,7 @@ impl StatementOfQuery {
     async fn planned(mut self) -> Result<(Work, Description), SqlError> {
         let mut state = self.session.state();
         state.config_mut().set_extension(Arc::clone(&self.query));
+        state.config_mut().set_extension(Arc::new(SessionRights::new(&self.rights)));
         text::check_depth(&self.text, self.depth_limit)?;
         let parsed = maps::parse(&self.text)?;
         rights::check(&parsed, &state, self.rights.as_ref())?;

@@ -1,5 +1,6 @@
 //! How the door is opened and closed again.
 
+use super::catalog::Catalog;
 use super::counters::DoorCounts;
 use super::host::Host;
 use super::session;
@@ -64,7 +65,8 @@ impl Door {
         if let Some(tls) = &self.settings.tls {
             listener = listener.tls(tls.clone());
         }
-        let host = Host::new(self.sql, self.settings)
+        self.sql.add_schema("pg_catalog", Arc::new(Catalog))?;
+        let host = Host::new(&self.stages, self.sql, self.settings)
             .map_err(|refused| DoorError::Settings { problems: vec![refused.0.to_owned()] })?;
         let host = Arc::new(host);
         let shared = Arc::clone(&host);

@@ -4,6 +4,7 @@ use super::counters::Counters;
 use super::scram::{Passwords, Refused};
 use super::settings::PostgresSettings;
 use crate::hazelcast::Rights;
+use filbert_pool::{Stages, WorkStealing};
 use filbert_sql::{QueryCanceller, Sql};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -15,6 +16,8 @@ const KEY_BYTES: usize = 4;
 /// The member as its PostgreSQL clients see it.
 pub(super) struct Host {
     pub(super) sql: Sql,
+    /// Where long texts are taken apart.
+    pub(super) fragment: WorkStealing,
     pub(super) settings: PostgresSettings,
     pub(super) passwords: Passwords,
     pub(super) counters: Counters,
@@ -35,9 +38,10 @@ pub(super) struct Place {
 }
 
 impl Host {
-    pub(super) fn new(sql: Sql, settings: PostgresSettings) -> Result<Self, Refused> {
+    pub(super) fn new(stages: &Stages, sql: Sql, settings: PostgresSettings) -> Result<Self, Refused> {
         let passwords = Passwords::new(&settings.users)?;
-        Ok(Self { sql, settings, passwords, counters: Counters::default(), cancellable: Mutex::default() })
+        let fragment = stages.fragment().clone();
+        Ok(Self { sql, fragment, settings, passwords, counters: Counters::default(), cancellable: Mutex::default() })
     }
 
     /// What a user who has logged in may do.

@@ -25,7 +25,9 @@
 //! ```
 
 mod answer;
+mod catalog;
 mod counters;
+mod dialect;
 mod door;
 mod failure;
 mod host;
@@ -35,6 +37,7 @@ mod prepared;
 mod request;
 mod run;
 mod scram;
+mod script;
 mod session;
 mod settings;
 mod startup;

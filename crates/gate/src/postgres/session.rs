@@ -13,10 +13,11 @@ use super::answer::{Answer, Transaction};
 use super::failure::Failure;
 use super::host::Host;
 use super::line::{Ended, Line};
-use super::local::{Local, local};
+use super::local::Local;
 use super::prepared::{Desk, PortalState, Prepared, What, parameters, with_casts};
 use super::request::{Named, Request};
 use super::run::{Fault, Formats, Progress, Running, put_columns};
+use super::script::{self, Step};
 use super::startup::{self, Guest};
 use crate::tables::UserTables;
 use bytes::BytesMut;
@@ -93,7 +94,7 @@ impl<'a> Session<'a> {
         let handled = match request {
             Request::Query(text) => {
                 self.skips = false;
-                return self.simple(&text).await;
+                return self.simple(text).await;
             }
             Request::Sync => {
                 self.skips = false;
@@ -103,7 +104,7 @@ impl<'a> Session<'a> {
                 self.line.out.ready(self.transaction);
                 return self.line.relieve().await;
             }
-            Request::Parse { name, text, types } => self.parse(name, &text, &types).await,
+            Request::Parse { name, text, types } => self.parse(name, text, &types).await,
             Request::Bind { portal, statement, formats, values, results } => {
                 self.bind(portal, &statement, &formats, &values, &results).map_err(Fault::Failed)
             }
@@ -143,20 +144,11 @@ impl<'a> Session<'a> {
     }
 
     /// The statements of one text, one after the other; the first that fails is the last.
-    async fn simple(&mut self, text: &str) -> Result<(), Ended> {
-        let statements = filbert_sql::statements(text);
-        if statements.is_empty() {
-            self.line.out.empty_query();
-        }
-        for statement in statements {
-            match self.simple_one(statement).await {
-                Ok(()) => {}
-                Err(Fault::Ended(ended)) => return Err(ended),
-                Err(Fault::Failed(failure)) => {
-                    self.failed(&failure);
-                    break;
-                }
-            }
+    async fn simple(&mut self, text: String) -> Result<(), Ended> {
+        match self.simple_all(text).await {
+            Ok(()) => {}
+            Err(Fault::Ended(ended)) => return Err(ended),
+            Err(Fault::Failed(failure)) => self.failed(&failure),
         }
         if self.transaction == Transaction::None {
             self.desk.close_portals();
@@ -165,15 +157,29 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    async fn simple_one(&mut self, text: &str) -> Result<(), Fault> {
-        let known = local(text);
-        self.may_run(known.as_ref())?;
-        if let Some(known) = known {
-            if let Some(rows) = self.shown(&known) {
-                put_columns(self.line, &rows.schema(), &Formats::default());
-            }
-            return self.run_local(&known, &Formats::default()).await;
+    async fn simple_all(&mut self, text: String) -> Result<(), Fault> {
+        let steps = script::steps(self.host, &self.guest, text).await?;
+        if steps.is_empty() {
+            self.line.out.empty_query();
         }
+        for step in &steps {
+            match step {
+                Step::Local(known) => {
+                    self.may_run(Some(known))?;
+                    if let Some(rows) = self.shown(known) {
+                        put_columns(self.line, &rows.schema(), &Formats::default());
+                    }
+                    self.run_local(known, &Formats::default()).await?;
+                }
+                Step::Sql(text) => self.simple_one(text).await?,
+            }
+            self.line.relieve().await?;
+        }
+        Ok(())
+    }
+
+    async fn simple_one(&mut self, text: &str) -> Result<(), Fault> {
+        self.may_run(None)?;
         self.host.counters.statements.add();
         let mut running = Running::start(&self.sql, &self.guest.place, text, Vec::new()).await?;
         if running.description.kind == StatementKind::Rows {
@@ -199,26 +205,24 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    async fn parse(&mut self, name: String, text: &str, types: &[u32]) -> Result<(), Fault> {
-        let statements = filbert_sql::statements(text);
-        let prepared = match statements.as_slice() {
-            [] => Prepared { text: String::new(), what: What::Empty, parameters: parameters(types, &[]) },
-            [one] => match local(one) {
-                Some(known) => {
-                    self.may_run(Some(&known))?;
-                    Prepared { text: String::new(), what: What::Local(known), parameters: parameters(types, &[]) }
-                }
-                None => {
-                    self.may_run(None)?;
-                    let text = with_casts(one, types);
-                    let described = self.sql.describe(&text).await?;
-                    let parameters = parameters(types, &described.parameters);
-                    Prepared { text, what: What::Sql(described), parameters }
-                }
-            },
-            _ => {
-                let why = "cannot insert multiple commands into a prepared statement";
-                return Err(Failure::error("42601", why).into());
+    async fn parse(&mut self, name: String, text: String, types: &[u32]) -> Result<(), Fault> {
+        let mut steps = script::steps(self.host, &self.guest, text).await?;
+        if steps.len() > 1 {
+            let why = "cannot insert multiple commands into a prepared statement";
+            return Err(Failure::error("42601", why).into());
+        }
+        let prepared = match steps.pop() {
+            None => Prepared { text: String::new(), what: What::Empty, parameters: parameters(types, &[]) },
+            Some(Step::Local(known)) => {
+                self.may_run(Some(&known))?;
+                Prepared { text: String::new(), what: What::Local(known), parameters: parameters(types, &[]) }
+            }
+            Some(Step::Sql(text)) => {
+                self.may_run(None)?;
+                let text = with_casts(&text, types);
+                let described = self.sql.describe(&text).await?;
+                let parameters = parameters(types, &described.parameters);
+                Prepared { text, what: What::Sql(described), parameters }
             }
         };
         self.desk.add_statement(name, prepared)?;

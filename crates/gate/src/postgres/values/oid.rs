@@ -1,5 +1,6 @@
 //! The types of PostgreSQL that are served, and which of them an Arrow type is shown as.
 
+use crate::postgres::catalog::OID_EXTENSION;
 use datafusion::arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
 
 /// A type as clients know it.
@@ -98,6 +99,7 @@ pub(in crate::postgres) fn pg_type(field: &Field) -> Shown {
     match (extension, field.data_type()) {
         (Some("arrow.uuid"), DataType::FixedSizeBinary(16)) => Shown::One(&UUID),
         (Some("arrow.json"), DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View) => Shown::One(&JSON),
+        (Some(OID_EXTENSION), DataType::Int32) => Shown::One(&OID),
         (_, data_type) => shown(data_type),
     }
 }
