@@ -9,7 +9,7 @@ use super::failure::Failure;
 use super::host::Place;
 use super::line::{Ended, Line};
 use super::values::{RowEncoder, pg_type};
-use datafusion::arrow::array::{Array, AsArray, RecordBatch};
+use datafusion::arrow::array::{AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Schema, UInt64Type};
 use datafusion::scalar::ScalarValue;
 use filbert_sql::{Description, Query, Session, StatementKind};

@@ -6,6 +6,7 @@ mod cancel;
 mod catalog;
 mod client;
 mod closing;
+mod drivers;
 mod errors;
 mod extended;
 mod hostile;

@@ -8,7 +8,7 @@ use crate::postgres::answer::Format;
 use crate::postgres::failure::Failure;
 use crate::postgres::request::Fields;
 use bytes::Bytes;
-use datafusion::arrow::array::{Array, StringArray};
+use datafusion::arrow::array::StringArray;
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano};
 use datafusion::scalar::ScalarValue;
@@ -228,6 +228,7 @@ fn items_of_text(text: &str) -> Result<Vec<Option<String>>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::super::oid::type_by_oid;
+    use datafusion::arrow::array::Array;
     use super::*;
 
     fn read(oid: u32, format: Format, bytes: &'static [u8]) -> Result<ScalarValue, Failure> {
