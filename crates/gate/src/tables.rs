@@ -46,7 +46,10 @@ impl TableRights for UserTables {
         if allowed {
             return Ok(());
         }
-        Err(format!("user {:?} may not {verb} table {table:?}: that needs \"map/{table}: {words}\"", self.user))
+        Err(format!(
+            "user {:?} may not {verb} table {table:?}: that needs \"map/{table}: {words}\"",
+            self.user
+        ))
     }
 }
 

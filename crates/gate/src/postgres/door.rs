@@ -70,8 +70,7 @@ impl Door {
             .map_err(|refused| DoorError::Settings { problems: vec![refused.0.to_owned()] })?;
         let host = Arc::new(host);
         let shared = Arc::clone(&host);
-        let door =
-            listener.serve(&self.stages, move |stream| session::serve(Arc::clone(&shared), stream))?;
+        let door = listener.serve(&self.stages, move |stream| session::serve(Arc::clone(&shared), stream))?;
         Ok(OpenDoor { door, host })
     }
 }

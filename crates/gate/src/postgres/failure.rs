@@ -102,7 +102,9 @@ fn code_of(error: &DataFusionError) -> &'static str {
         DataFusionError::ArrowError(cause, _) => code_of_arrow(cause),
         DataFusionError::Execution(text) if text.contains("already exists") => "42P07",
         DataFusionError::Execution(text) if text.contains("ivide by zero") => "22012",
-        DataFusionError::Execution(text) if text.contains("oesn't exist") || text.contains("does not exist") => {
+        DataFusionError::Execution(text)
+            if text.contains("oesn't exist") || text.contains("does not exist") =>
+        {
             "42P01"
         }
         DataFusionError::Execution(_) => "22000",
@@ -117,7 +119,11 @@ fn code_of_arrow(error: &ArrowError) -> &'static str {
     match error {
         ArrowError::DivideByZero => "22012",
         ArrowError::ArithmeticOverflow(_) => "22003",
-        ArrowError::CastError(text) if text.contains("overflow") || text.contains("out of range") => "22003",
+        ArrowError::CastError(text)
+            if ["overflow", "out of range", "Can't cast value"].iter().any(|part| text.contains(part)) =>
+        {
+            "22003"
+        }
         ArrowError::CastError(_) | ArrowError::ParseError(_) => "22P02",
         ArrowError::InvalidArgumentError(_) => "22023",
         ArrowError::MemoryError(_) => "53200",

@@ -41,7 +41,14 @@ impl Host {
     pub(super) fn new(stages: &Stages, sql: Sql, settings: PostgresSettings) -> Result<Self, Refused> {
         let passwords = Passwords::new(&settings.users)?;
         let fragment = stages.fragment().clone();
-        Ok(Self { sql, fragment, settings, passwords, counters: Counters::default(), cancellable: Mutex::default() })
+        Ok(Self {
+            sql,
+            fragment,
+            settings,
+            passwords,
+            counters: Counters::default(),
+            cancellable: Mutex::default(),
+        })
     }
 
     /// What a user who has logged in may do.

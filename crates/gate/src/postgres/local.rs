@@ -10,14 +10,19 @@ pub(super) enum Local {
     Rollback,
     /// Savepoints are no-ops like transactions; the word is the tag.
     Savepoint(&'static str),
-    Set { name: String, value: String },
+    Set {
+        name: String,
+        value: String,
+    },
     /// Something is set that has no effect.
     SetNothing,
     /// None: all.
     Reset(Option<String>),
     Show(String),
     ShowAll,
-    Discard { all: bool },
+    Discard {
+        all: bool,
+    },
     /// None: all.
     Deallocate(Option<String>),
     /// Nobody was listening.
@@ -40,7 +45,10 @@ const MOST_TOKENS: usize = 64;
 /// What the session answers itself; `None` when that is SQL.
 pub(super) fn local(text: &str) -> Option<Local> {
     let first = text.trim_start().get(..3)?.to_ascii_lowercase();
-    let begins = ["beg", "sta", "com", "end", "rol", "abo", "sav", "rel", "set", "res", "sho", "dis", "dea", "unl", "/*", "--"];
+    let begins = [
+        "beg", "sta", "com", "end", "rol", "abo", "sav", "rel", "set", "res", "sho", "dis", "dea", "unl",
+        "/*", "--",
+    ];
     if !begins.iter().any(|begin| first.starts_with(begin)) {
         return None;
     }
@@ -71,7 +79,9 @@ pub(super) fn local(text: &str) -> Option<Local> {
         "reset" => Local::Reset(Some(name(1).filter(|name| is_variable(name))?)),
         "show" if second == "all" => Local::ShowAll,
         "show" if second == "time" && word(2) == "zone" => Local::Show("TimeZone".into()),
-        "show" if second == "transaction" && word(2) == "isolation" => Local::Show("transaction_isolation".into()),
+        "show" if second == "transaction" && word(2) == "isolation" => {
+            Local::Show("transaction_isolation".into())
+        }
         "show" => Local::Show(name(1).filter(|name| is_variable(name) && tokens.len() == 2)?),
         "discard" => Local::Discard { all: second == "all" },
         "deallocate" => {
@@ -91,7 +101,9 @@ fn set(tokens: &[Token]) -> Option<Local> {
     let at = if matches!(word(1).as_str(), "session" | "local") { 2 } else { 1 };
     match word(at).as_str() {
         "transaction" | "characteristics" | "constraints" => return Some(Local::SetNothing),
-        "names" => return Some(Local::Set { name: "client_encoding".into(), value: value(tokens.get(at + 1..)?) }),
+        "names" => {
+            return Some(Local::Set { name: "client_encoding".into(), value: value(tokens.get(at + 1..)?) });
+        }
         "time" if word(at + 1) == "zone" => {
             return Some(Local::Set { name: "TimeZone".into(), value: value(tokens.get(at + 2..)?) });
         }
@@ -229,8 +241,19 @@ mod tests {
     #[test]
     fn everything_else_is_sql() {
         for text in [
-            "SELECT 1", "", "SHOW TABLES", "SHOW MAPPINGS", "SET datafusion.execution.batch_size = 1", "ü", "--", "/*",
-            "SET x", "SET 'a", "EXPLAIN SELECT 1", "setup()", "RESET datafusion.x",
+            "SELECT 1",
+            "",
+            "SHOW TABLES",
+            "SHOW MAPPINGS",
+            "SET datafusion.execution.batch_size = 1",
+            "ü",
+            "--",
+            "/*",
+            "SET x",
+            "SET 'a",
+            "EXPLAIN SELECT 1",
+            "setup()",
+            "RESET datafusion.x",
         ] {
             assert_eq!(local(text), None, "{text}");
         }

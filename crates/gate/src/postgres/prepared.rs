@@ -38,6 +38,8 @@ pub(super) struct Portal {
     pub(super) statement: Arc<Prepared>,
     pub(super) formats: Formats,
     pub(super) state: PortalState,
+    /// True when the client was told the columns of this portal, and not only those of its statement.
+    pub(super) is_described: bool,
     bytes: usize,
 }
 
@@ -122,11 +124,19 @@ impl Prepared {
     }
 
     /// The values of the parameters, from what a client bound.
-    pub(super) fn bind(&self, formats: &[i16], values: &[Option<Bytes>]) -> Result<Vec<ScalarValue>, Failure> {
+    pub(super) fn bind(
+        &self,
+        formats: &[i16],
+        values: &[Option<Bytes>],
+    ) -> Result<Vec<ScalarValue>, Failure> {
         if values.len() != self.parameters.len() {
             return Err(Failure::error(
                 "08P01",
-                format!("bind message supplies {} parameters, but the statement requires {}", values.len(), self.parameters.len()),
+                format!(
+                    "bind message supplies {} parameters, but the statement requires {}",
+                    values.len(),
+                    self.parameters.len()
+                ),
             ));
         }
         let formats = Formats::new(formats)?;
@@ -193,15 +203,25 @@ impl Desk {
         self.room(self.portals.len(), self.most_portals, "open portals", "portals", bytes)?;
         self.bytes += bytes;
         let state = PortalState::Bound(values);
-        self.portals.insert(name, Portal { statement: Arc::clone(statement), formats, state, bytes });
+        let statement = Arc::clone(statement);
+        self.portals.insert(name, Portal { statement, formats, state, is_described: false, bytes });
         Ok(())
     }
 
-    fn room(&self, count: usize, most: usize, what: &str, setting: &str, bytes: usize) -> Result<(), Failure> {
+    fn room(
+        &self,
+        count: usize,
+        most: usize,
+        what: &str,
+        setting: &str,
+        bytes: usize,
+    ) -> Result<(), Failure> {
         if count >= most {
             return Err(Failure::error(
                 "54000",
-                format!("this connection has {count} {what}, as many as postgres.{setting} allows; close some"),
+                format!(
+                    "this connection has {count} {what}, as many as postgres.{setting} allows; close some"
+                ),
             ));
         }
         if self.bytes + bytes > self.most_bytes {
@@ -266,7 +286,10 @@ mod tests {
         let cast = "SELECT CAST($1 AS integer), '$1', \"$1\", $2 -- $1\n/* $1 */ + $10 + CAST($1 AS integer)";
         assert_eq!(with_casts(text, &[23, 0]), cast);
         assert_eq!(with_casts(text, &[0, 705]), text);
-        assert_eq!(with_casts("SELECT $ $0 $99999999999999999999 ü$1", &[20]), "SELECT $ $0 $99999999999999999999 üCAST($1 AS bigint)");
+        assert_eq!(
+            with_casts("SELECT $ $0 $99999999999999999999 ü$1", &[20]),
+            "SELECT $ $0 $99999999999999999999 üCAST($1 AS bigint)"
+        );
         assert_eq!(with_casts("$1", &[2950]), "$1");
         assert_eq!(with_casts("'", &[23]), "'");
     }

@@ -21,11 +21,24 @@ pub(super) enum Opening {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Request {
     Query(String),
-    Parse { name: String, text: String, types: Vec<u32> },
-    Bind { portal: String, statement: String, formats: Vec<i16>, values: Vec<Option<Bytes>>, results: Vec<i16> },
+    Parse {
+        name: String,
+        text: String,
+        types: Vec<u32>,
+    },
+    Bind {
+        portal: String,
+        statement: String,
+        formats: Vec<i16>,
+        values: Vec<Option<Bytes>>,
+        results: Vec<i16>,
+    },
     Describe(Named),
     Close(Named),
-    Execute { portal: String, rows: usize },
+    Execute {
+        portal: String,
+        rows: usize,
+    },
     Flush,
     Sync,
     Terminate,
@@ -94,7 +107,11 @@ impl Request {
             b'Q' => Self::Query(fields.text()?),
             b'P' => {
                 let (name, text) = (fields.text()?, fields.text()?);
-                Self::Parse { name, text, types: fields.list(4, |fields| fields.int32().map(|oid| oid as u32))? }
+                Self::Parse {
+                    name,
+                    text,
+                    types: fields.list(4, |fields| fields.int32().map(|oid| oid as u32))?,
+                }
             }
             b'B' => {
                 let (portal, statement) = (fields.text()?, fields.text()?);
@@ -118,10 +135,16 @@ impl Request {
                 Self::Copy
             }
             b'F' => {
-                return Err(Failure::fatal("0A000", "function calls of the protocol are not served; use SELECT"));
+                return Err(Failure::fatal(
+                    "0A000",
+                    "function calls of the protocol are not served; use SELECT",
+                ));
             }
             other => {
-                return Err(Failure::fatal("08P01", format!("there is no message of kind {:?}", other as char)));
+                return Err(Failure::fatal(
+                    "08P01",
+                    format!("there is no message of kind {:?}", other as char),
+                ));
             }
         };
         fields.end(read)
@@ -131,7 +154,12 @@ impl Request {
     pub(super) fn is_extended(&self) -> bool {
         matches!(
             self,
-            Self::Parse { .. } | Self::Bind { .. } | Self::Describe(_) | Self::Close(_) | Self::Execute { .. } | Self::Flush
+            Self::Parse { .. }
+                | Self::Bind { .. }
+                | Self::Describe(_)
+                | Self::Close(_)
+                | Self::Execute { .. }
+                | Self::Flush
         )
     }
 }
@@ -197,7 +225,11 @@ impl Fields {
     }
 
     fn end<T>(self, read: T) -> Result<T, Failure> {
-        if self.0.is_empty() { Ok(read) } else { Err(Failure::malformed("a message that is longer than what is in it")) }
+        if self.0.is_empty() {
+            Ok(read)
+        } else {
+            Err(Failure::malformed("a message that is longer than what is in it"))
+        }
     }
 }
 

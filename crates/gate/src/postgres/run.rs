@@ -51,7 +51,9 @@ impl Formats {
         let format = |code: &i16| match code {
             0 => Ok(Format::Text),
             1 => Ok(Format::Binary),
-            other => Err(Failure::error("08P01", format!("there is no format {other}; 0 is text, 1 is binary"))),
+            other => {
+                Err(Failure::error("08P01", format!("there is no format {other}; 0 is text, 1 is binary")))
+            }
         };
         codes.iter().map(format).collect::<Result<_, _>>().map(Self)
     }
@@ -105,14 +107,10 @@ impl Running {
     ) -> Result<Self, Failure> {
         let mut query = session.query_with(text, values)?;
         place.runs(Some(query.canceller()));
-        let description = query.description().await;
-        match description {
-            Ok(description) => Ok(Self { query, description, current: None, sent: 0, changed: 0 }),
-            Err(error) => {
-                place.runs(None);
-                Err(error.into())
-            }
-        }
+        let described = query.description().await;
+        // Between messages there is nothing that a late cancel could mean.
+        place.runs(None);
+        Ok(Self { query, description: described?, current: None, sent: 0, changed: 0 })
     }
 
     /// Sends rows, `limit` at most unless it is 0.
@@ -129,7 +127,12 @@ impl Running {
         sent
     }
 
-    async fn send_until(&mut self, line: &mut Line, formats: &Formats, limit: usize) -> Result<Progress, Fault> {
+    async fn send_until(
+        &mut self,
+        line: &mut Line,
+        formats: &Formats,
+        limit: usize,
+    ) -> Result<Progress, Fault> {
         let before = self.sent;
         loop {
             if let Some((rows, next)) = &mut self.current {
@@ -159,7 +162,8 @@ impl Running {
                 self.current = Some((RowEncoder::new(batch, |at| formats.of(at))?, 0));
             }
             ref kind if kind.is_count() => {
-                let counts = batch.columns().first().and_then(|column| column.as_primitive_opt::<UInt64Type>());
+                let counts =
+                    batch.columns().first().and_then(|column| column.as_primitive_opt::<UInt64Type>());
                 self.changed += counts.map_or(0, |counts| counts.iter().flatten().sum());
             }
             _ => {}

@@ -89,7 +89,8 @@ impl Passwords {
         }
         // The name here is empty or ignored, as in PostgreSQL: who it is was said before.
         let mut parts = bare.split(',');
-        let (Some(name), Some(nonce)) = (parts.next(), parts.next().and_then(|part| part.strip_prefix("r="))) else {
+        let (Some(name), Some(nonce)) = (parts.next(), parts.next().and_then(|part| part.strip_prefix("r=")))
+        else {
             return Err(broken);
         };
         let printable = |byte: u8| matches!(byte, 0x21..=0x7e) && byte != b',';
@@ -154,7 +155,9 @@ impl Exchange {
         }
         let proof: [u8; 32] =
             STANDARD.decode(proof).ok().and_then(|proof| proof.try_into().ok()).ok_or(broken)?;
-        let Some(verifier) = &self.verifier else { return Err(Refused("there is no such user with a password")) };
+        let Some(verifier) = &self.verifier else {
+            return Err(Refused("there is no such user with a password"));
+        };
         let said = format!("{},{},{without_proof}", self.first_bare, self.challenge);
         let signature = sign(&verifier.stored_key, said.as_bytes());
         let mut client_key = [0; 32];
@@ -186,7 +189,10 @@ mod tests {
             challenge: format!("r={nonce},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"),
         };
         let last = format!("c=biws,r={nonce},p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
-        assert_eq!(exchange.finish(last.as_bytes()).unwrap(), "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=");
+        assert_eq!(
+            exchange.finish(last.as_bytes()).unwrap(),
+            "v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
+        );
         let wrong = format!("c=biws,r={nonce},p=eHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=");
         assert_eq!(exchange.finish(wrong.as_bytes()), Err(Refused("its password is wrong")));
         let replayed = last.replace("hNlF$k0", "hNlF$k1");
@@ -196,7 +202,8 @@ mod tests {
     #[test]
     fn who_is_not_known_is_asked_the_same() {
         let passwords = Passwords::new(&[]).unwrap();
-        let (one, two) = (passwords.begin("x", b"n,,n=,r=abc").unwrap(), passwords.begin("x", b"n,,n=,r=abc").unwrap());
+        let (one, two) =
+            (passwords.begin("x", b"n,,n=,r=abc").unwrap(), passwords.begin("x", b"n,,n=,r=abc").unwrap());
         let salt = |exchange: &Exchange| exchange.challenge.split(',').nth(1).unwrap().to_owned();
         assert_eq!(salt(&one), salt(&two));
         assert_ne!(one.nonce, two.nonce);
@@ -208,7 +215,16 @@ mod tests {
     #[test]
     fn broken_messages_are_refused() {
         let passwords = Passwords::new(&[]).unwrap();
-        for first in [&b""[..], b"n", b"n,,", b"n,,n=", b"n,,n=,r=", b"p=tls-server-end-point,,n=,r=a", b"n,a=b,n=,r=a", b"\xff"] {
+        for first in [
+            &b""[..],
+            b"n",
+            b"n,,",
+            b"n,,n=",
+            b"n,,n=,r=",
+            b"p=tls-server-end-point,,n=,r=a",
+            b"n,a=b,n=,r=a",
+            b"\xff",
+        ] {
             assert!(passwords.begin("x", first).is_err(), "{first:?}");
         }
         let exchange = passwords.begin("x", b"n,,n=,r=abc").unwrap();

@@ -19,10 +19,11 @@ use super::request::{Named, Request};
 use super::run::{Fault, Formats, Progress, Running, put_columns};
 use super::script::{self, Step};
 use super::startup::{self, Guest};
+use super::values::{RowEncoder, pg_type};
 use crate::tables::UserTables;
 use bytes::BytesMut;
 use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
-use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use filbert_net::{Close, Stream};
 use filbert_sql::StatementKind;
 use std::sync::Arc;
@@ -108,7 +109,9 @@ impl<'a> Session<'a> {
             Request::Bind { portal, statement, formats, values, results } => {
                 self.bind(portal, &statement, &formats, &values, &results).map_err(Fault::Failed)
             }
-            Request::Describe(Named::Statement(name)) => self.describe_statement(&name).map_err(Fault::Failed),
+            Request::Describe(Named::Statement(name)) => {
+                self.describe_statement(&name).map_err(Fault::Failed)
+            }
             Request::Describe(Named::Portal(name)) => self.describe_portal(&name).await,
             Request::Execute { portal, rows } => self.execute(&portal, rows).await,
             Request::Close(named) => {
@@ -282,7 +285,9 @@ impl<'a> Session<'a> {
             What::Sql(described) if described.kind != StatementKind::Rows => self.line.out.no_data(),
             What::Sql(_) => {
                 self.begin(name).await?;
-                if let PortalState::Running(running) = &self.desk.portal(name)?.state {
+                let portal = self.desk.portal(name)?;
+                portal.is_described = true;
+                if let PortalState::Running(running) = &portal.state {
                     put_columns(self.line, &running.description.columns, &formats);
                 } else {
                     self.line.out.no_data();
@@ -322,7 +327,9 @@ impl<'a> Session<'a> {
                     self.line.out.complete("SELECT 0");
                     return Ok(());
                 };
-                same_columns(&described.columns, &running.description.columns)?;
+                if described.kind == StatementKind::Rows && !portal.is_described {
+                    same_columns(&described.columns, &running.description.columns)?;
+                }
                 match running.send(self.line, &self.guest.place, &formats, rows).await {
                     Ok(Progress::Complete(tag)) => {
                         portal.state = PortalState::Done;
@@ -351,7 +358,8 @@ impl<'a> Session<'a> {
             _ => return None,
         };
         let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
-        let columns = columns.into_iter().map(|column| Arc::new(StringArray::from(column)) as ArrayRef).collect();
+        let columns =
+            columns.into_iter().map(|column| Arc::new(StringArray::from(column)) as ArrayRef).collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).ok()
     }
 
@@ -371,7 +379,10 @@ impl<'a> Session<'a> {
             },
             Local::Rollback => {
                 if self.changed && self.transaction != Transaction::None {
-                    self.warn("0A000", "there are no transactions: what was changed since BEGIN stays changed");
+                    self.warn(
+                        "0A000",
+                        "there are no transactions: what was changed since BEGIN stays changed",
+                    );
                 }
                 self.end_transaction();
                 "ROLLBACK"
@@ -428,7 +439,7 @@ impl<'a> Session<'a> {
 
     fn show(&mut self, known: &Local, formats: &Formats) -> Result<(), Failure> {
         if let Some(rows) = self.shown(known) {
-            let rows = super::values::RowEncoder::new(&rows, |at| formats.of(at))?;
+            let rows = RowEncoder::new(&rows, |at| formats.of(at))?;
             (0..rows.rows()).for_each(|row| rows.put_row(row, &mut self.line.out));
         }
         Ok(())
@@ -455,9 +466,12 @@ impl<'a> Session<'a> {
 }
 
 /// Refuses rows that are not those that the client was told of.
-fn same_columns(told: &SchemaRef, now: &SchemaRef) -> Result<(), Failure> {
-    if told.fields().len() != now.fields().len() {
-        return Err(Failure::error("0A000", "the table has other columns than when the statement was prepared; prepare it again"));
+fn same_columns(told: &Schema, now: &Schema) -> Result<(), Failure> {
+    let oids =
+        |columns: &Schema| columns.fields().iter().map(|field| pg_type(field).oid()).collect::<Vec<_>>();
+    if oids(told) != oids(now) {
+        let why = "the columns have other types than when the statement was prepared; prepare it again";
+        return Err(Failure::error("0A000", why));
     }
     Ok(())
 }

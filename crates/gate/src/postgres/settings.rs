@@ -82,7 +82,9 @@ impl PostgresSettings {
         }
         problems.extend(User::problems(&self.users));
         if !self.users.is_empty() && self.users.iter().all(|user| user.password.is_none()) {
-            problems.push("users: none has a password, so nobody could log in; give one to those who may".to_owned());
+            problems.push(
+                "users: none has a password, so nobody could log in; give one to those who may".to_owned(),
+            );
         }
         let connections = self.connections.check().err().map(|wrong| wrong.problems).unwrap_or_default();
         for problem in connections.into_iter().map(|problem| format!("connections.{problem}")) {
@@ -119,7 +121,8 @@ mod tests {
         }
         let in_the_clear = PostgresSettings { users: vec![user()], ..open.clone() };
         assert!(!in_the_clear.problems()[0].contains("one user"));
-        let tls = TlsSettings { cert_pem_path: "c".into(), key_pem_path: "k".into(), client_ca_pem_path: None };
+        let tls =
+            TlsSettings { cert_pem_path: "c".into(), key_pem_path: "k".into(), client_ca_pem_path: None };
         let sound = PostgresSettings { users: vec![user()], tls: Some(tls), ..open };
         assert_eq!(sound.problems(), Vec::<String>::new());
     }
@@ -127,7 +130,8 @@ mod tests {
     #[test]
     fn users_without_any_password_could_not_log_in() {
         let token = User { password: None, token: Some("t".into()), ..user() };
-        let said = PostgresSettings { users: vec![token], ..PostgresSettings::default() }.problems().join(" ");
+        let said =
+            PostgresSettings { users: vec![token], ..PostgresSettings::default() }.problems().join(" ");
         assert!(said.contains("none has a password"), "{said}");
     }
 }

@@ -46,9 +46,14 @@ pub(super) async fn start(host: &Arc<Host>, line: &mut Line) -> Result<Option<Gu
         }
     };
     if line.stream.can_encrypt() && !line.stream.is_encrypted() {
-        return Err(Failure::fatal("28000", "this door is encrypted; connect with TLS, such as sslmode=require").into());
+        return Err(Failure::fatal(
+            "28000",
+            "this door is encrypted; connect with TLS, such as sslmode=require",
+        )
+        .into());
     }
-    let parameter = |name: &str| parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let parameter =
+        |name: &str| parameters.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     if parameter("replication").is_some_and(|value| !matches!(value, "false" | "off" | "no" | "0")) {
         return Err(Failure::fatal("0A000", "there is no replication; connect without it").into());
     }

@@ -106,7 +106,10 @@ impl Variables {
         };
         if !allowed {
             let begin: String = plain.chars().take(100).collect();
-            return Err(Failure::error("22023", format!("{name} cannot be {begin:?} here; it is {standard:?}")));
+            return Err(Failure::error(
+                "22023",
+                format!("{name} cannot be {begin:?} here; it is {standard:?}"),
+            ));
         }
         if *rule == Rule::Free {
             self.set.insert(name, plain.to_owned());
@@ -128,7 +131,10 @@ impl Variables {
 
     /// Those that clients are told of, with their values.
     pub(super) fn reported(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        VARIABLES.iter().filter(|variable| variable.2).filter_map(|variable| Some((variable.0, self.get(variable.0)?)))
+        VARIABLES
+            .iter()
+            .filter(|variable| variable.2)
+            .filter_map(|variable| Some((variable.0, self.get(variable.0)?)))
     }
 
     /// All of them, with their values.

@@ -42,7 +42,9 @@ fn a_prepared_query_is_cancelled_too() {
     client.bind("", "", 0, &[], 0);
     client.execute("", 0);
     client.send('S', &[]);
-    eventually("the query runs", || member.door.counts().statements == 1 && member.sql.snapshot().running == 1);
+    eventually("the query runs", || {
+        member.door.counts().statements == 1 && member.sql.snapshot().running == 1
+    });
     cancel(&member, client.process, &client.key.clone());
     assert_eq!(client.until_ready().code(), "57014");
     assert_eq!(client.query("SELECT 1 AS a").ok().texts(), [["1"]]);

@@ -271,7 +271,14 @@ impl Client {
     }
 
     /// Binds values in one format to the unnamed portal, or another.
-    pub(crate) fn bind(&mut self, portal: &str, name: &str, format: i16, values: &[Option<&[u8]>], results: i16) {
+    pub(crate) fn bind(
+        &mut self,
+        portal: &str,
+        name: &str,
+        format: i16,
+        values: &[Option<&[u8]>],
+        results: i16,
+    ) {
         let mut body = BytesMut::from(format!("{portal}\0{name}\0").as_bytes());
         body.put_u16(1);
         body.put_i16(format);

@@ -18,7 +18,8 @@ fn run(member: &Member, command: &mut Command) {
 #[test]
 fn psycopg() {
     let found = Command::new("bash").arg(clients().join("setup.sh")).arg("--where").output().ok();
-    let folder = found.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+    let folder =
+        found.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
     let python = Path::new(&folder).join("venv/bin/python");
     let has = Command::new(&python).args(["-c", "import psycopg, pytest"]).output();
     if !has.is_ok_and(|output| output.status.success()) {
@@ -33,7 +34,9 @@ fn psycopg() {
 #[test]
 fn tokio_postgres() {
     let Some(program) = std::env::var_os("FILBERT_TOKIO_POSTGRES") else {
-        eprintln!("SKIPPED: FILBERT_TOKIO_POSTGRES does not name the program of tests/clients/tokio_postgres");
+        eprintln!(
+            "SKIPPED: FILBERT_TOKIO_POSTGRES does not name the program of tests/clients/tokio_postgres"
+        );
         return;
     };
     run(&Member::start(), &mut Command::new(program));

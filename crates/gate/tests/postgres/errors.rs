@@ -34,7 +34,6 @@ fn limits_of_the_engine_have_codes() {
         text_bytes: 2_000,
         expression_depth: 50,
         time_limit_ms: Some(1_000),
-        query_memory_bytes: 4 << 20,
         ..SqlSettings::default()
     };
     let member = Member::with_both(PostgresSettings::default(), engine);
@@ -44,6 +43,16 @@ fn limits_of_the_engine_have_codes() {
     assert_eq!(client.query(&format!("SELECT {}1{}", "(".repeat(100), ")".repeat(100))).code(), "54001");
     let long = "SELECT count(*) AS n FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b";
     assert_eq!(client.query(long).code(), "57014");
+    assert_eq!(client.query("SELECT 1 AS a").ok().texts(), [["1"]]);
+}
+
+#[test]
+fn a_query_that_needs_too_much_memory_says_so() {
+    let engine = SqlSettings { query_memory_bytes: 4 << 20, ..SqlSettings::default() };
+    let member = Member::with_both(PostgresSettings::default(), engine);
+    let mut client = member.client();
+    let large = "SELECT array_length(array_agg(value)) AS n FROM generate_series(1, 3000000)";
+    assert_eq!(client.query(large).code(), "53200");
     assert_eq!(client.query("SELECT 1 AS a").ok().texts(), [["1"]]);
 }
 

@@ -12,7 +12,8 @@ fn a_statement_is_prepared_once_and_run_with_values() {
     assert_eq!(described.parameter_oids, [20]);
     assert_eq!(described.columns, [("name".to_owned(), 25)]);
     assert_eq!(described.kinds, "1tTZ");
-    for (least, names) in [("100000", vec!["Bergen", "Oslo"]), ("300000", vec!["Oslo"]), ("1000000", vec![])] {
+    for (least, names) in [("100000", vec!["Bergen", "Oslo"]), ("300000", vec!["Oslo"]), ("1000000", vec![])]
+    {
         client.bind("", "s", 0, &[Some(least.as_bytes())], 0);
         client.execute("", 0);
         let reply = client.sync().ok();
@@ -98,7 +99,10 @@ fn a_portal_gives_as_many_rows_as_are_asked_for() {
     assert_eq!(second.texts(), [["4"], ["5"], ["6"]]);
     client.execute("p", 0);
     let last = client.sync().ok();
-    assert_eq!((last.texts(), last.tags.as_slice()), (vec![vec!["7".to_owned()]], &["SELECT 7".to_owned()][..]));
+    assert_eq!(
+        (last.texts(), last.tags.as_slice()),
+        (vec![vec!["7".to_owned()]], &["SELECT 7".to_owned()][..])
+    );
     client.query("COMMIT").ok();
     client.execute("p", 0);
     assert_eq!(client.sync().code(), "34000");
@@ -129,7 +133,9 @@ fn after_a_failure_nothing_happens_until_sync() {
 fn what_has_no_rows_says_so() {
     let member = Member::with_cities();
     let mut client = member.client();
-    for (sql, tag) in [("INSERT INTO cities VALUES ($1, $2)", "INSERT 0 1"), ("BEGIN", "BEGIN"), ("COMMIT", "COMMIT")] {
+    for (sql, tag) in
+        [("INSERT INTO cities VALUES ($1, $2)", "INSERT 0 1"), ("BEGIN", "BEGIN"), ("COMMIT", "COMMIT")]
+    {
         client.parse("", sql, &[]);
         let values: &[Option<&[u8]>] = if sql.contains('$') { &[Some(b"Moss"), Some(b"50000")] } else { &[] };
         client.bind("", "", 0, values, 0);

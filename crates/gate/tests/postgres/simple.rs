@@ -6,7 +6,9 @@ use crate::client::Member;
 fn a_query_gives_columns_rows_and_a_tag() {
     let member = Member::with_cities();
     let mut client = member.client();
-    let reply = client.query("SELECT __key AS name, this AS people FROM cities WHERE this > 100000 ORDER BY this").ok();
+    let reply = client
+        .query("SELECT __key AS name, this AS people FROM cities WHERE this > 100000 ORDER BY this")
+        .ok();
     assert_eq!(reply.columns, [("name".to_owned(), 25), ("people".to_owned(), 20)]);
     assert_eq!(reply.texts(), [["Bergen", "289000"], ["Oslo", "709000"]]);
     assert_eq!(reply.tags, ["SELECT 2"]);
@@ -62,11 +64,17 @@ fn several_statements_in_one_text() {
 fn changes_say_how_many() {
     let member = Member::with_cities();
     let mut client = member.client();
-    assert_eq!(client.query("INSERT INTO cities VALUES ('Bodø', 53000), ('Alta', 21000)").ok().tags, ["INSERT 0 2"]);
+    assert_eq!(
+        client.query("INSERT INTO cities VALUES ('Bodø', 53000), ('Alta', 21000)").ok().tags,
+        ["INSERT 0 2"]
+    );
     assert_eq!(client.query("UPDATE cities SET this = this + 1 WHERE this > 200000").ok().tags, ["UPDATE 2"]);
     assert_eq!(client.query("DELETE FROM cities WHERE __key = 'Alta'").ok().tags, ["DELETE 1"]);
     assert_eq!(client.query("SELECT count(*) AS n FROM cities").ok().texts(), [["4"]]);
-    assert_eq!(client.query("CREATE VIEW large AS SELECT * FROM cities WHERE this > 100000").ok().tags, ["CREATE VIEW"]);
+    assert_eq!(
+        client.query("CREATE VIEW large AS SELECT * FROM cities WHERE this > 100000").ok().tags,
+        ["CREATE VIEW"]
+    );
 }
 
 #[test]
@@ -118,8 +126,18 @@ fn types_are_sent_as_text() {
     assert_eq!(
         reply.texts()[0],
         [
-            "t", "1", "1.5", "12.340", "2024-02-29", "2024-02-29 12:00:00.5", "1 day 02:00:00", "{1,2,NULL}", "NULL", "\\x00ff",
-            "01:02:03", "{\"x\":1}"
+            "t",
+            "1",
+            "1.5",
+            "12.340",
+            "2024-02-29",
+            "2024-02-29 12:00:00.5",
+            "1 day 02:00:00",
+            "{1,2,NULL}",
+            "NULL",
+            "\\x00ff",
+            "01:02:03",
+            "{\"x\":1}"
         ]
     );
 }

@@ -12,7 +12,12 @@ use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
 async fn connect(address: &str) -> Result<Client, Box<dyn Error>> {
     let (host, port) = address.rsplit_once(':').ok_or("FILBERT_POSTGRES must be host:port")?;
     let mut config = Config::new();
-    config.host(host).port(port.parse()?).user("ann").dbname("filbert").connect_timeout(Duration::from_secs(30));
+    config
+        .host(host)
+        .port(port.parse()?)
+        .user("ann")
+        .dbname("filbert")
+        .connect_timeout(Duration::from_secs(30));
     let (client, connection) = config.connect(NoTls).await?;
     tokio::spawn(connection);
     Ok(client)
@@ -41,7 +46,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(statement.params(), [Type::INT8]);
     assert_eq!(statement.columns()[0].type_(), &Type::INT8);
     let rows = client.query(&statement, &[&990_i64]).await?;
-    assert_eq!(rows.iter().map(|row| row.get::<_, i64>(0)).collect::<Vec<_>>(), (991..=1000).collect::<Vec<_>>());
+    assert_eq!(
+        rows.iter().map(|row| row.get::<_, i64>(0)).collect::<Vec<_>>(),
+        (991..=1000).collect::<Vec<_>>()
+    );
     println!("prepared statements");
 
     let typed = client
@@ -53,7 +61,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let row = client.query_one(&typed, &[&true, &-7_i32, &2.5_f64, &"größer", &&b"\x00\xff"[..]]).await?;
     assert_eq!((row.get::<_, bool>(0), row.get::<_, i32>(1), row.get::<_, f64>(2)), (true, -7, 2.5));
     assert_eq!((row.get::<_, &str>(3), row.get::<_, &[u8]>(4)), ("größer", &b"\x00\xff"[..]));
-    let row = client.query_one(&typed, &[&None::<bool>, &1_i32, &None::<f64>, &None::<&str>, &None::<&[u8]>]).await?;
+    let row = client
+        .query_one(&typed, &[&None::<bool>, &1_i32, &None::<f64>, &None::<&str>, &None::<&[u8]>])
+        .await?;
     assert_eq!((row.get::<_, Option<bool>>(0), row.get::<_, Option<&str>>(3)), (None, None));
     println!("binary values");
 
@@ -86,7 +96,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     println!("errors keep the connection");
 
     let token = client.cancel_token();
-    let long = client.simple_query("SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b");
+    let long = client
+        .simple_query("SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b");
     let cancel = async {
         tokio::time::sleep(Duration::from_millis(300)).await;
         token.cancel_query(NoTls).await

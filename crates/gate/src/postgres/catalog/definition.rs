@@ -53,15 +53,24 @@ pub(super) const TABLES: &[Definition] = &[
         "oid:o rolname:t rolsuper:b rolinherit:b rolcreaterole:b rolcreatedb:b rolcanlogin:b rolreplication:b rolconnlimit:i \
          rolvaliduntil:t rolbypassrls:b rolconfig:a rolpassword:t",
     ),
-    filled("pg_user", "usename:t usesysid:o usecreatedb:b usesuper:b userepl:b usebypassrls:b passwd:t valuntil:t useconfig:a"),
+    filled(
+        "pg_user",
+        "usename:t usesysid:o usecreatedb:b usesuper:b userepl:b usebypassrls:b passwd:t valuntil:t useconfig:a",
+    ),
     filled("pg_am", "oid:o amname:t amhandler:t amtype:t"),
-    filled("pg_tables", "schemaname:t tablename:t tableowner:t tablespace:t hasindexes:b hasrules:b hastriggers:b rowsecurity:b"),
+    filled(
+        "pg_tables",
+        "schemaname:t tablename:t tableowner:t tablespace:t hasindexes:b hasrules:b hastriggers:b rowsecurity:b",
+    ),
     filled("pg_views", "schemaname:t viewname:t viewowner:t definition:t"),
     empty("pg_aggregate", "aggfnoid:o aggkind:t"),
     empty("pg_attrdef", "oid:o adrelid:o adnum:s adbin:t"),
     empty("pg_auth_members", "roleid:o member:o grantor:o admin_option:b"),
     empty("pg_cast", "oid:o castsource:o casttarget:o castfunc:o castcontext:t castmethod:t"),
-    empty("pg_collation", "oid:o collname:t collnamespace:o collowner:o collprovider:t collencoding:i collcollate:t collctype:t"),
+    empty(
+        "pg_collation",
+        "oid:o collname:t collnamespace:o collowner:o collprovider:t collencoding:i collcollate:t collctype:t",
+    ),
     empty(
         "pg_constraint",
         "oid:o conname:t connamespace:o contype:t condeferrable:b condeferred:b convalidated:b conrelid:o contypid:o conindid:o \
@@ -83,9 +92,15 @@ pub(super) const TABLES: &[Definition] = &[
     empty("pg_inherits", "inhrelid:o inhparent:o inhseqno:i inhdetachpending:b"),
     empty("pg_language", "oid:o lanname:t lanowner:o lanispl:b lanpltrusted:b"),
     empty("pg_matviews", "schemaname:t matviewname:t matviewowner:t definition:t"),
-    empty("pg_operator", "oid:o oprname:t oprnamespace:o oprowner:o oprkind:t oprleft:o oprright:o oprresult:o"),
+    empty(
+        "pg_operator",
+        "oid:o oprname:t oprnamespace:o oprowner:o oprkind:t oprleft:o oprright:o oprresult:o",
+    ),
     empty("pg_partitioned_table", "partrelid:o partstrat:t partnatts:s partdefid:o"),
-    empty("pg_policy", "oid:o polname:t polrelid:o polcmd:t polpermissive:b polroles:t polqual:t polwithcheck:t"),
+    empty(
+        "pg_policy",
+        "oid:o polname:t polrelid:o polcmd:t polpermissive:b polroles:t polqual:t polwithcheck:t",
+    ),
     empty(
         "pg_proc",
         "oid:o proname:t pronamespace:o proowner:o prolang:o prokind:t prosrc:t proretset:b prorettype:o proargtypes:t \
@@ -102,7 +117,10 @@ pub(super) const TABLES: &[Definition] = &[
     empty("pg_stat_user_tables", "relid:o schemaname:t relname:t"),
     empty("pg_statistic_ext", "oid:o stxrelid:o stxname:t stxnamespace:o stxkind:a stxstattarget:i"),
     empty("pg_tablespace", "oid:o spcname:t spcowner:o spcacl:a spcoptions:a"),
-    empty("pg_trigger", "oid:o tgrelid:o tgname:t tgfoid:o tgenabled:t tgisinternal:b tgconstraint:o tgparentid:o"),
+    empty(
+        "pg_trigger",
+        "oid:o tgrelid:o tgname:t tgfoid:o tgenabled:t tgisinternal:b tgconstraint:o tgparentid:o",
+    ),
 ];
 
 /// The table of that name.

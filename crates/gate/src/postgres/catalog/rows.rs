@@ -28,7 +28,8 @@ const FIRST_OID: u32 = 16_384;
 /// The oid of a table: the same for as long as it has its name, on every member.
 pub(in crate::postgres) fn table_oid(name: &str) -> i32 {
     // FNV-1a: any hash would do, so long as it never changes.
-    let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    let hash =
+        name.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     (FIRST_OID + hash % (i32::MAX as u32 - FIRST_OID)) as i32
 }
 
@@ -175,8 +176,12 @@ pub(super) fn batch(schema: &SchemaRef, rows: &[Row]) -> Result<RecordBatch> {
         });
         match field.data_type() {
             DataType::Int32 => Arc::new(ints.collect::<Int32Array>()),
-            DataType::Int16 => Arc::new(ints.map(|value| value.map(|value| value as i16)).collect::<Int16Array>()),
-            DataType::Float32 => Arc::new(ints.map(|value| value.map(|value| value as f32)).collect::<Float32Array>()),
+            DataType::Int16 => {
+                Arc::new(ints.map(|value| value.map(|value| value as i16)).collect::<Int16Array>())
+            }
+            DataType::Float32 => {
+                Arc::new(ints.map(|value| value.map(|value| value as f32)).collect::<Float32Array>())
+            }
             DataType::Boolean => {
                 let bools = cells.map(|cell| match cell {
                     Some(Cell::Bool(value)) => Some(*value),
@@ -213,7 +218,8 @@ mod tests {
 
     #[test]
     fn every_value_has_a_column_of_its_type() {
-        let tables = [Listed { name: "t".into(), is_view: false }, Listed { name: "v".into(), is_view: true }];
+        let tables =
+            [Listed { name: "t".into(), is_view: false }, Listed { name: "v".into(), is_view: true }];
         let columns = Schema::new(vec![datafusion::arrow::datatypes::Field::new("a", DataType::Int32, true)]);
         for definition in definition::TABLES.iter().filter(|table| table.has_rows) {
             let rows = match definition.name {
@@ -226,7 +232,8 @@ mod tests {
             let schema = definition.schema();
             let batch = batch(&schema, &rows).unwrap();
             for (name, cell) in &rows[0] {
-                let column = batch.column_by_name(name).unwrap_or_else(|| panic!("{}.{name}", definition.name));
+                let column =
+                    batch.column_by_name(name).unwrap_or_else(|| panic!("{}.{name}", definition.name));
                 assert!(!column.is_null(0), "{}.{name} {cell:?}", definition.name);
             }
         }

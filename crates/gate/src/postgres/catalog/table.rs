@@ -58,7 +58,11 @@ fn public(state: &dyn Session) -> Option<Arc<dyn SchemaProvider>> {
 }
 
 /// The columns of all tables, or of the one that is asked for: to know the columns of a map takes a look at its entries.
-async fn attributes(public: &dyn SchemaProvider, mut names: Vec<String>, filters: &[Expr]) -> Result<Vec<Row>> {
+async fn attributes(
+    public: &dyn SchemaProvider,
+    mut names: Vec<String>,
+    filters: &[Expr],
+) -> Result<Vec<Row>> {
     if let Some(wanted) = filters.iter().find_map(|filter| equal_to(filter, "attrelid")) {
         names.retain(|name| i64::from(table_oid(name)) == wanted);
     }
@@ -81,7 +85,9 @@ fn equal_to(filter: &Expr, column: &str) -> Option<i64> {
         _ => false,
     };
     let number = |expr: &Expr| match expr {
-        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => text.parse().ok(),
+        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => {
+            text.parse().ok()
+        }
         Expr::Literal(value, _) => match value.cast_to(&datafusion::arrow::datatypes::DataType::Int64) {
             Ok(ScalarValue::Int64(number)) => number,
             _ => None,

@@ -3,7 +3,8 @@
 use super::super::catalog;
 use super::{catalog_name, name_of, unique};
 use datafusion::sql::sqlparser::ast::{
-    Expr, JoinOperator, Query, Select, SelectItem, SetExpr, SetOperator, Statement, TableFactor, TableWithJoins, Visit, Visitor,
+    Expr, JoinOperator, Query, Select, SelectItem, SetExpr, SetOperator, Statement, TableFactor,
+    TableWithJoins, Visit, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -45,7 +46,9 @@ fn needs_empty(from: &TableWithJoins) -> bool {
 
 fn is_empty_table(table: &TableFactor) -> bool {
     match table {
-        TableFactor::Table { name, args: None, .. } => catalog_name(name).is_some_and(|name| catalog::is_always_empty(&name)),
+        TableFactor::Table { name, args: None, .. } => {
+            catalog_name(name).is_some_and(|name| catalog::is_always_empty(&name))
+        }
         TableFactor::NestedJoin { table_with_joins, .. } => needs_empty(table_with_joins),
         TableFactor::Derived { subquery, .. } => is_always_empty(subquery),
         _ => false,
@@ -53,7 +56,18 @@ fn is_empty_table(table: &TableFactor) -> bool {
 }
 
 const AGGREGATES: [&str; 12] = [
-    "count", "sum", "min", "max", "avg", "array_agg", "string_agg", "bool_or", "bool_and", "every", "json_agg", "json_object_agg",
+    "count",
+    "sum",
+    "min",
+    "max",
+    "avg",
+    "array_agg",
+    "string_agg",
+    "bool_or",
+    "bool_and",
+    "every",
+    "json_agg",
+    "json_object_agg",
 ];
 
 fn aggregates(select: &Select) -> bool {
@@ -64,7 +78,8 @@ fn aggregates(select: &Select) -> bool {
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
             match expr {
                 Expr::Function(function)
-                    if catalog_name(&function.name).is_some_and(|name| AGGREGATES.contains(&name.as_str())) =>
+                    if catalog_name(&function.name)
+                        .is_some_and(|name| AGGREGATES.contains(&name.as_str())) =>
                 {
                     ControlFlow::Break(())
                 }
@@ -74,8 +89,10 @@ fn aggregates(select: &Select) -> bool {
     }
     // Those of subqueries count as well, which only means that the query is left as it is.
     select.projection.iter().any(|item| match item {
-        SelectItem::UnnamedExpr(Expr::Subquery(_)) | SelectItem::ExprWithAlias { expr: Expr::Subquery(_), .. } => false,
-        SelectItem::UnnamedExpr(Expr::Case { .. }) | SelectItem::ExprWithAlias { expr: Expr::Case { .. }, .. } => false,
+        SelectItem::UnnamedExpr(Expr::Subquery(_))
+        | SelectItem::ExprWithAlias { expr: Expr::Subquery(_), .. } => false,
+        SelectItem::UnnamedExpr(Expr::Case { .. })
+        | SelectItem::ExprWithAlias { expr: Expr::Case { .. }, .. } => false,
         item => Visit::visit(item, &mut Search).is_break(),
     })
 }

@@ -4,7 +4,9 @@ use super::super::catalog::{DATABASE, OWNER, table_oid};
 use super::super::values::TYPES;
 use super::super::variables::SERVER_VERSION;
 use super::{Dialect, catalog_name};
-use datafusion::sql::sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Value,
+};
 
 /// No text.
 pub(super) const NO_TEXT: &str = "CAST(NULL AS VARCHAR)";
@@ -54,7 +56,9 @@ pub(super) fn call(session: &Dialect<'_>, function: &Function) -> Option<String>
         "quote_ident" => argument(0)?.to_string(),
         "array_to_string" | "array_upper" | "array_lower" if qualified => NO_TEXT.to_owned(),
         "array" if matches!(function.args, FunctionArguments::Subquery(_)) => NO_TEXT.to_owned(),
-        "inet_server_addr" | "inet_client_addr" | "inet_server_port" | "inet_client_port" => NO_TEXT.to_owned(),
+        "inet_server_addr" | "inet_client_addr" | "inet_server_port" | "inet_client_port" => {
+            NO_TEXT.to_owned()
+        }
         "obj_description" | "col_description" | "shobj_description" => NO_TEXT.to_owned(),
         "pg_size_pretty" | "pg_tablespace_location" | "pg_get_ruledef" => NO_TEXT.to_owned(),
         name if name.starts_with("pg_get_") => NO_TEXT.to_owned(),
@@ -87,10 +91,13 @@ pub(super) fn cast(name: &str, inner: &Expr) -> Option<String> {
             None => format!("CAST({inner} AS VARCHAR)"),
         },
         "regtype" => type_names(inner),
-        "regnamespace" | "regrole" | "regproc" | "regprocedure" | "regoper" => format!("CAST({inner} AS VARCHAR)"),
+        "regnamespace" | "regrole" | "regproc" | "regprocedure" | "regoper" => {
+            format!("CAST({inner} AS VARCHAR)")
+        }
         "oid" | "xid" | "cid" => format!("CAST({inner} AS BIGINT)"),
         "name" | "text" | "char" | "varchar" | "bpchar" | "cstring" => format!("CAST({inner} AS VARCHAR)"),
-        "int2" | "int4" | "int8" | "bool" | "float4" | "float8" | "numeric" | "date" | "timestamp" | "timestamptz" => {
+        "int2" | "int4" | "int8" | "bool" | "float4" | "float8" | "numeric" | "date" | "timestamp"
+        | "timestamptz" => {
             format!("CAST({inner} AS {name})")
         }
         _ => return None,
@@ -128,7 +135,8 @@ fn string(expr: &Expr) -> Option<String> {
 
 fn arguments(function: &Function) -> Vec<&Expr> {
     let FunctionArguments::List(list) = &function.args else { return Vec::new() };
-    let plain = |argument: &'_ FunctionArg| matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(_)));
+    let plain =
+        |argument: &'_ FunctionArg| matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(_)));
     list.args
         .iter()
         .filter(|argument| plain(argument))

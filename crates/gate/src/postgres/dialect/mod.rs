@@ -11,8 +11,8 @@ mod functions;
 use super::catalog::is_catalog_table;
 use super::variables::Variables;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, Statement, Value, VisitMut,
-    VisitorMut,
+    BinaryOperator, DataType, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, Statement,
+    Value, VisitMut, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -28,8 +28,19 @@ const MOST_DEPTH: usize = 250;
 
 /// What makes a text worth a closer look.
 const MENTIONS: [&str; 13] = [
-    "pg_", "version", "current_", "session_user", "format_type", "quote_ident", "set_config", "inet_", "txid_", "_description",
-    "::reg", "has_", "operator",
+    "pg_",
+    "version",
+    "current_",
+    "session_user",
+    "format_type",
+    "quote_ident",
+    "set_config",
+    "inet_",
+    "txid_",
+    "_description",
+    "::reg",
+    "has_",
+    "operator",
 ];
 
 /// What a session knows of itself.
@@ -49,7 +60,8 @@ impl Dialect<'_> {
         }
         // What cannot be parsed, the engine refuses with its own words.
         let Ok(mut statements) = Parser::parse_sql(&PostgreSqlDialect {}, text) else { return unchanged };
-        let [statement @ (Statement::Query(_) | Statement::Explain { .. })] = statements.as_mut_slice() else {
+        let [statement @ (Statement::Query(_) | Statement::Explain { .. })] = statements.as_mut_slice()
+        else {
             return unchanged;
         };
         let mut rewriting = Rewriting { session: self, changed: false };
@@ -60,7 +72,9 @@ impl Dialect<'_> {
 
 fn mentions(text: &str) -> bool {
     let bytes = text.as_bytes();
-    MENTIONS.iter().any(|word| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes())))
+    MENTIONS
+        .iter()
+        .any(|word| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes())))
 }
 
 /// A walk over a statement.
@@ -207,7 +221,8 @@ fn keep_names(select: &mut Select) {
             SelectItem::UnnamedExpr(Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => {}
             SelectItem::UnnamedExpr(expr) => {
                 let alias = unique(name_of(expr), &mut taken);
-                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', alias) };
+                *item =
+                    SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', alias) };
             }
             _ => {}
         }
@@ -227,7 +242,9 @@ fn unique(name: String, taken: &mut HashSet<String>) -> String {
 
 /// What PostgreSQL calls a column that has no name.
 fn name_of(expr: &Expr) -> String {
-    let last = |name: &ObjectName| name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.to_lowercase());
+    let last = |name: &ObjectName| {
+        name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.to_lowercase())
+    };
     let unknown = || "?column?".to_owned();
     match expr {
         Expr::Identifier(name) => name.value.clone(),

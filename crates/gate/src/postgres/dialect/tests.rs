@@ -24,8 +24,14 @@ fn what_the_engine_knows_passes_untouched() {
 
 #[test]
 fn what_the_session_knows_becomes_its_answer() {
-    assert_eq!(adapted("SELECT version()"), format!("SELECT 'PostgreSQL {}' AS \"version\"", crate::postgres::variables::SERVER_VERSION));
-    assert_eq!(adapted("select current_schema(), current_user"), "SELECT 'public' AS \"current_schema\", 'ann' AS \"current_user\"");
+    assert_eq!(
+        adapted("SELECT version()"),
+        format!("SELECT 'PostgreSQL {}' AS \"version\"", crate::postgres::variables::SERVER_VERSION)
+    );
+    assert_eq!(
+        adapted("select current_schema(), current_user"),
+        "SELECT 'public' AS \"current_schema\", 'ann' AS \"current_user\""
+    );
     assert_eq!(adapted("SELECT pg_backend_pid() AS pid"), "SELECT 7 AS pid");
     assert_eq!(
         adapted("SELECT pg_catalog.current_setting('server_encoding')"),
@@ -43,7 +49,10 @@ fn operators_casts_and_tables_lose_their_catalog() {
         adapted("SELECT oid FROM pg_class WHERE oid = 'public.orders'::regclass"),
         format!("SELECT oid FROM pg_catalog.pg_class WHERE oid = {oid}")
     );
-    assert!(adapted("SELECT pg_catalog.format_type(a.atttypid, a.atttypmod) FROM pg_attribute a").contains("WHEN 23 THEN 'integer'"));
+    assert!(
+        adapted("SELECT pg_catalog.format_type(a.atttypid, a.atttypmod) FROM pg_attribute a")
+            .contains("WHEN 23 THEN 'integer'")
+    );
     assert_eq!(adapted("SELECT pg_catalog.lower('A')"), "SELECT lower('A') AS \"lower\"");
 }
 

@@ -35,8 +35,12 @@ pub(in crate::postgres) fn decode(
     let value = match (oid, format) {
         (Shown::One(of), Format::Text) => text_value(of, text_of(bytes)?)?,
         (Shown::One(of), Format::Binary) => binary_value(of, bytes)?,
-        (Shown::Array(of), Format::Text) => array_value(of, items_of_text(text_of(bytes)?)?, |of, item| text_value(of, &item))?,
-        (Shown::Array(of), Format::Binary) => array_value(of, items_of_binary(bytes)?, |of, item| binary_value(of, &item))?,
+        (Shown::Array(of), Format::Text) => {
+            array_value(of, items_of_text(text_of(bytes)?)?, |of, item| text_value(of, &item))?
+        }
+        (Shown::Array(of), Format::Binary) => {
+            array_value(of, items_of_binary(bytes)?, |of, item| binary_value(of, &item))?
+        }
     };
     if value.data_type() == target {
         return Ok(value);
@@ -71,7 +75,9 @@ fn text_value(of: &PgType, text: &str) -> Result<ScalarValue, Failure> {
             "f" | "false" | "n" | "no" | "off" | "0" => Ok(ScalarValue::Boolean(Some(false))),
             _ => Err(wrong(of, text)),
         },
-        DataType::Binary => bytea(text).map(|bytes| ScalarValue::Binary(Some(bytes))).ok_or_else(|| wrong(of, text)),
+        DataType::Binary => {
+            bytea(text).map(|bytes| ScalarValue::Binary(Some(bytes))).ok_or_else(|| wrong(of, text))
+        }
         _ => {
             let array = StringArray::from(vec![text.trim()]);
             let options = CastOptions { safe: false, ..CastOptions::default() };
@@ -87,7 +93,9 @@ fn bytea(text: &str) -> Option<Vec<u8>> {
         let digits = digits.as_bytes();
         let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
         let (pairs, rest) = digits.as_chunks::<2>();
-        return rest.is_empty().then(|| pairs.iter().map(|[a, b]| Some(digit(*a)? << 4 | digit(*b)?)).collect())?;
+        return rest
+            .is_empty()
+            .then(|| pairs.iter().map(|[a, b]| Some(digit(*a)? << 4 | digit(*b)?)).collect())?;
     }
     let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
     while let [first, tail @ ..] = rest {
@@ -155,9 +163,12 @@ fn array_value<T>(
     value: impl Fn(&PgType, T) -> Result<ScalarValue, Failure>,
 ) -> Result<ScalarValue, Failure> {
     let item_type = arrow_type(of);
-    let null = || ScalarValue::try_from(&item_type).map_err(|error| Failure::error("22023", error.to_string()));
-    let values: Vec<ScalarValue> =
-        items.into_iter().map(|item| item.map_or_else(null, |item| value(of, item))).collect::<Result<_, _>>()?;
+    let null =
+        || ScalarValue::try_from(&item_type).map_err(|error| Failure::error("22023", error.to_string()));
+    let values: Vec<ScalarValue> = items
+        .into_iter()
+        .map(|item| item.map_or_else(null, |item| value(of, item)))
+        .collect::<Result<_, _>>()?;
     Ok(ScalarValue::List(ScalarValue::new_list_nullable(&values, &item_type)))
 }
 
@@ -184,7 +195,12 @@ fn items_of_binary(bytes: &Bytes) -> Result<Vec<Option<Bytes>>, Failure> {
 
 /// The items of an array that is written `{a,"b c",NULL}`.
 fn items_of_text(text: &str) -> Result<Vec<Option<String>>, Failure> {
-    let broken = || Failure::error("22P02", format!("malformed array literal: {:?}", text.chars().take(100).collect::<String>()));
+    let broken = || {
+        Failure::error(
+            "22P02",
+            format!("malformed array literal: {:?}", text.chars().take(100).collect::<String>()),
+        )
+    };
     let inner = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}')).ok_or_else(broken)?;
     let mut items = Vec::new();
     if inner.trim().is_empty() {
@@ -208,7 +224,10 @@ fn items_of_text(text: &str) -> Result<Vec<Option<String>>, Failure> {
             while let Some(letter) = letters.next_if(|letter| *letter != ',') {
                 match letter {
                     '{' | '}' | '"' => {
-                        return Err(Failure::error("0A000", "arrays of more than one dimension are not served"));
+                        return Err(Failure::error(
+                            "0A000",
+                            "arrays of more than one dimension are not served",
+                        ));
                     }
                     '\\' => item.push(letters.next().ok_or_else(broken)?),
                     letter => item.push(letter),
@@ -228,8 +247,8 @@ fn items_of_text(text: &str) -> Result<Vec<Option<String>>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::super::oid::type_by_oid;
-    use datafusion::arrow::array::Array;
     use super::*;
+    use datafusion::arrow::array::Array;
 
     fn read(oid: u32, format: Format, bytes: &'static [u8]) -> Result<ScalarValue, Failure> {
         decode(type_by_oid(oid).unwrap(), format, Some(&Bytes::from_static(bytes)), None)
@@ -240,13 +259,21 @@ mod tests {
         assert_eq!(read(23, Format::Text, b" 42").unwrap(), ScalarValue::Int32(Some(42)));
         assert_eq!(read(16, Format::Text, b"yes").unwrap(), ScalarValue::Boolean(Some(true)));
         assert_eq!(read(17, Format::Text, b"\\x00ff").unwrap(), ScalarValue::Binary(Some(vec![0, 255])));
-        assert_eq!(read(17, Format::Text, b"a\\\\\\001").unwrap(), ScalarValue::Binary(Some(b"a\\\x01".to_vec())));
+        assert_eq!(
+            read(17, Format::Text, b"a\\\\\\001").unwrap(),
+            ScalarValue::Binary(Some(b"a\\\x01".to_vec()))
+        );
         assert_eq!(read(1082, Format::Text, b"2024-02-29").unwrap(), ScalarValue::Date32(Some(19_782)));
         let moment = ScalarValue::TimestampMicrosecond(Some(1_700_000_000_500_000), None);
         assert_eq!(read(1114, Format::Text, b"2023-11-14 22:13:20.5").unwrap(), moment);
-        assert_eq!(read(1700, Format::Text, b"1.5").unwrap(), ScalarValue::Decimal128(Some(15_000_000_000), 38, 10));
+        assert_eq!(
+            read(1700, Format::Text, b"1.5").unwrap(),
+            ScalarValue::Decimal128(Some(15_000_000_000), 38, 10)
+        );
         assert_eq!(read(25, Format::Text, b"x").unwrap(), ScalarValue::Utf8(Some("x".into())));
-        for (oid, bytes) in [(23, &b"x"[..]), (17, b"\\xf"), (17, b"\\9"), (16, b"maybe"), (1082, b"32"), (701, b"")] {
+        for (oid, bytes) in
+            [(23, &b"x"[..]), (17, b"\\xf"), (17, b"\\9"), (16, b"maybe"), (1082, b"32"), (701, b"")]
+        {
             assert_eq!(read(oid, Format::Text, bytes).unwrap_err().code, "22P02", "{oid}");
         }
         assert_eq!(read(25, Format::Text, b"\xff").unwrap_err().code, "22021");
@@ -259,7 +286,9 @@ mod tests {
         let id = "00000000-0000-0000-0000-000000000001";
         let bytes: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
         assert_eq!(read(2950, Format::Binary, bytes).unwrap(), ScalarValue::Utf8(Some(id.into())));
-        for (oid, bytes) in [(23, &b"x"[..]), (1700, b"x"), (2950, b"x"), (1082, &[0x7f, 0xff, 0xff, 0xff]), (3802, b"")] {
+        for (oid, bytes) in
+            [(23, &b"x"[..]), (1700, b"x"), (2950, b"x"), (1082, &[0x7f, 0xff, 0xff, 0xff]), (3802, b"")]
+        {
             assert_eq!(read(oid, Format::Binary, bytes).unwrap_err().code, "22P03", "{oid}");
         }
     }
@@ -271,13 +300,24 @@ mod tests {
         let items = list.value(0);
         let items = items.as_any().downcast_ref::<StringArray>().unwrap();
         assert_eq!(items.iter().collect::<Vec<_>>(), [Some("a"), Some("b,\"c"), None, Some("null")]);
-        let numbers = read(1007, Format::Binary, &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 9]);
+        let numbers = read(
+            1007,
+            Format::Binary,
+            &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 9],
+        );
         let ScalarValue::List(list) = numbers.unwrap() else { panic!() };
         assert_eq!(list.value(0).len(), 1);
         for text in [&b"{"[..], b"{\"a}", b"{{1}}", b"a"] {
             assert!(read(1009, Format::Text, text).is_err());
         }
-        assert!(read(1007, Format::Binary, &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1]).is_err());
+        assert!(
+            read(
+                1007,
+                Format::Binary,
+                &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 23, 0x7f, 0xff, 0xff, 0xff, 0, 0, 0, 1]
+            )
+            .is_err()
+        );
     }
 
     #[test]

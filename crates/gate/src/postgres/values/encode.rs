@@ -7,9 +7,7 @@ use super::time::{self, DAY_MICROS, EPOCH_DAYS, EPOCH_MICROS};
 use crate::postgres::answer::{Format, patch_length};
 use crate::postgres::failure::Failure;
 use bytes::{BufMut, BytesMut};
-use datafusion::arrow::array::{
-    Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch,
-};
+use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{
     DataType, Date32Type, Date64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
@@ -47,7 +45,10 @@ impl RowEncoder {
         let schema = batch.schema();
         let column = |(at, array): (usize, &ArrayRef)| {
             Column::new(schema.field(at), array, format(at)).map_err(|error| {
-                Failure::error("22000", format!("column {:?} cannot be sent: {error}", schema.field(at).name()))
+                Failure::error(
+                    "22000",
+                    format!("column {:?} cannot be sent: {error}", schema.field(at).name()),
+                )
             })
         };
         let columns = batch.columns().iter().enumerate().map(column).collect::<Result<_, _>>()?;
@@ -132,7 +133,9 @@ fn one(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, Arr
         DataType::Int32 => number::<Int32Type>(array, binary, |value, out| out.put_i32(value)),
         DataType::UInt32 => number::<UInt32Type>(array, binary, |value, out| out.put_i64(value.into())),
         DataType::Int64 => number::<Int64Type>(array, binary, |value, out| out.put_i64(value)),
-        DataType::UInt64 => number::<UInt64Type>(array, binary, |value, out| put_numeric(out, &value.to_string())),
+        DataType::UInt64 => {
+            number::<UInt64Type>(array, binary, |value, out| put_numeric(out, &value.to_string()))
+        }
         DataType::Float32 => {
             let values = array.as_primitive::<Float32Type>().clone();
             Box::new(move |row, out| match values.value(row) {
@@ -206,7 +209,9 @@ fn one(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, Arr
             }
         }
         DataType::Duration(unit) => {
-            let put = move |micros, out: &mut BytesMut| put_interval(out, Interval { micros, ..Interval::default() }, binary);
+            let put = move |micros, out: &mut BytesMut| {
+                put_interval(out, Interval { micros, ..Interval::default() }, binary)
+            };
             match unit {
                 TimeUnit::Second => {
                     mapped::<DurationSecondType>(array, |value| value.saturating_mul(1_000_000), put)
@@ -215,7 +220,9 @@ fn one(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, Arr
                     mapped::<DurationMillisecondType>(array, |value| value.saturating_mul(1_000), put)
                 }
                 TimeUnit::Microsecond => mapped::<DurationMicrosecondType>(array, |value| value, put),
-                TimeUnit::Nanosecond => mapped::<DurationNanosecondType>(array, |value| value.div_euclid(1_000), put),
+                TimeUnit::Nanosecond => {
+                    mapped::<DurationNanosecondType>(array, |value| value.div_euclid(1_000), put)
+                }
             }
         }
         DataType::Interval(unit) => interval(array, *unit, binary),
@@ -286,7 +293,11 @@ fn clock(binary: bool) -> impl Fn(i64, &mut BytesMut) + Send + Sync {
 
 fn moment(binary: bool, zone: &'static str) -> impl Fn(i64, &mut BytesMut) + Send + Sync {
     move |micros, out| {
-        if binary { out.put_i64(micros.saturating_sub(EPOCH_MICROS)) } else { time::put_timestamp(out, micros, zone) }
+        if binary {
+            out.put_i64(micros.saturating_sub(EPOCH_MICROS))
+        } else {
+            time::put_timestamp(out, micros, zone)
+        }
     }
 }
 
@@ -340,7 +351,13 @@ fn put_bytes(out: &mut BytesMut, bytes: &[u8], binary: bool) {
 }
 
 /// The shortest text that reads as the same number; very large and very small ones with an exponent, as PostgreSQL does.
-fn put_float(out: &mut BytesMut, value: &(impl Display + std::fmt::LowerExp), nan: bool, infinite: bool, digits: i32) {
+fn put_float(
+    out: &mut BytesMut,
+    value: &(impl Display + std::fmt::LowerExp),
+    nan: bool,
+    infinite: bool,
+    digits: i32,
+) {
     if nan {
         out.put_slice(b"NaN");
         return;
@@ -403,7 +420,13 @@ fn list(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, Ar
     }))
 }
 
-fn put_binary_array(out: &mut BytesMut, items: &ArrayRef, put: &Put, range: std::ops::Range<usize>, of: &PgType) {
+fn put_binary_array(
+    out: &mut BytesMut,
+    items: &ArrayRef,
+    put: &Put,
+    range: std::ops::Range<usize>,
+    of: &PgType,
+) {
     out.put_i32(i32::from(!range.is_empty()));
     out.put_i32(i32::from(range.clone().any(|row| items.is_null(row))));
     out.put_u32(of.oid);
@@ -430,7 +453,8 @@ fn put_text_array(out: &mut BytesMut, items: &ArrayRef, put: &Put, range: std::o
         }
         item.clear();
         put(row, &mut item);
-        let special = |byte: &u8| matches!(byte, b'{' | b'}' | b',' | b'"' | b'\\') || byte.is_ascii_whitespace();
+        let special =
+            |byte: &u8| matches!(byte, b'{' | b'}' | b',' | b'"' | b'\\') || byte.is_ascii_whitespace();
         if item.is_empty() || item.iter().any(special) || item.eq_ignore_ascii_case(b"null") {
             out.put_u8(b'"');
             for byte in &item {

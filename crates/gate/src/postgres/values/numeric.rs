@@ -54,7 +54,8 @@ pub(super) fn numeric_text(bytes: &[u8]) -> Option<String> {
     if digits.len() != usize::from(count) * 2 || sign == NOT_A_NUMBER || scale > 16_383 {
         return None;
     }
-    let groups: Vec<u16> = digits.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
+    let groups: Vec<u16> =
+        digits.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]])).collect();
     if groups.iter().any(|group| *group >= 10_000) {
         return None;
     }
@@ -80,8 +81,20 @@ mod tests {
     #[test]
     fn numbers_come_back() {
         for text in [
-            "0", "1", "-1", "9999", "10000", "123456789.5", "0.5", "0.00001", "-0.00012345", "100000000", "3.14", "1000.0001",
-            "99999999999999999999999999999999999999", "0.10",
+            "0",
+            "1",
+            "-1",
+            "9999",
+            "10000",
+            "123456789.5",
+            "0.5",
+            "0.00001",
+            "-0.00012345",
+            "100000000",
+            "3.14",
+            "1000.0001",
+            "99999999999999999999999999999999999999",
+            "0.10",
         ] {
             let mut out = BytesMut::new();
             put_numeric(&mut out, text);

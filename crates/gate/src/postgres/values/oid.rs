@@ -56,8 +56,29 @@ const JSONB: PgType = new(3802, "jsonb", "jsonb", -1, 3807, "U");
 
 /// All of them, arrays aside.
 pub(in crate::postgres) const TYPES: [&PgType; 23] = [
-    &BOOL, &BYTEA, &CHAR, &NAME, &INT8, &INT2, &INT4, &TEXT, &OID, &JSON, &FLOAT4, &FLOAT8, &UNKNOWN, &BPCHAR, &VARCHAR,
-    &DATE, &TIME, &TIMESTAMP, &TIMESTAMPTZ, &INTERVAL, &NUMERIC, &UUID, &JSONB,
+    &BOOL,
+    &BYTEA,
+    &CHAR,
+    &NAME,
+    &INT8,
+    &INT2,
+    &INT4,
+    &TEXT,
+    &OID,
+    &JSON,
+    &FLOAT4,
+    &FLOAT8,
+    &UNKNOWN,
+    &BPCHAR,
+    &VARCHAR,
+    &DATE,
+    &TIME,
+    &TIMESTAMP,
+    &TIMESTAMPTZ,
+    &INTERVAL,
+    &NUMERIC,
+    &UUID,
+    &JSONB,
 ];
 
 /// A type, or an array of it.
@@ -133,10 +154,9 @@ fn one(data_type: &DataType) -> &'static PgType {
         | DataType::Decimal64(..)
         | DataType::Decimal128(..)
         | DataType::Decimal256(..) => &NUMERIC,
-        DataType::Binary
-        | DataType::LargeBinary
-        | DataType::BinaryView
-        | DataType::FixedSizeBinary(_) => &BYTEA,
+        DataType::Binary | DataType::LargeBinary | DataType::BinaryView | DataType::FixedSizeBinary(_) => {
+            &BYTEA
+        }
         DataType::Date32 | DataType::Date64 => &DATE,
         DataType::Time32(_) | DataType::Time64(_) => &TIME,
         DataType::Timestamp(_, None) => &TIMESTAMP,
@@ -191,6 +211,9 @@ mod tests {
         let list = |item: DataType| DataType::List(Arc::new(Field::new("item", item, true)));
         assert_eq!(shown(&list(DataType::Int32)).oid(), 1007);
         assert_eq!(shown(&list(list(DataType::Int32))), Shown::One(&JSON));
-        assert_eq!(shown(&DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8))), Shown::One(&TEXT));
+        assert_eq!(
+            shown(&DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8))),
+            Shown::One(&TEXT)
+        );
     }
 }

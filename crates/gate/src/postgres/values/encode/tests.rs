@@ -2,15 +2,17 @@
 
 use super::*;
 use datafusion::arrow::array::{
-    BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int8Array, Int32Array, Int64Array,
-    IntervalMonthDayNanoArray, ListArray, StringArray, StringViewArray, StructArray, Time64MicrosecondArray,
-    TimestampMicrosecondArray, TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
+    BinaryArray, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int8Array,
+    Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, StringArray, StringViewArray, StructArray,
+    Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray, TimestampSecondArray,
+    UInt64Array,
 };
 use datafusion::arrow::datatypes::{IntervalMonthDayNano, Schema};
 
 /// The values of the first row in a format; `None` is NULL.
 fn row(columns: Vec<ArrayRef>, format: Format) -> Vec<Option<Vec<u8>>> {
-    let field = |(at, array): (usize, &ArrayRef)| Field::new(format!("c{at}"), array.data_type().clone(), true);
+    let field =
+        |(at, array): (usize, &ArrayRef)| Field::new(format!("c{at}"), array.data_type().clone(), true);
     let schema = Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>());
     let batch = RecordBatch::try_new(Arc::new(schema), columns).unwrap();
     let encoder = RowEncoder::new(&batch, |_| format).unwrap();
@@ -25,7 +27,8 @@ fn row(columns: Vec<ArrayRef>, format: Format) -> Vec<Option<Vec<u8>>> {
 }
 
 fn texts(columns: Vec<ArrayRef>) -> Vec<String> {
-    let text = |value: Option<Vec<u8>>| value.map_or("NULL".to_owned(), |value| String::from_utf8(value).unwrap());
+    let text =
+        |value: Option<Vec<u8>>| value.map_or("NULL".to_owned(), |value| String::from_utf8(value).unwrap());
     row(columns, Format::Text).into_iter().map(text).collect()
 }
 
@@ -51,9 +54,23 @@ fn values_as_text() {
         Arc::new(StringArray::from(vec![None::<&str>])),
     ];
     let expected = [
-        "t", "-8", "18446744073709551615", "0.1", "1e+20", "1.5e-07", "-Infinity", "-123.45", "größer", "\\x00ff",
-        "2024-02-29", "01:02:03.000001", "2023-11-14 22:13:20", "2023-11-14 22:13:20.5+00",
-        "1969-12-31 23:59:59.999999", "1 mon 2 days 00:00:03", "NULL",
+        "t",
+        "-8",
+        "18446744073709551615",
+        "0.1",
+        "1e+20",
+        "1.5e-07",
+        "-Infinity",
+        "-123.45",
+        "größer",
+        "\\x00ff",
+        "2024-02-29",
+        "01:02:03.000001",
+        "2023-11-14 22:13:20",
+        "2023-11-14 22:13:20.5+00",
+        "1969-12-31 23:59:59.999999",
+        "1 mon 2 days 00:00:03",
+        "NULL",
     ];
     assert_eq!(texts(columns), expected);
 }
@@ -90,7 +107,8 @@ fn arrays_and_objects() {
     let expected: Vec<i32> = vec![1, 1, 23, 2, 1, 4, 1, -1];
     assert_eq!(bytes, expected.iter().flat_map(|number| number.to_be_bytes()).collect::<Vec<_>>());
 
-    let mut words = datafusion::arrow::array::ListBuilder::new(datafusion::arrow::array::StringBuilder::new());
+    let mut words =
+        datafusion::arrow::array::ListBuilder::new(datafusion::arrow::array::StringBuilder::new());
     words.append_value(["a b", "null", "", "x\"y", "z"].map(Some));
     let object = StructArray::from(vec![(
         Arc::new(Field::new("a", DataType::Int32, true)),
