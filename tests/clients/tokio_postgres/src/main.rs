@@ -1,6 +1,7 @@
 //! tokio-postgres against the PostgreSQL door of a member: simple, prepared, binary values both ways, portals, cancel, errors.
 //!
 //! `FILBERT_POSTGRES=host:port cargo run` names the door; every line that is printed is something that works.
+#![forbid(unsafe_code)]
 
 use futures_util::TryStreamExt;
 use std::error::Error;
@@ -99,6 +100,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let long = client
         .simple_query("SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b");
     let cancel = async {
+        // sleeps because the query must be under way before it is cancelled
         tokio::time::sleep(Duration::from_millis(300)).await;
         token.cancel_query(NoTls).await
     };
