@@ -2,6 +2,7 @@
 # Tests with the official Hazelcast clients, against a Filbert member. See README.md.
 #   run.sh                          set up, build the test member if FILBERT_BIN is not set, run our Python and Node.js suites
 #   run.sh --python | --node        one of them; what follows `--` goes to pytest or node --test
+#   run.sh --postgres               psycopg and tokio-postgres against the PostgreSQL door
 #   run.sh --own-tests <checkout>   the Python client's own tests, through the remote controller: a table, file by file
 #          [--json <file>|-]        the same as JSON
 #          [--group core|sql|connections|all] [--least <percent>] [name ...]
@@ -9,7 +10,7 @@
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 
-suites=(python node)
+suites=(python node postgres)
 checkout=""
 own=()
 extra=()
@@ -17,6 +18,7 @@ while (( $# > 0 )); do
   case "$1" in
     --python) suites=(python); shift ;;
     --node) suites=(node); shift ;;
+    --postgres) suites=(postgres); shift ;;
     --own-tests) checkout="${2:?--own-tests takes the path of a checkout of hazelcast-python-client}"; shift 2 ;;
     --java) export HAZELCAST_JARS="${2:?--java takes the path of hazelcast.jar}"; shift 2 ;;
     --json | --group | --least | --folder) own+=("$1" "${2:?$1 takes a value}"); shift 2 ;;
@@ -59,6 +61,15 @@ for suite in "${suites[@]}"; do
       NODE_PATH="$cache/node/node_modules" "$python" "$here/with_member.py" \
         node --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec "${extra[@]}" \
         "$here"/node/*.test.js || failed=1
+      ;;
+    postgres)
+      if [[ -n "${HAZELCAST_JARS:-}" ]]; then
+        echo "run.sh: SKIPPED the postgres suite: a Hazelcast member has no PostgreSQL door" >&2
+        continue
+      fi
+      "$python" -m pytest -q -p no:cacheprovider --timeout=120 --rootdir "$here/postgres" "$here/postgres" "${extra[@]}" || failed=1
+      "$python" "$here/postgres/with_door.py" \
+        cargo run --quiet --manifest-path "$here/tokio_postgres/Cargo.toml" --target-dir "$cache/tokio_postgres" || failed=1
       ;;
   esac
 done

@@ -11,7 +11,7 @@ use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
 use crate::type_planner::OwnTypes;
-use datafusion::catalog::TableProvider;
+use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
@@ -156,6 +156,17 @@ impl Sql {
         let context = SessionContext::new_with_state(self.inner.state.clone());
         context.deregister_table(name)?;
         context.register_table(name, table)?;
+        Ok(())
+    }
+
+    /// Makes a schema known to all sessions, in place of one that had its name: its tables are `name.table`.
+    ///
+    /// # Errors
+    /// When the catalog is gone.
+    pub fn add_schema(&self, name: &str, schema: Arc<dyn SchemaProvider>) -> Result<(), SqlError> {
+        let catalog = self.inner.state.catalog_list().catalog("filbert");
+        let catalog = catalog.ok_or_else(|| SqlError::Refused("there is no catalog filbert".to_owned()))?;
+        catalog.register_schema(name, schema)?;
         Ok(())
     }
 

@@ -11,6 +11,7 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, Statement as SqlStatement, TableFactor, TableObject, TableWithJoins,
 };
+use std::sync::Arc;
 
 /// What a statement does to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,6 +53,21 @@ pub trait TableRights: Send + Sync {
     /// # Errors
     /// The refusal, as the user shall read it.
     fn check(&self, access: Access, table: &str) -> Result<(), String>;
+}
+
+/// The rights of the session that runs a query: an extension of its configuration, for tables that show each user something else, such as
+/// those of a catalog.
+pub struct SessionRights(Arc<dyn TableRights>);
+
+impl SessionRights {
+    pub(crate) fn new(rights: &Arc<dyn TableRights>) -> Self {
+        Self(Arc::clone(rights))
+    }
+
+    /// True when the session may do that.
+    pub fn may(&self, access: Access, table: &str) -> bool {
+        self.0.check(access, table).is_ok()
+    }
 }
 
 /// Everything is allowed: the program that embeds the engine.

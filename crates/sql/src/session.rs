@@ -10,7 +10,7 @@ use crate::memory::QueryMemory;
 use crate::names::Names;
 use crate::plan;
 use crate::query::{Control, Query, QueryContext};
-use crate::rights::{self, TableRights};
+use crate::rights::{self, SessionRights, TableRights};
 use crate::table_functions::plain_table_functions;
 use crate::text;
 use arrow::array::RecordBatch;
@@ -197,6 +197,7 @@ impl StatementOfQuery {
     async fn planned(mut self) -> Result<(Work, Description), SqlError> {
         let mut state = self.session.state();
         state.config_mut().set_extension(Arc::clone(&self.query));
+        state.config_mut().set_extension(Arc::new(SessionRights::new(&self.rights)));
         text::check_depth(&self.text, self.depth_limit)?;
         let parsed = maps::parse(&self.text, Names::of(&state))?;
         rights::check(&parsed, &state, self.rights.as_ref())?;

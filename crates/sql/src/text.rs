@@ -16,8 +16,16 @@ pub(crate) fn check_length(text: &str, limit: usize) -> Result<(), SqlError> {
     }
 }
 
-/// Refuses what is too deep; takes milliseconds on the longest texts.
-pub(crate) fn check_depth(text: &str, limit: usize) -> Result<(), SqlError> {
+/// Refuses what is too deep, before it is parsed; takes milliseconds on the longest texts.
+///
+/// ```
+/// let deep = format!("SELECT {}1{}", "(".repeat(300), ")".repeat(300));
+/// assert!(filbert_sql::check_depth(&deep, 100).is_err());
+/// ```
+///
+/// # Errors
+/// Where it is deeper than `limit`.
+pub fn check_depth(text: &str, limit: usize) -> Result<(), SqlError> {
     if text.len() <= limit {
         return Ok(());
     }
