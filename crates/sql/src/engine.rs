@@ -74,6 +74,8 @@ impl Sql {
             .with_collect_statistics(true)
             .with_default_catalog_and_schema("filbert", "public");
         config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
+        // Errors say where in the text they are.
+        config.options_mut().sql_parser.collect_spans = true;
         let state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))

@@ -89,6 +89,22 @@ pub enum SqlError {
 }
 
 impl SqlError {
+    /// Where in the text of its statement it is, in bytes, when that is known.
+    pub fn offset_in(&self, text: &str) -> Option<usize> {
+        let at = match self {
+            SqlError::TooDeep { at, .. } => *at,
+            SqlError::Failed(error) => {
+                let (line, column) = location(error)?;
+                let lines: Vec<&str> = text.split_inclusive('\n').take(line).collect();
+                let (last, before) = lines.split_last()?;
+                let column = last.char_indices().nth(column.checked_sub(1)?).map(|(at, _)| at);
+                before.iter().map(|line| line.len()).sum::<usize>() + column.unwrap_or(last.trim_end().len())
+            }
+            _ => return None,
+        };
+        text.is_char_boundary(at).then_some(at)
+    }
+
     /// Carries it through a plan, from the fragment where it arose to whoever reads the rows.
     pub(crate) fn into_plan(self) -> DataFusionError {
         match self {
@@ -117,4 +133,16 @@ impl From<DataFusionError> for SqlError {
 /// What went wrong without the names of the layers that it passed through.
 fn plainly(error: &DataFusionError) -> String {
     error.strip_backtrace()
+}
+
+/// Line and column, from 1. The planner says them, the parser only writes them.
+fn location(error: &DataFusionError) -> Option<(usize, usize)> {
+    if let Some(span) = error.diagnostic().and_then(|diagnostic| diagnostic.span) {
+        return Some((span.start.line.try_into().ok()?, span.start.column.try_into().ok()?));
+    }
+    let said = error.strip_backtrace();
+    let (_, place) = said.rsplit_once(" at Line: ")?;
+    let (line, column) = place.split_once(", Column: ")?;
+    let column = column.split(|letter: char| !letter.is_ascii_digit()).next()?;
+    Some((line.parse().ok()?, column.parse().ok()?))
 }
