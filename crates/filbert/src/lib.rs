@@ -91,7 +91,10 @@ pub use filbert_wire::{Data, FromData, Json, ToData};
 // SQL.
 /// Arrow, in which the rows of queries come, in the version that they come in.
 pub use arrow;
-pub use filbert_sql::{Query, QueryCanceller, QueryId, Session, Sql, SqlError, SqlSettings, SqlSnapshot};
+pub use filbert_sql::{
+    Access, Description, Query, QueryCanceller, QueryId, Session, Sql, SqlError, SqlSettings, SqlSnapshot,
+    StatementKind, TableRights,
+};
 
 /// The stages, as a crate of their own.
 pub use filbert_pool as pool;

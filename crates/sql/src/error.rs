@@ -1,6 +1,7 @@
 //! What can go wrong with a query, in words that say what to do.
 
 use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::tokenizer::Location;
 use filbert_pool::{SubmitError, TaskError};
 use std::sync::Arc;
 
@@ -44,6 +45,19 @@ pub enum SqlError {
     /// The statement asks for something that is not there or not allowed here.
     #[error("{0}")]
     Refused(String),
+    /// The session's user may not do that.
+    #[error("{0}")]
+    Denied(String),
+    /// A statement with parameters came with too few or too many values.
+    #[error(
+        "the statement has {expected} parameters and {given} values were given; give one for each of $1, $2, ..."
+    )]
+    WrongParameters {
+        /// How many it has.
+        expected: usize,
+        /// How many came.
+        given: usize,
+    },
     /// Parsing, planning or running failed.
     #[error("{}", plainly(.0))]
     Failed(Arc<DataFusionError>),
@@ -93,13 +107,7 @@ impl SqlError {
     pub fn offset_in(&self, text: &str) -> Option<usize> {
         let at = match self {
             SqlError::TooDeep { at, .. } => *at,
-            SqlError::Failed(error) => {
-                let (line, column) = location(error)?;
-                let lines: Vec<&str> = text.split_inclusive('\n').take(line).collect();
-                let (last, before) = lines.split_last()?;
-                let column = last.char_indices().nth(column.checked_sub(1)?).map(|(at, _)| at);
-                before.iter().map(|line| line.len()).sum::<usize>() + column.unwrap_or(last.trim_end().len())
-            }
+            SqlError::Failed(error) => crate::text::offset(text, location(error)?),
             _ => return None,
         };
         text.is_char_boundary(at).then_some(at)
@@ -135,14 +143,14 @@ fn plainly(error: &DataFusionError) -> String {
     error.strip_backtrace()
 }
 
-/// Line and column, from 1. The planner says them, the parser only writes them.
-fn location(error: &DataFusionError) -> Option<(usize, usize)> {
+/// The planner says it, the parser only writes it.
+fn location(error: &DataFusionError) -> Option<Location> {
     if let Some(span) = error.diagnostic().and_then(|diagnostic| diagnostic.span) {
-        return Some((span.start.line.try_into().ok()?, span.start.column.try_into().ok()?));
+        return Some(Location { line: span.start.line, column: span.start.column });
     }
     let said = error.strip_backtrace();
     let (_, place) = said.rsplit_once(" at Line: ")?;
     let (line, column) = place.split_once(", Column: ")?;
     let column = column.split(|letter: char| !letter.is_ascii_digit()).next()?;
-    Some((line.parse().ok()?, column.parse().ok()?))
+    Some(Location { line: line.parse().ok()?, column: column.parse().ok()? })
 }

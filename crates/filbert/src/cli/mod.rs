@@ -48,7 +48,7 @@ const EXAMPLES: &str = "Examples:
                                         the same for one statement, or several
   filbert stages                        the stages of a member with default settings
   filbert stages --config filbert.toml  the same with your settings, checked
-  filbert stages --settings             every setting: default, range, meaning
+  filbert stages --settings             every setting of the stages: default, range, meaning
   filbert stages --rules                which stage may submit to and wait for which
   filbert stages --json                 one object per stage; also with --settings and --rules";
 

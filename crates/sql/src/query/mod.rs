@@ -10,6 +10,7 @@ pub use context::QueryId;
 pub(crate) use control::Control;
 pub use control::QueryCanceller;
 
+use crate::description::Description;
 use crate::error::SqlError;
 use crate::exchange::Receiver;
 use arrow::array::RecordBatch;
@@ -35,7 +36,6 @@ use std::task::{Context, Poll};
 pub struct Query {
     id: QueryId,
     control: Strand<Control>,
-    /// The schema, known when the plan is.
     planned: Planned,
     /// `None` when there is nothing more to read.
     rows: Option<Receiver>,
@@ -48,15 +48,15 @@ pub struct Query {
 }
 
 enum Planned {
-    Soon(TaskFuture<Result<SchemaRef, SqlError>>),
-    Known(SchemaRef),
+    Soon(TaskFuture<Result<Description, SqlError>>),
+    Known(Description),
 }
 
 impl Query {
     pub(crate) fn new(
         id: QueryId,
         control: Strand<Control>,
-        schema: TaskFuture<Result<SchemaRef, SqlError>>,
+        planned: TaskFuture<Result<Description, SqlError>>,
         rows: Receiver,
         limit: Option<u64>,
         reason: Arc<OnceLock<SqlError>>,
@@ -64,7 +64,7 @@ impl Query {
         Self {
             id,
             control,
-            planned: Planned::Soon(schema),
+            planned: Planned::Soon(planned),
             rows: Some(rows),
             left: limit,
             limit: limit.unwrap_or(0),
@@ -88,15 +88,23 @@ impl Query {
     /// # Errors
     /// Why there will be no rows.
     pub async fn schema(&mut self) -> Result<SchemaRef, SqlError> {
-        std::future::poll_fn(|context| self.poll_schema(context)).await
+        Ok(self.description().await?.columns)
     }
 
-    fn poll_schema(&mut self, context: &mut Context<'_>) -> Poll<Result<SchemaRef, SqlError>> {
+    /// What the statement is; known when it is planned, before the first row.
+    ///
+    /// # Errors
+    /// Why it cannot be planned.
+    pub async fn description(&mut self) -> Result<Description, SqlError> {
+        std::future::poll_fn(|context| self.poll_description(context)).await
+    }
+
+    fn poll_description(&mut self, context: &mut Context<'_>) -> Poll<Result<Description, SqlError>> {
         if let Some(failure) = &self.failure {
             return Poll::Ready(Err(failure.clone()));
         }
         let soon = match &mut self.planned {
-            Planned::Known(schema) => return Poll::Ready(Ok(schema.clone())),
+            Planned::Known(description) => return Poll::Ready(Ok(description.clone())),
             Planned::Soon(soon) => soon,
         };
         let planned = match Pin::new(soon).poll(context) {
@@ -104,9 +112,9 @@ impl Query {
             Poll::Ready(planned) => planned,
         };
         Poll::Ready(match planned {
-            Ok(Ok(schema)) => {
-                self.planned = Planned::Known(schema.clone());
-                Ok(schema)
+            Ok(Ok(description)) => {
+                self.planned = Planned::Known(description.clone());
+                Ok(description)
             }
             Ok(Err(failure)) => Err(self.fail(failure)),
             Err(TaskError::Cancelled { .. }) => Err(self.fail(SqlError::Cancelled)),
@@ -155,7 +163,7 @@ impl Stream for Query {
             return Poll::Ready(None);
         }
         if let Planned::Soon(_) = self.planned {
-            match self.poll_schema(context) {
+            match self.poll_description(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(failure)) => return Poll::Ready(Some(Err(failure))),
                 Poll::Ready(Ok(_)) => {}

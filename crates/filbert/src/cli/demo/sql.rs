@@ -2,7 +2,7 @@
 
 use super::super::sql::print::{Format, Summary};
 use super::super::text::grouped;
-use filbert::{Json, Member};
+use filbert::{Json, Member, SqlError};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::io::Write;
@@ -34,24 +34,23 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result
     }
 
     let start = Instant::now();
-    let query = member.sql().session().query(STATEMENT)?;
-    let batches = member.stages().mixed().spawn("read rows", query.collect())?.wait()??;
+    let mut query = member.sql().session().query(STATEMENT)?;
+    let read = async move { Ok::<_, SqlError>((query.description().await?, query.collect().await?)) };
+    let (description, batches) = member.stages().mixed().spawn("read rows", read)?.wait()??;
     let took = start.elapsed();
     writeln!(out, "SQL: maps are tables; {} orders in JSON joined with products", grouped(count.unsigned_abs()))?;
     for line in STATEMENT.lines() {
         writeln!(out, "    {line}")?;
     }
-    if let Some(first) = batches.first() {
-        let mut printer = Format::Table.printer(&first.schema());
-        let mut table = Vec::new();
-        for batch in &batches {
-            printer.batch(batch, &mut table)?;
-        }
-        let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
-        printer.end(&Summary { rows, elapsed: Some(took) }, &mut table)?;
-        for line in String::from_utf8_lossy(&table).lines() {
-            writeln!(out, "  {line}")?;
-        }
+    let mut printer = Format::Table.printer(&description);
+    let mut table = Vec::new();
+    for batch in &batches {
+        printer.batch(batch, &mut table)?;
+    }
+    let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+    printer.end(&Summary { rows, elapsed: Some(took) }, &mut table)?;
+    for line in String::from_utf8_lossy(&table).lines() {
+        writeln!(out, "  {line}")?;
     }
     orders.clear().wait()?;
     writeln!(out, "  `filbert sql` is a shell for the same over files\n")?;

@@ -5,7 +5,7 @@ use super::super::interruption::Interruption;
 use super::super::progress;
 use super::super::text::grouped;
 use super::place::StatementError;
-use super::print::{Format, PrintError, Printer, Summary};
+use super::print::{Format, PrintError, Summary};
 use super::splitter::Statement;
 use filbert::{Member, Query, Session, SqlError, TaskError, TaskFuture};
 use futures::StreamExt;
@@ -71,9 +71,9 @@ impl<'m> Runner<'m> {
         let canceller = query.canceller();
         // Refused only when the stages shut down, which ends queries as well.
         self.interruption.cover(move || drop(canceller.cancel().map(TaskFuture::detach)));
-        let read = async |mut query: Query| (query.schema().await, query);
-        let (schema, mut query) = self.wait(read(query), &progress)?;
-        let mut printer = self.format.printer(&*schema.map_err(wrong)?);
+        let read = async |mut query: Query| (query.description().await, query);
+        let (description, mut query) = self.wait(read(query), &progress)?;
+        let mut printer = self.format.printer(&description.map_err(wrong)?);
         loop {
             let read = async move { (query.next().await, query) };
             let (next, again) = self.wait(read, &progress)?;

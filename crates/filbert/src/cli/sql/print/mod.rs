@@ -7,8 +7,8 @@ mod json;
 mod table;
 
 use super::super::text::grouped;
+use filbert::Description;
 use filbert::arrow::array::RecordBatch;
-use filbert::arrow::datatypes::Schema;
 use filbert::arrow::error::ArrowError;
 use filbert::arrow::util::display::FormatOptions;
 use std::io::{self, Write};
@@ -57,10 +57,11 @@ pub(in crate::cli) enum PrintError {
 }
 
 impl Format {
-    /// For rows with these columns.
-    pub(in crate::cli) fn printer(self, schema: &Schema) -> Box<dyn Printer> {
+    /// For the rows of such a statement.
+    pub(in crate::cli) fn printer(self, statement: &Description) -> Box<dyn Printer> {
+        let schema = &statement.columns;
         match self {
-            Format::Table => Box::new(table::TablePrinter::new(schema)),
+            Format::Table => Box::new(table::TablePrinter::new(schema, &statement.kind)),
             Format::Csv => Box::new(csv::CsvPrinter::new(schema)),
             Format::Json => Box::new(json::JsonPrinter::array(schema)),
             Format::Ndjson => Box::new(json::JsonPrinter::lines(schema)),
@@ -92,7 +93,7 @@ impl std::fmt::Display for Summary {
 }
 
 /// A time as people say it.
-pub(super) fn time(elapsed: Duration) -> String {
+fn time(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
     if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") }
 }
@@ -101,7 +102,8 @@ pub(super) fn time(elapsed: Duration) -> String {
 pub(super) mod tests {
     use super::*;
     use filbert::arrow::array::{Float64Array, Int64Array, StringArray};
-    use filbert::arrow::datatypes::{DataType, Field};
+    use filbert::StatementKind;
+    use filbert::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
     use std::sync::Arc;
 
     /// Two columns of the same name, numbers, texts with everything in them, and NULLs.
@@ -120,8 +122,17 @@ pub(super) mod tests {
     }
 
     pub(super) fn printed(format: Format, batches: &[RecordBatch]) -> String {
-        let schema = batch().schema();
-        let mut printer = format.printer(&schema);
+        printed_as(StatementKind::Rows, &batch().schema(), format, batches)
+    }
+
+    pub(super) fn printed_as(
+        kind: StatementKind,
+        schema: &SchemaRef,
+        format: Format,
+        batches: &[RecordBatch],
+    ) -> String {
+        let columns = Arc::clone(schema);
+        let mut printer = format.printer(&Description { parameters: Vec::new(), columns, kind });
         let mut out = Vec::new();
         for batch in batches {
             printer.batch(batch, &mut out).unwrap();

@@ -2,9 +2,11 @@
 //! length takes the memory of a few.
 
 use super::super::super::table::{Layout, Table};
+use super::super::super::text::grouped;
 use super::{PrintError, Printer, Summary, written};
-use filbert::arrow::array::{Array, RecordBatch};
-use filbert::arrow::datatypes::Schema;
+use filbert::StatementKind;
+use filbert::arrow::array::{Array, AsArray, RecordBatch};
+use filbert::arrow::datatypes::{Schema, UInt64Type};
 use filbert::arrow::util::display::ArrayFormatter;
 use std::io::Write;
 
@@ -16,20 +18,45 @@ pub(super) struct TablePrinter {
     begin: Table,
     /// Known when the begin has been written.
     layout: Option<Layout>,
-    has_columns: bool,
+    /// What was done, by a statement that does something; its rows are no table.
+    done: Option<Done>,
+}
+
+#[derive(Clone, Copy)]
+struct Done {
+    /// The end of a sentence that begins with their number, or all of it.
+    word: &'static str,
+    counted: Option<u64>,
 }
 
 impl TablePrinter {
-    pub(super) fn new(schema: &Schema) -> Self {
+    pub(super) fn new(schema: &Schema, kind: &StatementKind) -> Self {
+        let word = match kind {
+            StatementKind::Insert => Some("inserted"),
+            StatementKind::Update => Some("updated"),
+            StatementKind::Delete => Some("deleted"),
+            _ => schema.fields().is_empty().then_some("done"),
+        };
         let fields = schema.fields();
         let header = fields.iter().map(|field| shown(field.name())).collect();
         let right = fields.iter().map(|field| field.data_type().is_numeric()).collect();
-        Self { begin: Table::ruled(header, right), layout: None, has_columns: !fields.is_empty() }
+        let done = word.map(|word| Done { word, counted: None });
+        Self { begin: Table::ruled(header, right), layout: None, done }
     }
+}
+
+/// The number of a statement that counts what it changed.
+fn count(batch: &RecordBatch) -> Option<u64> {
+    let counts = batch.columns().first()?.as_primitive_opt::<UInt64Type>()?;
+    (!counts.is_empty()).then(|| counts.value(0))
 }
 
 impl Printer for TablePrinter {
     fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<(), PrintError> {
+        if let Some(done) = &mut self.done {
+            done.counted = done.counted.or_else(|| count(batch));
+            return Ok(());
+        }
         let options = written().with_null("NULL");
         let columns = batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options));
         let columns: Vec<ArrayFormatter<'_>> = columns.collect::<Result<_, _>>()?;
@@ -49,9 +76,10 @@ impl Printer for TablePrinter {
     }
 
     fn end(&mut self, summary: &Summary, out: &mut dyn Write) -> Result<(), PrintError> {
-        if !self.has_columns {
+        if let Some(Done { word, counted }) = self.done {
+            let count = counted.map(|count| format!("{} ", grouped(count))).unwrap_or_default();
             let time = summary.elapsed.map(|elapsed| format!(" ({})", super::time(elapsed)));
-            writeln!(out, "done{}", time.unwrap_or_default())?;
+            writeln!(out, "{count}{word}{}", time.unwrap_or_default())?;
             return Ok(());
         }
         if self.layout.is_none() {
@@ -78,14 +106,35 @@ fn shown(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::Format;
-    use super::super::tests::{batch, printed};
+    use super::super::tests::{batch, printed, printed_as};
     use super::*;
+    use filbert::arrow::array::UInt64Array;
+    use filbert::arrow::datatypes::{DataType, Field};
+    use std::sync::Arc;
 
     #[test]
     fn numbers_go_to_the_right_and_null_is_shown() {
         let expected = "   n  text       n\n----  -----  -----\n  -7  a,\"b\"    0.5\n      c\nNULL           NaN\n 100  NULL   1e300\n(3 rows)\n";
         assert_eq!(printed(Format::Table, &[batch()]), expected);
         assert_eq!(printed(Format::Table, &[]), "n  text  n\n-  ----  -\n(0 rows)\n");
+    }
+
+    #[test]
+    fn a_statement_that_changes_something_says_what() {
+        let schema = Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]));
+        let counts = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(UInt64Array::from(vec![1_200]))]);
+        let counts = [counts.unwrap()];
+        let said = |kind, format| printed_as(kind, &schema, format, &counts);
+        assert_eq!(said(StatementKind::Insert, Format::Table), "1,200 inserted\n");
+        assert_eq!(said(StatementKind::Delete, Format::Table), "1,200 deleted\n");
+        assert_eq!(said(StatementKind::Update, Format::Csv), "count\n1200\n");
+        assert_eq!(said(StatementKind::Update, Format::Ndjson), "{\"count\":1200}\n");
+        let none = Arc::new(Schema::empty());
+        let view = || StatementKind::Other("CREATE VIEW".to_owned());
+        assert_eq!(printed_as(view(), &none, Format::Table, &[]), "done\n");
+        for format in [Format::Csv, Format::Json, Format::Ndjson] {
+            assert_eq!(printed_as(view(), &none, format, &[]), "");
+        }
     }
 
     #[test]
@@ -96,7 +145,7 @@ mod tests {
     /// Kept until the end, a long result would take as much memory as it has rows.
     #[test]
     fn rows_are_written_as_they_come_once_the_columns_are_known() {
-        let mut printer = TablePrinter::new(&batch().schema());
+        let mut printer = TablePrinter::new(&batch().schema(), &StatementKind::Rows);
         let mut out = Vec::new();
         let few = LOOKED_AT / batch().num_rows();
         for _ in 0..few {
