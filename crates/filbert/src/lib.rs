@@ -92,8 +92,7 @@ pub use filbert_wire::{Data, FromData, Json, ToData};
 /// Arrow, in which the rows of queries come, in the version that they come in.
 pub use arrow;
 pub use filbert_sql::{
-    Access, Description, Query, QueryCanceller, QueryId, Session, Sql, SqlError, SqlSettings, SqlSnapshot,
-    StatementKind, TableRights,
+    Description, Query, QueryCanceller, QueryId, Session, Sql, SqlError, SqlSettings, SqlSnapshot, StatementKind,
 };
 
 /// The stages, as a crate of their own.

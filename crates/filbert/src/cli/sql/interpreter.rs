@@ -47,11 +47,16 @@ impl<'m> Interpreter<'m> {
         let mut splitter = Splitter::new();
         loop {
             let mut line = Vec::new();
-            // One more than may wait: what is longer is refused below, however long its line is.
-            let room = (self.text_bytes + 2).saturating_sub(splitter.pending_bytes()) as u64;
-            if lines.by_ref().take(room).read_until(b'\n', &mut line)? == 0 {
+            // No more than may wait, and a bit: what has no end is not kept until it has one.
+            let room = (self.text_bytes + 2).saturating_sub(splitter.pending_bytes());
+            let bytes = lines.by_ref().take(room as u64).read_until(b'\n', &mut line)?;
+            if bytes == 0 {
                 let last = splitter.finish();
                 return self.pieces(last);
+            }
+            if bytes == room && !line.ends_with(b"\n") {
+                let bytes = bytes + splitter.pending_bytes();
+                return Err(SqlError::TextTooLong { bytes, limit: self.text_bytes }.into());
             }
             let line = String::from_utf8(line).map_err(|_| "the text is not UTF-8")?;
             if self.pieces(splitter.push(&line))? == Then::Quit {

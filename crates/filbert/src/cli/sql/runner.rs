@@ -7,7 +7,7 @@ use super::super::text::grouped;
 use super::place::StatementError;
 use super::print::{Format, PrintError, Summary};
 use super::splitter::Statement;
-use filbert::{Member, Query, Session, SqlError, TaskError, TaskFuture};
+use filbert::{Member, Session, SqlError, TaskError, TaskFuture};
 use futures::StreamExt;
 use std::error::Error;
 use std::io::{IsTerminal, Write};
@@ -67,12 +67,14 @@ impl<'m> Runner<'m> {
         let clock = self.member.stages().clock();
         let mut progress = Progress { began: clock.now(), rows: 0, is_hidden: !self.is_watched };
         let wrong = |error: SqlError| self.wrong(statement, &error);
-        let query = self.session.query(&statement.text).map_err(wrong)?;
+        let mut query = self.session.query(&statement.text).map_err(wrong)?;
         let canceller = query.canceller();
         // Refused only when the stages shut down, which ends queries as well.
-        self.interruption.cover(move || drop(canceller.cancel().map(TaskFuture::detach)));
-        let read = async |mut query: Query| (query.description().await, query);
-        let (description, mut query) = self.wait(read(query), &progress)?;
+        self.interruption.cover(move || {
+            let _ = canceller.cancel().map(TaskFuture::detach);
+        });
+        let read = async move { (query.description().await, query) };
+        let (description, mut query) = self.wait(read, &progress)?;
         let mut printer = self.format.printer(&description.map_err(wrong)?);
         loop {
             let read = async move { (query.next().await, query) };
