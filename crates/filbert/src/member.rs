@@ -346,6 +346,7 @@ impl MemberBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::StreamExt;
 
     /// How many rows a query gives.
     fn rows(member: &Member, text: &str) -> Result<usize, SqlError> {
@@ -363,6 +364,36 @@ mod tests {
         assert_eq!(member.map::<i64, String>("later").get(&2).wait().unwrap().as_deref(), Some("two"));
         member.shutdown(Shutdown::Drain).unwrap();
         assert!(rows(&member, "SELECT 1").is_err());
+    }
+
+    /// What reads files would be the first to go.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test is a program with threads of its own")]
+    fn a_drain_waits_for_a_query_that_reads_a_file() {
+        const ROWS: usize = 300_000;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("numbers.csv");
+        let lines: String = (0..ROWS).map(|number| format!("{number}\n")).collect();
+        std::fs::write(&path, format!("n\n{lines}")).unwrap();
+        let member = Member::start().unwrap();
+        let table = format!(
+            "CREATE EXTERNAL TABLE numbers STORED AS CSV LOCATION '{}' OPTIONS ('format.has_header' 'true')",
+            path.display()
+        );
+        rows(&member, &table).unwrap();
+        let mut query = member.sql().session().query("SELECT n FROM numbers").unwrap();
+        let reader = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let mut read = reader.block_on(query.next()).unwrap().unwrap().num_rows();
+        let ending = member.clone();
+        let ended = std::thread::spawn(move || ending.shutdown(Shutdown::Drain).unwrap());
+        let begin = std::time::Instant::now();
+        while member.stages().engage(StageKind::Fragment).is_ok() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "the drain never begins");
+        }
+        while let Some(batch) = reader.block_on(query.next()) {
+            read += batch.unwrap().num_rows();
+        }
+        assert_eq!((read, ended.join().unwrap().cut_short), (ROWS, Vec::<&str>::new()));
     }
 
     /// Nobody reads on, so it would go on for ever.

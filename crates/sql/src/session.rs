@@ -7,7 +7,7 @@ use crate::exchange::{Credits, ExchangeExec, Router, channels};
 use crate::fragment::{Figures, Fragment, Work};
 use crate::maps;
 use crate::memory::QueryMemory;
-use crate::query::{Control, Query, QueryContext};
+use crate::query::{Control, Query, QueryContext, Waiting};
 use crate::rights::{self, TableRights};
 use crate::text;
 use arrow::array::RecordBatch;
@@ -83,6 +83,7 @@ impl Session {
         let settings = &inner.settings;
         text::check_length(text, settings.text_bytes)?;
 
+        let engagement = inner.stages.engage(StageKind::Fragment)?;
         let id = self.sql.next_query();
         let group = inner.fragment.group(&id.to_string());
         let credits = Credits { batches: settings.exchange_batches, bytes: settings.exchange_bytes };
@@ -110,7 +111,9 @@ impl Session {
             let figures = Figures::new(&ExecutionPlanMetricsSet::new(), 0);
             Fragment::plan(&context, planning, sender, figures)
         };
-        let control = inner.query.strand(id.0, Control::Waiting(Box::new(start), group));
+        let control = inner
+            .query
+            .strand(id.0, Control::Waiting(Waiting { start: Box::new(start), group, engagement }));
         let reason = Arc::new(OnceLock::new());
         let query = Query::new(id, control.clone(), schema, receiver, settings.rows, Arc::clone(&reason));
         if let Some(limit_ms) = settings.time_limit_ms {

@@ -64,8 +64,8 @@ enum Command {
     Map(Box<map::Arguments>),
     /// Dataflow jobs: examples to run, with their progress and their DAG.
     Job(job::Arguments),
-    /// SQL over files: a shell, a text, or a script.
-    Sql(sql::Arguments),
+    /// SQL over files, or over the maps of a running member: a shell, a text, or a script.
+    Sql(Box<sql::Arguments>),
     /// The stages: their threads, bounds, settings and rules.
     Stages(stages::Arguments),
 }

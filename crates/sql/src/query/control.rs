@@ -5,30 +5,40 @@
 
 use super::admission::Permit;
 use crate::error::SqlError;
-use filbert_pool::{Group, Strand, SubmitError, TaskFuture};
+use filbert_pool::{Engagement, Group, Strand, SubmitError, TaskFuture};
 
 /// How far a query is.
 pub(crate) enum Control {
-    /// It waits for its turn; starting it is the closure.
-    Waiting(Box<dyn FnOnce() -> Result<(), SqlError> + Send>, Group),
+    /// It waits for its turn.
+    Waiting(Waiting),
     /// Its tasks are this group's.
     Running {
         group: Group,
         /// Given back when the query is over.
         _permit: Permit,
+        /// Files, maps and fragments are needed together: a draining shutdown waits for the query before it ends the first of them.
+        _engagement: Engagement,
     },
     /// It ended, or was cancelled before it began.
     Over,
+}
+
+/// A query before its begin.
+pub(crate) struct Waiting {
+    /// Begins it.
+    pub(crate) start: Box<dyn FnOnce() -> Result<(), SqlError> + Send>,
+    pub(crate) group: Group,
+    pub(crate) engagement: Engagement,
 }
 
 impl Control {
     /// The message `execute`: the query may run now.
     pub(crate) fn execute(&mut self, permit: Permit) {
         match std::mem::replace(self, Control::Over) {
-            Control::Waiting(start, group) => {
+            Control::Waiting(Waiting { start, group, engagement }) => {
                 // What fails here, the reader sees: its sender is dropped with the closure.
                 if start().is_ok() {
-                    *self = Control::Running { group, _permit: permit };
+                    *self = Control::Running { group, _permit: permit, _engagement: engagement };
                 }
             }
             other => *self = other,
@@ -38,7 +48,7 @@ impl Control {
     /// The message `cancel`: every task of the query drops its state at its next turn. True when there was something to cancel.
     pub(crate) fn cancel(&mut self) -> bool {
         match std::mem::replace(self, Control::Over) {
-            Control::Waiting(_, group) | Control::Running { group, .. } => {
+            Control::Waiting(Waiting { group, .. }) | Control::Running { group, .. } => {
                 group.cancel();
                 true
             }

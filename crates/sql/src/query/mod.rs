@@ -7,7 +7,7 @@ mod control;
 pub(crate) use admission::Admission;
 pub(crate) use context::QueryContext;
 pub use context::QueryId;
-pub(crate) use control::Control;
+pub(crate) use control::{Control, Waiting};
 pub use control::QueryCanceller;
 
 use crate::description::Description;

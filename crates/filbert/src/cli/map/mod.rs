@@ -8,7 +8,8 @@ use super::table::Table;
 use clap::ValueEnum;
 use filbert_wire::Data;
 use filbert_wire::messages::map::{Clear, ContainsKey, EntrySet, Get, KeySet, Put, Remove, Size};
-use form::{Form, Shown};
+use form::Form;
+pub(super) use form::Shown;
 use serde_json::json;
 use std::io::{IsTerminal, Write};
 

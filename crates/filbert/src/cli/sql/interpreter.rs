@@ -21,8 +21,8 @@ pub(super) enum Then {
 }
 
 /// The state of a shell or a script.
-pub(super) struct Interpreter<'m> {
-    pub(super) runner: Runner<'m>,
+pub(super) struct Interpreter {
+    pub(super) runner: Runner,
     output: Output,
     /// How long a statement may be.
     text_bytes: usize,
@@ -32,8 +32,8 @@ pub(super) struct Interpreter<'m> {
 
 type Ran = Result<Then, Box<dyn Error>>;
 
-impl<'m> Interpreter<'m> {
-    pub(super) fn new(runner: Runner<'m>, output: Output, text_bytes: usize) -> Self {
+impl Interpreter {
+    pub(super) fn new(runner: Runner, output: Output, text_bytes: usize) -> Self {
         Self { runner, output, text_bytes, depth: 0 }
     }
 

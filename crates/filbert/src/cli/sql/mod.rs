@@ -1,13 +1,14 @@
-//! `filbert sql`: statements over files, and over maps that they make, in a member of its own.
+//! `filbert sql`: statements over files, and over maps that they make, in a member of its own; or in a member that runs elsewhere.
 //!
 //! ```text
 //! argument, file, standard input, shell --> Splitter --> Interpreter --> Runner --> Printer --> standard output or a file
-//!                                           pieces       commands        statement  rows
+//!                                           pieces       commands        Engine     rows
 //! ```
 //!
 //! Everything here runs on the program's own thread, which waits for the next batch, looks at the signals meanwhile, and writes.
 
 mod command;
+mod engine;
 #[cfg(test)]
 #[path = "../../../examples/sql.rs"]
 #[expect(dead_code, reason = "an example is a program of its own as well")]
@@ -20,15 +21,19 @@ mod shell;
 mod splitter;
 
 use super::Outcome;
+use super::client::Login;
 use super::interruption::Interruption;
 use super::settings_file;
 use filbert::{Member, Shutdown};
+use engine::{Engine, Local, Remote};
 use interpreter::Interpreter;
 use print::Format;
 use runner::{Output, Runner};
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// The options of `filbert sql`.
 #[derive(Debug, clap::Args)]
@@ -46,8 +51,13 @@ pub(super) struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// A TOML file with settings; no door is opened.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "connect")]
     config: Option<PathBuf>,
+    /// Runs them in a member that listens there, instead of one of the command's own.
+    #[arg(long, value_name = "HOST:PORT")]
+    connect: Option<String>,
+    #[command(flatten)]
+    login: Login,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -55,6 +65,7 @@ const EXAMPLES: &str = "Examples:
   filbert sql 'SELECT 6 * 7 AS answer'
   filbert sql -f report.sql --format csv -o report.csv
   echo 'SELECT 1; SELECT 2' | filbert sql --format ndjson
+  filbert sql --connect 127.0.0.1:5701                a shell over the maps of a running member
 
 The first statement that fails ends a text with status 1. Ctrl-C cancels a statement, not the shell.";
 
@@ -74,12 +85,20 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         true => Interruption::heeded_by_shell(&member)?,
         false => Interruption::heeded_by(&member)?,
     };
-    let runner = Runner::new(&member, interruption, arguments.format);
+    let engine: Rc<RefCell<dyn Engine>> = match &arguments.connect {
+        Some(address) => Rc::new(RefCell::new(Remote::connect(address, &arguments.login)?)),
+        None => Rc::new(RefCell::new(Local::new(&member))),
+    };
+    let runner = Runner::new(&member, Rc::clone(&engine), interruption, arguments.format);
     let mut interpreter = Interpreter::new(runner, output, text_bytes);
     let ended = match (&arguments.statements, script) {
         (Some(text), _) => interpreter.text(text).map(drop),
         (None, Some(script)) => interpreter.script(script).map(drop),
-        (None, None) if is_shell => shell::run(&member, &mut interpreter),
+        (None, None) if is_shell => {
+            let over = arguments.connect.as_ref().map_or("files".to_owned(), |address| format!("the maps of {address}"));
+            let greeting = format!("Filbert {}: SQL over {over}.", env!("CARGO_PKG_VERSION"));
+            shell::run(&greeting, shell::names_in(engine, member.stages().clock()), &mut interpreter)
+        }
         (None, None) => interpreter.script(stdin.lock()).map(drop),
     };
     drop(interpreter);

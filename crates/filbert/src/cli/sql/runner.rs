@@ -1,20 +1,20 @@
-//! Runs one statement and writes its rows: looks at the signals while it waits, and says how far it is.
+//! Runs one statement and writes its rows: looks at the signals meanwhile, and says how far it is.
 
 use super::super::Outcome;
 use super::super::interruption::Interruption;
 use super::super::progress;
 use super::super::text::grouped;
+use super::engine::{Came, Engine};
 use super::place::StatementError;
-use super::print::{Format, PrintError, Summary};
+use super::print::{Format, PrintError, Printer, Summary};
 use super::splitter::Statement;
-use filbert::{Member, Session, SqlError, TaskError, TaskFuture};
-use futures::StreamExt;
+use filbert::pool::Clock;
+use filbert::{Member, SqlError};
+use std::cell::{Cell, RefCell};
 use std::error::Error;
 use std::io::{IsTerminal, Write};
+use std::rc::Rc;
 use std::time::Duration;
-
-/// How often a running statement is looked at.
-const EVERY: Duration = Duration::from_millis(50);
 
 /// Statements that take less are not worth a line of progress.
 const SOON: Duration = Duration::from_millis(500);
@@ -25,10 +25,11 @@ pub(super) struct Output {
     pub(super) is_terminal: bool,
 }
 
-/// Statements of one session, with how they are shown.
-pub(super) struct Runner<'m> {
-    member: &'m Member,
-    session: Session,
+/// Statements, with how they are shown.
+pub(super) struct Runner {
+    /// Shared with who completes what is typed.
+    engine: Rc<RefCell<dyn Engine>>,
+    clock: Clock,
     interruption: Interruption,
     /// How rows are written.
     pub(super) format: Format,
@@ -38,23 +39,15 @@ pub(super) struct Runner<'m> {
     is_watched: bool,
 }
 
-/// How far a statement is.
-struct Progress {
-    began: Duration,
-    rows: u64,
-    /// A line of progress would stand among rows.
-    is_hidden: bool,
-}
-
-impl<'m> Runner<'m> {
-    pub(super) fn new(member: &'m Member, interruption: Interruption, format: Format) -> Self {
-        let (session, is_watched) = (member.sql().session(), std::io::stderr().is_terminal());
-        Self { member, session, interruption, format, timing: true, is_watched }
-    }
-
-    /// The session whose statements these are.
-    pub(super) fn session(&self) -> &Session {
-        &self.session
+impl Runner {
+    pub(super) fn new(
+        member: &Member,
+        engine: Rc<RefCell<dyn Engine>>,
+        interruption: Interruption,
+        format: Format,
+    ) -> Self {
+        let (clock, is_watched) = (member.stages().clock(), std::io::stderr().is_terminal());
+        Self { engine, clock, interruption, format, timing: true, is_watched }
     }
 
     /// A signal that came before the next statement is not meant for it.
@@ -64,72 +57,54 @@ impl<'m> Runner<'m> {
 
     /// Runs a statement to its end, or until it is interrupted.
     pub(super) fn run(&self, statement: &Statement, out: &mut Output) -> Outcome {
-        let clock = self.member.stages().clock();
-        let mut progress = Progress { began: clock.now(), rows: 0, is_hidden: !self.is_watched };
-        let wrong = |error: SqlError| self.wrong(statement, &error);
-        let mut query = self.session.query(&statement.text).map_err(wrong)?;
-        let canceller = query.canceller();
-        // Refused only when the stages shut down, which ends queries as well.
-        self.interruption.cover(move || {
-            let _ = canceller.cancel().map(TaskFuture::detach);
-        });
-        let read = async move { (query.description().await, query) };
-        let (description, mut query) = self.wait(read, &progress)?;
-        let mut printer = self.format.printer(&description.map_err(wrong)?);
-        loop {
-            let read = async move { (query.next().await, query) };
-            let (next, again) = self.wait(read, &progress)?;
-            let Some(batch) = next else { break };
-            let batch = batch.map_err(wrong)?;
-            printer.batch(&batch, &mut out.to).map_err(broken)?;
-            progress.rows += batch.num_rows() as u64;
-            progress.is_hidden |= out.is_terminal && printer.has_written();
-            query = again;
+        let (clock, began) = (&self.clock, self.clock.now());
+        let (rows, is_shown) = (Cell::new(0), Cell::new(false));
+        // A line of progress would stand among rows.
+        let is_hidden = Cell::new(!self.is_watched);
+        let hide = || {
+            if is_shown.take() {
+                progress::show("");
+            }
+        };
+        let mut watch = || -> Outcome {
+            let elapsed = clock.now().saturating_sub(began);
+            if !is_hidden.get() && elapsed >= SOON {
+                let (rows, seconds) = (grouped(rows.get()), elapsed.as_secs_f64());
+                progress::show(&format!("running: {seconds:.1} s, {rows} rows so far; Ctrl-C cancels"));
+                is_shown.set(true);
+            }
+            self.interruption.interrupted().map_or(Ok(()), |interrupted| Err(interrupted.into()))
+        };
+        let mut printer: Option<Box<dyn Printer>> = None;
+        let mut take = |came: Came<'_>| {
+            match (came, &mut printer) {
+                (Came::Planned(description), printer) => *printer = Some(self.format.printer(description)),
+                (Came::Rows(batch), Some(printer)) => {
+                    hide();
+                    printer.batch(batch, &mut out.to).map_err(broken)?;
+                    rows.set(rows.get() + batch.num_rows() as u64);
+                    is_hidden.set(is_hidden.get() || (out.is_terminal && printer.has_written()));
+                }
+                (Came::Rows(_), None) => {}
+            }
+            Ok(())
+        };
+        let ran = self.engine.borrow_mut().run(&statement.text, &mut watch, &mut take);
+        hide();
+        ran.map_err(|error| self.told(statement, error))?;
+        let elapsed = self.timing.then(|| self.clock.now().saturating_sub(began));
+        if let Some(printer) = &mut printer {
+            printer.end(&Summary { rows: rows.get(), elapsed }, &mut out.to).map_err(broken)?;
         }
-        let elapsed = self.timing.then(|| clock.now().saturating_sub(progress.began));
-        printer.end(&Summary { rows: progress.rows, elapsed }, &mut out.to).map_err(broken)?;
         Ok(())
     }
 
-    /// Waits for what is read on another thread, unless a signal comes first.
-    fn wait<T: Send + 'static>(
-        &self,
-        read: impl Future<Output = T> + Send + 'static,
-        progress: &Progress,
-    ) -> Result<T, Box<dyn Error>> {
-        let mut coming = self.member.stages().mixed().spawn("read rows", read)?;
-        let mut is_shown = false;
-        let read = loop {
-            if let Some(interrupted) = self.interruption.interrupted() {
-                coming.cancel();
-                break Err(interrupted.into());
-            }
-            match coming.wait_timeout(EVERY) {
-                Err(TaskError::TimedOut { .. }) => is_shown |= self.show(progress),
-                read => break read.map_err(Into::into),
-            }
-        };
-        if is_shown {
-            progress::show("");
-        }
-        read
-    }
-
-    /// True when there was something to show.
-    fn show(&self, Progress { began, rows, is_hidden }: &Progress) -> bool {
-        let elapsed = self.member.stages().clock().now().saturating_sub(*began);
-        let is_worth_it = !is_hidden && elapsed >= SOON;
-        if is_worth_it {
-            let (rows, seconds) = (grouped(*rows), elapsed.as_secs_f64());
-            progress::show(&format!("running: {seconds:.1} s, {rows} rows so far; Ctrl-C cancels"));
-        }
-        is_worth_it
-    }
-
-    fn wrong(&self, statement: &Statement, error: &SqlError) -> Box<dyn Error> {
-        match (error, self.interruption.interrupted()) {
-            (SqlError::Cancelled, Some(interrupted)) => interrupted.into(),
-            _ => StatementError::new(statement, error).into(),
+    /// The error of a statement as people are told: with its place, and as an interruption if that is what it is.
+    fn told(&self, statement: &Statement, error: Box<dyn Error>) -> Box<dyn Error> {
+        match (error.downcast::<SqlError>(), self.interruption.interrupted()) {
+            (Ok(error), Some(interrupted)) if matches!(*error, SqlError::Cancelled) => interrupted.into(),
+            (Ok(error), _) => StatementError::new(statement, &error).into(),
+            (Err(other), _) => other,
         }
     }
 }

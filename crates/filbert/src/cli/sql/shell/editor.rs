@@ -1,7 +1,7 @@
 //! Lines with editing, history and completion. A statement may have many lines: Enter ends it only behind its semicolon.
 
 use super::completion::{Completion, Names, complete};
-use super::{Input, history, is_whole};
+use super::{FindNames, Input, history, is_whole};
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
@@ -15,9 +15,6 @@ use std::path::PathBuf;
 
 /// Statements that are kept.
 const KEPT: usize = 10_000;
-
-/// Finds what can be named; asked again only when a statement may have changed it.
-pub(super) type FindNames = Box<dyn Fn() -> Names>;
 
 /// Reads statements of any number of lines.
 pub(super) struct Lines {

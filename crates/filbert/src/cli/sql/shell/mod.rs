@@ -3,9 +3,8 @@
 //! Lines are edited by `rustyline` (feature `shell`), chosen over `reedline` because it needs a third of the crates. Without the
 //! feature plain lines are read; then the terminal's own editing has to do.
 
-#[cfg(feature = "shell")]
 mod catalog;
-#[cfg(any(test, feature = "shell"))]
+#[cfg_attr(not(any(test, feature = "shell")), expect(dead_code, reason = "plain lines are not completed"))]
 mod completion;
 #[cfg(any(test, feature = "shell"))]
 mod history;
@@ -21,9 +20,13 @@ use super::super::interruption::Interrupted;
 use super::super::is_broken_pipe;
 use super::interpreter::{Interpreter, Then};
 use super::splitter::Splitter;
-use filbert::Member;
+use super::engine::Engine;
+use completion::Names;
+use filbert::pool::Clock;
 use lines::Lines;
+use std::cell::RefCell;
 use std::io;
+use std::rc::Rc;
 
 /// What was typed.
 enum Input {
@@ -35,27 +38,30 @@ enum Input {
     End,
 }
 
+/// Finds what can be named; asked again only when a statement may have changed it.
+type FindNames = Box<dyn Fn() -> Names>;
+
+/// Finds it where the statements run.
+pub(super) fn names_in(engine: Rc<RefCell<dyn Engine>>, clock: Clock) -> FindNames {
+    Box::new(move || catalog::names(&mut *engine.borrow_mut(), &clock))
+}
+
 /// Reads and runs until the end.
 pub(super) fn run(
-    #[cfg_attr(not(feature = "shell"), expect(unused))] member: &Member,
-    interpreter: &mut Interpreter<'_>,
+    greeting: &str,
+    #[cfg_attr(not(feature = "shell"), expect(unused_variables))] find_names: FindNames,
+    interpreter: &mut Interpreter,
 ) -> Outcome {
-    println!(
-        "Filbert {}: SQL over files. End a statement with a semicolon; \\? for help, \\q to end.",
-        env!("CARGO_PKG_VERSION")
-    );
+    println!("{greeting} End a statement with a semicolon; \\? for help, \\q to end.");
     #[cfg(feature = "shell")]
-    let mut lines = {
-        let (member, session) = (member.clone(), interpreter.runner.session().clone());
-        Lines::open(Box::new(move || catalog::names(&member, &session)))?
-    };
+    let mut lines = Lines::open(find_names)?;
     #[cfg(not(feature = "shell"))]
     let mut lines = Lines::open()?;
     read_on(|| lines.read(), interpreter)
 }
 
 /// Runs what is read; what goes wrong with it ends nothing but itself.
-fn read_on(mut read: impl FnMut() -> io::Result<Input>, interpreter: &mut Interpreter<'_>) -> Outcome {
+fn read_on(mut read: impl FnMut() -> io::Result<Input>, interpreter: &mut Interpreter) -> Outcome {
     loop {
         let text = match read()? {
             Input::Text(text) => text,
@@ -83,9 +89,11 @@ fn is_whole(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::super::super::interruption::Interruption;
+    use super::super::engine::Local;
     use super::super::print::Format;
     use super::super::runner::{Output, Runner};
     use super::*;
+    use filbert::Member;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
@@ -111,7 +119,8 @@ mod tests {
         let endless = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b;";
         for last in [None, Some("\\q")] {
             let written = Written::default();
-            let runner = Runner::new(&member, interruption.clone(), Format::Csv);
+            let engine = Rc::new(RefCell::new(Local::new(&member)));
+            let runner = Runner::new(&member, engine, interruption.clone(), Format::Csv);
             let output = Output { to: Box::new(written.clone()), is_terminal: false };
             let mut interpreter = Interpreter::new(runner, output, 1 << 20);
             let told = interruption.clone();
