@@ -43,11 +43,7 @@ fn steps(workspace: &Workspace) -> Vec<Step> {
             [Invocation::cargo("doc --workspace --no-deps").add_flags("RUSTDOCFLAGS", "-D warnings")],
         ),
         Step::run("loom", "every protocol between threads, in every order loom finds", [loom(workspace)]),
-        Step::run(
-            "test",
-            "the README's test command",
-            [command(readme::TEST)],
-        ),
+        Step::run("test", "the README's test command", [command(readme::TEST)]),
         Step::run("demo", "the README's demo ends well", [command(readme::DEMO)]),
         Step::check("clients", "our tests with the official Python and Node.js clients", clients::check),
     ]

@@ -358,7 +358,7 @@ mod tests {
     #[test]
     fn maps_are_tables_also_those_made_later() {
         let member = Member::start().unwrap();
-        member.map::<i64, String>("later").set(&1, "one").wait().unwrap();
+        member.map::<i64, String>("later").set(&1, &"one".to_owned()).wait().unwrap();
         assert_eq!(rows(&member, "SELECT this FROM later WHERE __key = 1").unwrap(), 1);
         assert_eq!(rows(&member, "SINK INTO later VALUES (2, 'two')").unwrap(), 1);
         assert_eq!(member.map::<i64, String>("later").get(&2).wait().unwrap().as_deref(), Some("two"));

@@ -111,9 +111,8 @@ impl Session {
             let figures = Figures::new(&ExecutionPlanMetricsSet::new(), 0);
             Fragment::plan(&context, planning, sender, figures)
         };
-        let control = inner
-            .query
-            .strand(id.0, Control::Waiting(Waiting { start: Box::new(start), group, engagement }));
+        let control =
+            inner.query.strand(id.0, Control::Waiting(Waiting { start: Box::new(start), group, engagement }));
         let reason = Arc::new(OnceLock::new());
         let query = Query::new(id, control.clone(), schema, receiver, settings.rows, Arc::clone(&reason));
         if let Some(limit_ms) = settings.time_limit_ms {

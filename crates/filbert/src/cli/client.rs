@@ -145,7 +145,8 @@ impl Client {
         let (sender, answers) = channel();
         let connector = Connector::new(NetSettings::default(), login.tls(address).as_ref())?;
         let (addresses, password) = (resolved(address)?, std::env::var("FILBERT_PASSWORD").ok());
-        if password.is_some() && login.ca.is_none() && !addresses.iter().all(|address| is_loopback(*address)) {
+        if password.is_some() && login.ca.is_none() && !addresses.iter().all(|address| is_loopback(*address))
+        {
             return Err(
                 "the password would go over the network in the clear; give --ca, so that it is encrypted"
                     .into(),

@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
 
-const THREE: &str = "SELECT * FROM (VALUES (-1, 'one', true), (20, NULL, false), (3, 'a,b', NULL)) AS t (n, word, is)";
+const THREE: &str =
+    "SELECT * FROM (VALUES (-1, 'one', true), (20, NULL, false), (3, 'a,b', NULL)) AS t (n, word, ok)";
 
 /// More rows than anybody waits for, and none of them soon.
 const ENDLESS: &str = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b";
@@ -15,11 +16,12 @@ const ENDLESS: &str = "SELECT count(*) FROM generate_series(1, 10000000) a, gene
 fn printed(output: &Output) -> String {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let said = text(&output.stdout);
-    let lines = said.lines().map(|line| match (line.rfind(", "), line.ends_with(" ms)") || line.ends_with(" s)")) {
-        (Some(time), true) if line.starts_with('(') => format!("{})", &line[..time]),
-        (_, true) => line[..line.rfind(" (").unwrap()].to_owned(),
-        _ => line.to_owned(),
-    });
+    let lines =
+        said.lines().map(|line| match (line.rfind(", "), line.ends_with(" ms)") || line.ends_with(" s)")) {
+            (Some(time), true) if line.starts_with('(') => format!("{})", &line[..time]),
+            (_, true) => line[..line.rfind(" (").unwrap()].to_owned(),
+            _ => line.to_owned(),
+        });
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -27,7 +29,8 @@ fn printed(output: &Output) -> String {
 fn with_input(words: &[&str], input: &str) -> Output {
     let words = [&["sql"], words].concat();
     let mut child = piped(&words);
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    // One that ends early does not read all of it.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
 
@@ -38,7 +41,8 @@ fn piped(words: &[&str]) -> Child {
 
 #[test]
 fn a_table_lines_up_and_counts() {
-    let expected = "  n  word  is\n---  ----  -----\n -1  one   true\n 20  NULL  false\n  3  a,b   NULL\n(3 rows)";
+    let expected =
+        " n  word  ok\n--  ----  -----\n-1  one   true\n20  NULL  false\n 3  a,b   NULL\n(3 rows)";
     assert_eq!(printed(&filbert(&["sql", THREE])), expected);
     let said = text(&filbert(&["sql", "SELECT 1 AS one"]).stdout);
     assert!(said.starts_with("one\n---\n  1\n(1 row, ") && said.ends_with("s)"), "{said}");
@@ -47,15 +51,16 @@ fn a_table_lines_up_and_counts() {
 #[test]
 fn every_format_is_what_its_readers_expect() {
     let formatted = |format: &str| printed(&filbert(&["sql", THREE, "--format", format]));
-    assert_eq!(formatted("csv"), "n,word,is\n-1,one,true\n20,,false\n3,\"a,b\",");
+    assert_eq!(formatted("csv"), "n,word,ok\n-1,one,true\n20,,false\n3,\"a,b\",");
     let rows = serde_json::json!([
-        { "n": -1, "word": "one", "is": true },
-        { "n": 20, "word": null, "is": false },
-        { "n": 3, "word": "a,b", "is": null },
+        { "n": -1, "word": "one", "ok": true },
+        { "n": 20, "word": null, "ok": false },
+        { "n": 3, "word": "a,b", "ok": null },
     ]);
     assert_eq!(serde_json::from_str::<serde_json::Value>(&formatted("json")).unwrap(), rows);
     let lines = formatted("ndjson");
-    let lines: Vec<serde_json::Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(serde_json::Value::from(lines), rows);
 }
 
@@ -83,7 +88,8 @@ fn rows_go_to_a_file_and_files_are_tables() {
 
 #[test]
 fn statements_share_a_session_and_its_maps() {
-    let statements = "CREATE MAPPING squares TYPE IMap OPTIONS ('keyFormat' = 'int', 'valueFormat' = 'bigint');
+    let statements =
+        "CREATE MAPPING squares TYPE IMap OPTIONS ('keyFormat' = 'int', 'valueFormat' = 'bigint');
         SINK INTO squares SELECT value, value * value FROM generate_series(1, 10);
         SELECT this FROM squares WHERE __key = 7";
     let said = printed(&filbert(&["sql", statements, "--format", "csv"]));
@@ -143,7 +149,9 @@ fn commands_look_around() {
         &[],
         "\\timing off\nCREATE VIEW v AS SELECT 1 AS a, 'x' AS b;\n\\d\n\\d v\n\\timing\n\\?\n",
     ));
-    for line in ["timing is off", "name  type", "v     VIEW", "column_name", "a  ", "timing is on", "\\i FILE"] {
+    for line in
+        ["timing is off", "name  type", "v     VIEW", "column_name", "a  ", "timing is on", "\\i FILE"]
+    {
         assert!(said.contains(line), "{line} is not in\n{said}");
     }
 }

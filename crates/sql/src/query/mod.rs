@@ -7,8 +7,8 @@ mod control;
 pub(crate) use admission::Admission;
 pub(crate) use context::QueryContext;
 pub use context::QueryId;
-pub(crate) use control::{Control, Waiting};
 pub use control::QueryCanceller;
+pub(crate) use control::{Control, Waiting};
 
 use crate::description::Description;
 use crate::error::SqlError;

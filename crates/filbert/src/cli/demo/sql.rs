@@ -17,7 +17,8 @@ struct Order {
 
 const PRODUCTS: [&str; 4] = ["filbert", "walnut", "almond", "cashew"];
 
-const STATEMENT: &str = "SELECT products.this AS product, count(*) AS orders, sum(pieces) AS pieces, avg(price) AS price
+const STATEMENT: &str =
+    "SELECT products.this AS product, count(*) AS orders, sum(pieces) AS pieces, avg(price) AS price
 FROM orders JOIN products ON products.__key = orders.product
 WHERE pieces > 1 GROUP BY products.this ORDER BY pieces DESC, product";
 
@@ -38,7 +39,11 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result
     let read = async move { Ok::<_, SqlError>((query.description().await?, query.collect().await?)) };
     let (description, batches) = member.stages().mixed().spawn("read rows", read)?.wait()??;
     let took = start.elapsed();
-    writeln!(out, "SQL: maps are tables; {} orders in JSON joined with products", grouped(count.unsigned_abs()))?;
+    writeln!(
+        out,
+        "SQL: maps are tables; {} orders in JSON joined with products",
+        grouped(count.unsigned_abs())
+    )?;
     for line in STATEMENT.lines() {
         writeln!(out, "    {line}")?;
     }
@@ -67,7 +72,10 @@ mod tests {
         show(&Member::start().unwrap(), &mut out, true).unwrap();
         let text = String::from_utf8(out).unwrap();
         let row = |name: &str| {
-            let line = text.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_else(|| panic!("{text}"));
+            let line = text
+                .lines()
+                .find(|line| line.trim_start().starts_with(name))
+                .unwrap_or_else(|| panic!("{text}"));
             line.split_whitespace().skip(1).map(|cell| cell.parse::<f64>().unwrap()).collect::<Vec<f64>>()
         };
         // Of the pieces 0 to 4, those above 1: three of five orders, 2 + 3 + 4 pieces.

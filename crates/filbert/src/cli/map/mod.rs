@@ -91,7 +91,8 @@ const NO_THREAD: i64 = 1;
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let out = &mut std::io::stdout().lock();
-    let Arguments { command, whom: Whom { address, login }, key_as: key_form, value_as: value_form, json } = arguments;
+    let Arguments { command, whom: Whom { address, login }, key_as: key_form, value_as: value_form, json } =
+        arguments;
     let key_of = |text: &str| key_form.read("key", text);
     // A person's terminal is not what a value may write to; a program gets it as it is.
     let is_terminal = std::io::stdout().is_terminal();
@@ -148,7 +149,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             }
         }
         Command::Entries(Whole { map }) => {
-            let entries = Client::connect(address, login)?.call(&EntrySet { name: map.as_str().into() })?.entries;
+            let entries =
+                Client::connect(address, login)?.call(&EntrySet { name: map.as_str().into() })?.entries;
             let mut table = Table::new(&["key", "type", "value", "type"]);
             for (key, value) in entries {
                 let (key, value) = (Shown::of(&key), Shown::of(&value));

@@ -24,8 +24,8 @@ use super::Outcome;
 use super::client::Login;
 use super::interruption::Interruption;
 use super::settings_file;
-use filbert::{Member, Shutdown};
 use engine::{Engine, Local, Remote};
+use filbert::{Member, Shutdown};
 use interpreter::Interpreter;
 use print::Format;
 use runner::{Output, Runner};
@@ -95,9 +95,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         (Some(text), _) => interpreter.text(text).map(drop),
         (None, Some(script)) => interpreter.script(script).map(drop),
         (None, None) if is_shell => {
-            let over = arguments.connect.as_ref().map_or("files".to_owned(), |address| format!("the maps of {address}"));
+            let over = arguments
+                .connect
+                .as_ref()
+                .map_or("files".to_owned(), |address| format!("the maps of {address}"));
             let greeting = format!("Filbert {}: SQL over {over}.", env!("CARGO_PKG_VERSION"));
-            shell::run(&greeting, shell::names_in(engine, member.stages().clock()), &mut interpreter)
+            shell::run(&greeting, engine, member.stages().clock(), &mut interpreter)
         }
         (None, None) => interpreter.script(stdin.lock()).map(drop),
     };

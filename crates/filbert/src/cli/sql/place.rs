@@ -73,10 +73,8 @@ mod tests {
     fn the_place_is_pointed_at() {
         assert_eq!(shown("SELECT x\nFROM\tt", 14), "no\n  line 4: FROM t\n               ^");
         assert_eq!(shown("SELECT x", 8), "no\n  line 3: SELECT x\n                  ^");
-        assert_eq!(
-            shown("SELECT '日本', x", 18),
-            "no\n  line 3: SELECT '日本', x\n                        ^"
-        );
+        let wide = format!("no\n  line 3: SELECT '日本', x\n  {}^", " ".repeat(23));
+        assert_eq!(shown("SELECT '日本', x", 17), wide);
         let long = format!("SELECT {}x{}", "1, ".repeat(100), ", 1".repeat(100));
         let said = shown(&long, 307);
         let lines: Vec<&str> = said.lines().collect();

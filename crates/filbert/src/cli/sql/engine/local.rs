@@ -38,12 +38,7 @@ impl Local {
 }
 
 impl Engine for Local {
-    fn run(
-        &mut self,
-        text: &str,
-        watch: Watch<'_>,
-        take: &mut dyn FnMut(Came<'_>) -> Outcome,
-    ) -> Outcome {
+    fn run(&mut self, text: &str, watch: Watch<'_>, take: &mut dyn FnMut(Came<'_>) -> Outcome) -> Outcome {
         let mut query = self.session.query(text)?;
         let read = async move { (query.description().await, query) };
         let (description, mut query) = self.wait(read, watch)?;
@@ -55,13 +50,5 @@ impl Engine for Local {
             take(Came::Rows(&batch?))?;
             query = again;
         }
-    }
-
-    fn functions(&self) -> Vec<String> {
-        let state = self.session.state();
-        let mut functions: Vec<String> = state.scalar_functions().keys().cloned().collect();
-        functions.extend(state.aggregate_functions().keys().cloned());
-        functions.extend(state.window_functions().keys().cloned());
-        functions
     }
 }

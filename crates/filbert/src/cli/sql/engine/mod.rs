@@ -28,13 +28,5 @@ pub(super) type Watch<'a> = &'a mut dyn FnMut() -> Outcome;
 /// Runs statements.
 pub(super) trait Engine {
     /// Runs one to its end, or until `watch` ends it; `take` gets what comes.
-    fn run(
-        &mut self,
-        text: &str,
-        watch: Watch<'_>,
-        take: &mut dyn FnMut(Came<'_>) -> Outcome,
-    ) -> Outcome;
-
-    /// The functions that there are, as far as that is known.
-    fn functions(&self) -> Vec<String>;
+    fn run(&mut self, text: &str, watch: Watch<'_>, take: &mut dyn FnMut(Came<'_>) -> Outcome) -> Outcome;
 }

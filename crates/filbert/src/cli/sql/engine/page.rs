@@ -3,8 +3,8 @@
 
 use super::super::super::map::Shown;
 use filbert::arrow::array::{
-    ArrayRef, BooleanArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array, NullArray,
-    RecordBatch, StringArray,
+    ArrayRef, BooleanArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,
+    NullArray, RecordBatch, StringArray,
 };
 use filbert::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use filbert::arrow::error::ArrowError;

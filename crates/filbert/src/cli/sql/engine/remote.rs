@@ -52,12 +52,7 @@ impl Remote {
 }
 
 impl Engine for Remote {
-    fn run(
-        &mut self,
-        text: &str,
-        watch: Watch<'_>,
-        take: &mut dyn FnMut(Came<'_>) -> Outcome,
-    ) -> Outcome {
+    fn run(&mut self, text: &str, watch: Watch<'_>, take: &mut dyn FnMut(Came<'_>) -> Outcome) -> Outcome {
         let query_id = new_id();
         let execute = Execute {
             sql: text.into(),
@@ -89,10 +84,6 @@ impl Engine for Remote {
         }
         Ok(())
     }
-
-    fn functions(&self) -> Vec<String> {
-        Vec::new()
-    }
 }
 
 /// A statement that gives no rows says how many it changed, but not what it is.
@@ -104,9 +95,14 @@ fn changed(text: &str, count: i64, take: &mut dyn FnMut(Came<'_>) -> Outcome) ->
         "delete" => StatementKind::Delete,
         _ => StatementKind::Other(word.to_uppercase()),
     };
-    let fields = if kind.is_count() { vec![Field::new("count", DataType::UInt64, false)] } else { Vec::new() };
+    let fields =
+        if kind.is_count() { vec![Field::new("count", DataType::UInt64, false)] } else { Vec::new() };
     let columns = Arc::new(Schema::new(fields));
-    take(Came::Planned(&Description { parameters: Vec::new(), columns: Arc::clone(&columns), kind: kind.clone() }))?;
+    take(Came::Planned(&Description {
+        parameters: Vec::new(),
+        columns: Arc::clone(&columns),
+        kind: kind.clone(),
+    }))?;
     if kind.is_count() {
         let counts = UInt64Array::from(vec![u64::try_from(count).unwrap_or_default()]);
         take(Came::Rows(&RecordBatch::try_new(columns, vec![Arc::new(counts)])?))?;

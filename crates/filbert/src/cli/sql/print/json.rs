@@ -89,7 +89,7 @@ mod tests {
         let rows = [
             "{\"n\":-7,\"text\":\"a,\\\"b\\\"\\nc\",\"n_2\":0.5}",
             "{\"n\":null,\"text\":\"\",\"n_2\":null}",
-            "{\"n\":100,\"text\":null,\"n_2\":1e300}",
+            "{\"n\":100,\"text\":null,\"n_2\":1.0e300}",
         ];
         assert_eq!(printed(Format::Ndjson, &[batch()]), rows.join("\n") + "\n");
         let twice = [rows.join(",\n "), rows.join(",\n ")].join(",\n ");

@@ -101,8 +101,8 @@ fn time(elapsed: Duration) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use filbert::arrow::array::{Float64Array, Int64Array, StringArray};
     use filbert::StatementKind;
+    use filbert::arrow::array::{Float64Array, Int64Array, StringArray};
     use filbert::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
     use std::sync::Arc;
 

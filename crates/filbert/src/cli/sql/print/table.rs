@@ -5,7 +5,7 @@ use super::super::super::table::{Layout, Table};
 use super::super::super::text::grouped;
 use super::{PrintError, Printer, Summary, written};
 use filbert::StatementKind;
-use filbert::arrow::array::{Array, AsArray, RecordBatch};
+use filbert::arrow::array::{AsArray, RecordBatch};
 use filbert::arrow::datatypes::{Schema, UInt64Type};
 use filbert::arrow::util::display::ArrayFormatter;
 use std::io::Write;
@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn a_statement_that_changes_something_says_what() {
         let schema = Arc::new(Schema::new(vec![Field::new("count", DataType::UInt64, false)]));
-        let counts = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(UInt64Array::from(vec![1_200]))]);
+        let counts =
+            RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(UInt64Array::from(vec![1_200]))]);
         let counts = [counts.unwrap()];
         let said = |kind, format| printed_as(kind, &schema, format, &counts);
         assert_eq!(said(StatementKind::Insert, Format::Table), "1,200 inserted\n");

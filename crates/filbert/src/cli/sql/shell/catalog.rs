@@ -12,25 +12,31 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Asks where the statements run.
 pub(super) fn names(engine: &mut dyn Engine, clock: &Clock) -> Names {
-    let text = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'";
-    let (mut tables, mut columns) = (Vec::new(), Vec::new());
+    let columns =
+        "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'";
+    let functions = "SELECT routine_name FROM information_schema.routines";
+    let [tables, columns] = asked(engine, clock, columns);
+    let [functions] = asked(engine, clock, functions);
+    Names { tables, columns, functions }
+}
+
+/// The columns of what a statement gives, each without doubles. Nobody is told when it fails: this is a help only.
+fn asked<const N: usize>(engine: &mut dyn Engine, clock: &Clock, text: &str) -> [Vec<String>; N] {
+    let mut found = [const { Vec::new() }; N];
     let until = clock.now() + PATIENCE;
     let mut watch = || if clock.now() < until { Ok(()) } else { Err("it takes too long".into()) };
     let mut take = |came: Came<'_>| {
         if let Came::Rows(batch) = came {
-            tables.extend(texts(batch, 0));
-            columns.extend(texts(batch, 1));
+            found.iter_mut().enumerate().for_each(|(column, found)| found.extend(texts(batch, column)));
         }
         Ok(())
     };
-    // Nobody is told when this does not work: it is a help only.
     let _ = engine.run(text, &mut watch, &mut take);
-    let mut functions = engine.functions();
-    for names in [&mut tables, &mut columns, &mut functions] {
+    for names in &mut found {
         names.sort_unstable();
         names.dedup();
     }
-    Names { tables, columns, functions }
+    found
 }
 
 fn texts(batch: &RecordBatch, column: usize) -> Vec<String> {
@@ -47,7 +53,7 @@ mod tests {
     #[test]
     fn tables_columns_and_functions_are_found() {
         let member = Member::start().unwrap();
-        member.map::<i64, String>("Later").set(&1, "one").wait().unwrap();
+        member.map::<i64, String>("Later").set(&1, &"one".to_owned()).wait().unwrap();
         let names = names(&mut Local::new(&member), &member.stages().clock());
         assert_eq!(
             (names.tables, names.columns),

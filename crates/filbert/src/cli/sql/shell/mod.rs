@@ -1,6 +1,6 @@
 //! The shell: reads statements from a terminal until it is told to end. What goes wrong with one is said, and the next is read.
 //!
-//! Lines are edited by `rustyline` (feature `shell`), chosen over `reedline` because it needs a third of the crates. Without the
+//! Lines are edited by `rustyline` (feature `shell`), chosen over `reedline` because it brings three crates and not fourteen. Without the
 //! feature plain lines are read; then the terminal's own editing has to do.
 
 mod catalog;
@@ -18,9 +18,9 @@ mod lines;
 use super::super::Outcome;
 use super::super::interruption::Interrupted;
 use super::super::is_broken_pipe;
+use super::engine::Engine;
 use super::interpreter::{Interpreter, Then};
 use super::splitter::Splitter;
-use super::engine::Engine;
 use completion::Names;
 use filbert::pool::Clock;
 use lines::Lines;
@@ -41,22 +41,16 @@ enum Input {
 /// Finds what can be named; asked again only when a statement may have changed it.
 type FindNames = Box<dyn Fn() -> Names>;
 
-/// Finds it where the statements run.
-pub(super) fn names_in(engine: Rc<RefCell<dyn Engine>>, clock: Clock) -> FindNames {
-    Box::new(move || catalog::names(&mut *engine.borrow_mut(), &clock))
-}
-
-/// Reads and runs until the end.
+/// Reads and runs until the end; names are completed as `engine` knows them.
 pub(super) fn run(
     greeting: &str,
-    #[cfg_attr(not(feature = "shell"), expect(unused_variables))] find_names: FindNames,
+    engine: Rc<RefCell<dyn Engine>>,
+    clock: Clock,
     interpreter: &mut Interpreter,
 ) -> Outcome {
     println!("{greeting} End a statement with a semicolon; \\? for help, \\q to end.");
-    #[cfg(feature = "shell")]
+    let find_names: FindNames = Box::new(move || catalog::names(&mut *engine.borrow_mut(), &clock));
     let mut lines = Lines::open(find_names)?;
-    #[cfg(not(feature = "shell"))]
-    let mut lines = Lines::open()?;
     read_on(|| lines.read(), interpreter)
 }
 

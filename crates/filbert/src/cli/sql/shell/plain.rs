@@ -1,13 +1,13 @@
 //! Plain lines from the standard input, with a prompt.
 
-use super::{Input, is_whole};
+use super::{FindNames, Input, is_whole};
 use std::io::{self, Write};
 
 /// Reads statements of any number of lines.
 pub(super) struct Lines;
 
 impl Lines {
-    pub(super) fn open() -> io::Result<Self> {
+    pub(super) fn open(_: FindNames) -> io::Result<Self> {
         Ok(Self)
     }
 
