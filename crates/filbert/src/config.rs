@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `[cluster]` | `name`: what clients must call the cluster |
 //! | `[hazelcast]` | the door for Hazelcast clients: address, users, limits, TLS |
+//! | `[sql]` | what queries may use: memory, time, rows, how many at a time |
 //! | `[map.<name>]`, `[list.<name>]`, `[queue.<name>]` | structures; one `*` in a name stands for any text |
 //! | `[grid]` | what holds for all structures |
 //! | all others | the stages |
@@ -13,6 +14,7 @@ use filbert_gate::hazelcast::HazelcastSettings;
 use filbert_grid::GridSettings;
 use filbert_pool::settings_fields::{self, Field, Shape, any_text, quoted_key};
 use filbert_pool::{Settings, SettingsError, settings_table};
+use filbert_sql::SqlSettings;
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -40,6 +42,8 @@ pub struct MemberConfig {
     pub stages: Settings,
     /// The structures.
     pub grid: GridSettings,
+    /// What queries may use.
+    pub sql: SqlSettings,
     /// The door for Hazelcast clients.
     pub hazelcast: HazelcastSettings,
 }
@@ -94,6 +98,7 @@ impl MemberConfig {
         [
             ("cluster", "The cluster.", false, ClusterSettings::FIELDS.to_vec()),
             ("hazelcast", "The door for Hazelcast clients.", false, door),
+            ("sql", "What queries may use.", false, SqlSettings::FIELDS.to_vec()),
             ("grid", "What holds for all structures.", false, grid),
         ]
         .into_iter()
@@ -118,6 +123,7 @@ impl MemberConfig {
         let cluster: ClusterSettings = take(&mut sections, "cluster", &mut problems);
         let mut hazelcast: HazelcastSettings = take(&mut sections, "hazelcast", &mut problems);
         hazelcast.cluster_name = cluster.name;
+        let sql = take(&mut sections, "sql", &mut problems);
         let grid = take_grid(&mut sections, &mut problems);
         // What is left belongs to the stages, which read their own text.
         let stages =
@@ -125,7 +131,7 @@ impl MemberConfig {
                 problems.extend(more);
                 Settings::new()
             });
-        let config = Self { stages, grid, hazelcast };
+        let config = Self { stages, grid, sql, hazelcast };
         // A value that cannot be read counts as not set: what follows from that is no second mistake.
         let follows = |problem: &String| {
             let table =
@@ -161,7 +167,8 @@ impl MemberConfig {
             .into_iter()
             .map(|problem| if is_structure(&problem) { problem } else { format!("grid.{problem}") });
         let door = self.hazelcast.problems().into_iter().map(|problem| format!("hazelcast.{problem}"));
-        grid.chain(door).collect()
+        let sql = self.sql.problems().into_iter().map(|problem| format!("sql.{problem}"));
+        grid.chain(sql).chain(door).collect()
     }
 }
 
@@ -261,6 +268,7 @@ mod tests {
         let text = "
             [cluster]\nname = 'shop'
             [hazelcast]\naddress = '127.0.0.1:6000'
+            [sql]\nqueries = 3\ntime_limit_ms = 1000
             [grid]\nlock_wait_ms = 5
             [map.'a*'.journal]\ncapacity = 500
             [map.'a*']\nttl_seconds = 7
@@ -268,6 +276,7 @@ mod tests {
             [event]\ncapacity = 10";
         let config = MemberConfig::from_toml(text).unwrap();
         assert_eq!((&*config.hazelcast.cluster_name, config.hazelcast.address.port()), ("shop", 6000));
+        assert_eq!((config.sql.queries, config.sql.time_limit_ms, config.sql.rows), (3, Some(1_000), None));
         assert_eq!((config.grid.lock_wait_ms, config.grid.maps.of("ab").ttl_seconds), (5, 7));
         assert_eq!(config.grid.maps.of("ab").journal.map(|journal| journal.capacity), Some(500));
         assert_eq!(config.grid.queues.of("jobs").max_size, 6);
@@ -338,6 +347,12 @@ mod tests {
             ),
             ("[grid.executor.'']\nthreads = 1", "grid.executor.\"\": a name has at least one letter"),
             ("[grid.map.a]\nttl_seconds = 1", "grid.map: stands in a table of its own: [map.<name>]"),
+            ("[sql]\nquery = 3", "sql.query: no such setting; did you mean queries?"),
+            ("[sql]\nrows = 0", "sql.rows = 0: must be a whole number, at least 1"),
+            (
+                "[sql]\nmemory_bytes = 5000",
+                "sql.query_memory_bytes = 1073741824: must not be more than memory_bytes, which is 5000",
+            ),
             ("[mapp.a]\nttl_seconds = 1", "mapp: no such table of settings; did you mean map?"),
             ("queue = 7", "queue: must be a table"),
         ] {
@@ -369,6 +384,9 @@ mod tests {
         let door = toml::Table::try_from(&config.hazelcast).unwrap();
         let known: Vec<&str> = HazelcastSettings::FIELDS.iter().map(|field| field.key).collect();
         assert!(door.keys().all(|key| known.contains(&key.as_str())), "{door}");
+        let sql = toml::Table::try_from(&config.sql).unwrap();
+        let known: Vec<&str> = SqlSettings::FIELDS.iter().map(|field| field.key).collect();
+        assert!(sql.keys().all(|key| known.contains(&key.as_str())), "{sql}");
     }
 
     /// Settings files hold passwords, errors go to logs.

@@ -1,9 +1,11 @@
 //! Filbert is an in-memory data platform in one Rust library and one Rust binary. **What works today**: a data grid (maps, lists,
-//! queues, topics, executors) that Rust programs embed and the official Hazelcast clients connect to; dataflow jobs; and the ground of
-//! both, the *stages*, in which every kind of work runs on the threads made for it. **Planned**: SQL, OLAP cubes, clusters.
+//! queues, topics, executors) that Rust programs embed and the official Hazelcast clients connect to; dataflow jobs; SQL over maps and
+//! files; and the ground of all, the *stages*, in which every kind of work runs on the threads made for it. **Planned**: OLAP cubes,
+//! clusters.
 //!
-//! A program begins with a [`Member`]: its [maps](Member::map) hold data, its [stages](Member::stages) are where work goes. The page of
-//! [`grid`] says what can be done with structures, the page of [`pool`] which stage is for what.
+//! A program begins with a [`Member`]: its [maps](Member::map) hold data, its [stages](Member::stages) are where work goes, and
+//! [`Member::sql`] asks questions. The page of [`grid`] says what can be done with structures, the page of [`pool`] which stage is for
+//! what, the page of [`sql`] how queries run.
 //!
 //! ```
 //! use filbert::Member;
@@ -43,6 +45,7 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod doors;
 mod end_signal;
 mod member;
 mod settings_page;
@@ -51,6 +54,11 @@ mod settings_page;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// The same for the page about SQL.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/sql.md")]
+struct SqlPage;
 
 pub use config::{ClusterSettings, MemberConfig, SettingsSection};
 pub use end_signal::EndSignal;
@@ -64,6 +72,8 @@ pub use filbert_flow as flow;
 pub use filbert_gate as gate;
 /// The data grid, as a crate of its own.
 pub use filbert_grid as grid;
+/// SQL, as a crate of its own.
+pub use filbert_sql as sql;
 /// Values as bytes: Hazelcast's `Data`, Compact, and the client protocol.
 pub use filbert_wire as wire;
 
@@ -78,6 +88,13 @@ pub use filbert_grid::{
     MapEventKind, MapSettings, Reading, Registry, TypedMap, TypedMapEvent,
 };
 pub use filbert_wire::{Data, FromData, Json, ToData};
+// SQL.
+/// Arrow, in which the rows of queries come, in the version that they come in.
+pub use arrow;
+pub use filbert_sql::{
+    Description, Query, QueryCanceller, QueryId, Session, Sql, SqlError, SqlSettings, SqlSnapshot,
+    StatementKind,
+};
 
 /// The stages, as a crate of their own.
 pub use filbert_pool as pool;

@@ -1,13 +1,15 @@
-//! One Filbert process: its stages, its grid, and the doors through which others reach it.
+//! One Filbert process: its stages, its grid, SQL over it, and the doors through which others reach it.
 
 use crate::config::MemberConfig;
+use crate::doors::Doors;
 use filbert_flow::{Dag, Job, JobError};
-use filbert_gate::hazelcast::{Door, DoorError, HazelcastSettings, OpenDoor};
+use filbert_gate::hazelcast::{DoorError, HazelcastSettings};
 use filbert_grid::{EntryProcessor, Grid, GridSettings, GridSettingsError, MapSettings, Registry, TypedMap};
 use filbert_pool::{
     Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, StageKind, Stages, StagesBuilder,
     current,
 };
+use filbert_sql::{Sql, SqlError, SqlSettings};
 use filbert_wire::Data;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -42,8 +44,10 @@ pub struct Member {
 struct Inner {
     stages: Stages,
     grid: Grid,
-    door: Mutex<Option<OpenDoor>>,
-    address: Option<SocketAddr>,
+    sql: Sql,
+    /// `None` when the member has ended.
+    doors: Mutex<Option<Doors>>,
+    listening: Vec<(&'static str, SocketAddr)>,
 }
 
 /// Why a member did not start; nothing of it runs.
@@ -73,6 +77,9 @@ pub enum StartError {
         #[source]
         error: std::io::Error,
     },
+    /// SQL does not start.
+    #[error("SQL does not start: {0}")]
+    Sql(#[source] SqlError),
     /// A door does not open.
     #[error(transparent)]
     Door(#[from] DoorError),
@@ -114,6 +121,7 @@ impl From<GridSettingsError> for StartError {
 pub struct MemberBuilder {
     stages: StagesBuilder,
     grid: GridSettings,
+    sql: SqlSettings,
     registry: Registry,
     hazelcast: Option<HazelcastSettings>,
     problems: Vec<String>,
@@ -168,26 +176,52 @@ impl Member {
         dag.submit(&self.inner.stages)
     }
 
+    /// SQL: every map of the grid is a table.
+    ///
+    /// It is there from the start, and costs an idle member one sleeping thread. Queries run on the stages `query` and `fragment`; their
+    /// rows are a stream of Arrow batches that can be read on any thread that may wait, or awaited.
+    ///
+    /// ```
+    /// use filbert::Member;
+    /// use filbert::arrow::util::pretty::pretty_format_batches;
+    ///
+    /// let member = Member::start()?;
+    /// let cities = member.map::<String, i64>("cities");
+    /// cities.set("Oslo", &709_000).wait()?;
+    /// cities.set("Bergen", &290_000).wait()?;
+    /// let query = member.sql().session().query("SELECT __key AS city FROM cities WHERE this > 300000")?;
+    /// let batches = member.stages().mixed().spawn("read", query.collect())?.wait()??;
+    /// println!("{}", pretty_format_batches(&batches)?);
+    /// assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn sql(&self) -> &Sql {
+        &self.inner.sql
+    }
+
     /// Where Hazelcast clients connect to, if that door is open.
     pub fn hazelcast_address(&self) -> Option<SocketAddr> {
-        self.inner.address
+        let hazelcast = self.inner.listening.iter().find(|(whom, _)| *whom == Doors::HAZELCAST);
+        hazelcast.map(|(_, address)| *address)
+    }
+
+    /// Every door that was opened at the start: whom it is for, and where it listens.
+    pub fn listening(&self) -> &[(&'static str, SocketAddr)] {
+        &self.inner.listening
     }
 
     /// Ends the member; call it from a thread that is none of its own. With [`Shutdown::Drain`] clients get the answers that are under
     /// way first.
     pub fn shutdown(&self, how: Shutdown) -> Result<ShutdownReport, ShutdownRefused> {
-        // Refused where the caller stands: then the member goes on, and so does its door.
+        // Refused where the caller stands: then the member goes on, and so do its doors.
         if current().kind != StageKind::Application {
             return self.inner.stages.shutdown(how);
         }
-        let door = self.inner.door.lock().unwrap_or_else(|broken| broken.into_inner()).take();
-        if let (Some(door), Shutdown::Drain) = (&door, how) {
-            // Refused only where the shutdown below is refused as well, or when the stages are gone already.
-            if let Ok(drained) = door.drain(DRAIN) {
-                let _ = drained.wait();
-            }
+        let doors = self.inner.doors.lock().unwrap_or_else(|broken| broken.into_inner()).take();
+        if let (Some(doors), Shutdown::Drain) = (&doors, how) {
+            doors.drain(DRAIN);
         }
-        drop(door);
+        drop(doors);
         self.inner.stages.shutdown(how)
     }
 }
@@ -223,7 +257,10 @@ impl MemberBuilder {
         match MemberConfig::from_toml(text) {
             Ok(config) => {
                 let door = opens.then_some(config.hazelcast).or_else(|| self.hazelcast.clone());
-                Self { hazelcast: door, ..self }.stage_settings(config.stages).grid(config.grid)
+                Self { hazelcast: door, ..self }
+                    .stage_settings(config.stages)
+                    .grid(config.grid)
+                    .sql(config.sql)
             }
             Err(error) => {
                 let mut builder = self;
@@ -235,7 +272,7 @@ impl MemberBuilder {
 
     /// Replaces all settings by those of a file that was read, and opens the door for Hazelcast clients.
     pub fn config(self, config: MemberConfig) -> Self {
-        self.stage_settings(config.stages).grid(config.grid).hazelcast(config.hazelcast)
+        self.stage_settings(config.stages).grid(config.grid).sql(config.sql).hazelcast(config.hazelcast)
     }
 
     /// Replaces all settings of the stages.
@@ -247,6 +284,12 @@ impl MemberBuilder {
     /// Replaces all settings of the grid.
     pub fn grid(mut self, settings: GridSettings) -> Self {
         self.grid = settings;
+        self
+    }
+
+    /// Replaces all settings of SQL: what queries may use.
+    pub fn sql(mut self, settings: SqlSettings) -> Self {
+        self.sql = settings;
         self
     }
 
@@ -285,22 +328,91 @@ impl MemberBuilder {
         }
         // Checked before the stages have threads.
         self.grid.check()?;
+        let problems: Vec<String> =
+            self.sql.problems().into_iter().map(|problem| format!("sql.{problem}")).collect();
+        if !problems.is_empty() {
+            return Err(StartError::Settings { problems });
+        }
         let stages = self.stages.start()?;
         let grid = Grid::with(&stages, self.grid, self.registry);
-        let door = self.hazelcast.map(|settings| Door::new(&grid, settings).open()).transpose()?;
-        let address = door.as_ref().map(OpenDoor::local_addr);
-        Ok(Member { inner: Arc::new(Inner { stages, grid, door: Mutex::new(door), address }) })
+        let sql = Sql::start(&stages, self.sql).map_err(StartError::Sql)?;
+        sql.attach(&grid).map_err(StartError::Sql)?;
+        let doors = Doors::open(&grid, self.hazelcast)?;
+        let listening = doors.listening();
+        Ok(Member { inner: Arc::new(Inner { stages, grid, sql, doors: Mutex::new(Some(doors)), listening }) })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::StreamExt;
+
+    /// How many rows a query gives.
+    fn rows(member: &Member, text: &str) -> Result<usize, SqlError> {
+        let query = member.sql().session().query(text)?;
+        let batches = member.stages().mixed().spawn("read", query.collect())?.wait()??;
+        Ok(batches.iter().map(|batch| batch.num_rows()).sum())
+    }
+
+    #[test]
+    fn maps_are_tables_also_those_made_later() {
+        let member = Member::start().unwrap();
+        member.map::<i64, String>("later").set(&1, &"one".to_owned()).wait().unwrap();
+        assert_eq!(rows(&member, "SELECT this FROM later WHERE __key = 1").unwrap(), 1);
+        assert_eq!(rows(&member, "SINK INTO later VALUES (2, 'two')").unwrap(), 1);
+        assert_eq!(member.map::<i64, String>("later").get(&2).wait().unwrap().as_deref(), Some("two"));
+        member.shutdown(Shutdown::Drain).unwrap();
+        assert!(rows(&member, "SELECT 1").is_err());
+    }
+
+    /// What reads files would be the first to go.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test is a program with threads of its own")]
+    fn a_drain_waits_for_a_query_that_reads_a_file() {
+        const ROWS: usize = 300_000;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("numbers.csv");
+        let lines: String = (0..ROWS).map(|number| format!("{number}\n")).collect();
+        std::fs::write(&path, format!("n\n{lines}")).unwrap();
+        let member = Member::start().unwrap();
+        let table = format!(
+            "CREATE EXTERNAL TABLE numbers STORED AS CSV LOCATION '{}' OPTIONS ('format.has_header' 'true')",
+            path.display()
+        );
+        rows(&member, &table).unwrap();
+        let mut query = member.sql().session().query("SELECT n FROM numbers").unwrap();
+        let reader = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let mut read = reader.block_on(query.next()).unwrap().unwrap().num_rows();
+        let ending = member.clone();
+        let ended = std::thread::spawn(move || ending.shutdown(Shutdown::Drain).unwrap());
+        let begin = std::time::Instant::now();
+        while member.stages().engage(StageKind::Fragment).is_ok() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "the drain never begins");
+        }
+        while let Some(batch) = reader.block_on(query.next()) {
+            read += batch.unwrap().num_rows();
+        }
+        assert_eq!((read, ended.join().unwrap().cut_short), (ROWS, Vec::<&str>::new()));
+    }
+
+    /// Nobody reads on, so it would go on for ever.
+    #[test]
+    fn a_query_that_is_not_read_does_not_hold_up_the_end() {
+        let member = Member::start().unwrap();
+        let endless = "SELECT a.value FROM generate_series(1, 1000000) a, generate_series(1, 1000000) b";
+        let mut query = member.sql().session().query(endless).unwrap();
+        let schema = async move { (query.schema().await.map(|_| ()), query) };
+        let (planned, query) = member.stages().mixed().spawn("plan", schema).unwrap().wait().unwrap();
+        planned.unwrap();
+        member.shutdown(Shutdown::Cancel).unwrap();
+        drop(query);
+    }
 
     #[test]
     fn the_builder_passes_every_setting_on() {
         let member = Member::builder()
-            .toml("[executor.mail]\ncapacity = 7")
+            .toml("[executor.mail]\ncapacity = 7\n[sql]\nrows = 2")
             .executor("reports")
             .set("executor.reports.threads", 1)
             .set_word("executor.reports.when_full", "wait")
@@ -312,6 +424,8 @@ mod tests {
         assert_eq!(settings.number("executor.reports.threads"), 1);
         assert_eq!(settings.word("executor.reports.when_full"), "wait");
         assert_eq!(settings.number("partition.threads"), 3);
+        let refused = rows(&member, "SELECT * FROM generate_series(1, 3)").unwrap_err();
+        assert!(matches!(refused, SqlError::TooManyRows { limit: 2 }), "{refused}");
         member.shutdown(Shutdown::Cancel).unwrap();
     }
 
@@ -324,7 +438,7 @@ mod tests {
         let own = member.stages().executor("own").unwrap();
         let asked = own.submit("asks", move || asks.shutdown(Shutdown::Drain).is_err()).unwrap();
         assert_eq!(asked.wait(), Ok(true));
-        assert!(member.inner.door.lock().unwrap().is_some());
+        assert!(member.inner.doors.lock().unwrap().is_some());
         assert!(std::net::TcpStream::connect(address).is_ok());
         member.shutdown(Shutdown::Drain).unwrap();
         assert!(std::net::TcpStream::connect(address).is_err());
@@ -333,6 +447,9 @@ mod tests {
     #[test]
     fn every_mistake_is_named_and_nothing_starts() {
         let refused = Member::builder().set("cpu.threads", 0).set("cpv.threads", 1).start().unwrap_err();
+        assert_eq!(refused.problems().len(), 2, "{refused}");
+        let sql = SqlSettings { queries: 0, rows: Some(0), ..Default::default() };
+        let refused = Member::builder().sql(sql).start().unwrap_err();
         assert_eq!(refused.problems().len(), 2, "{refused}");
         let refused = Member::builder().toml("[cpv]\nthreads = 1\n[cluster]\nnam = 'x'").start().unwrap_err();
         assert_eq!(refused.problems().len(), 2, "{refused}");

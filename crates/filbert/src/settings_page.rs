@@ -49,6 +49,8 @@ mod tests {
             "| `hazelcast.connections.idle_timeout_ms` | 300000 | 1 to 86400000 ms | ",
             "| `hazelcast.tls.key_pem_path` | must be given | a text | ",
             "| `hazelcast.users[].may` | | a list of texts |",
+            "| `sql.queries` | 64 | 1 to 100000 | ",
+            "| `sql.time_limit_ms` | | at least 1 ms | Time that a query may take. Not set: any. |",
             "| `grid.lock_wait_ms` | 60000 | ",
             "| `grid.executor.<name>.threads` | 16 | ",
             "| `map.<name>.ttl_seconds` | 0 | at least 0 s | ",

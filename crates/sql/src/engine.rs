@@ -87,6 +87,8 @@ impl Sql {
         config.options_mut().execution.sort_spill_reservation_bytes =
             (settings.query_memory_bytes / 8).min(10 << 20);
         config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
+        // Errors say where in the text they are.
+        config.options_mut().sql_parser.collect_spans = true;
         let mut state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))

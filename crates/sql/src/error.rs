@@ -1,6 +1,7 @@
 //! What can go wrong with a query, in words that say what to do.
 
 use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::tokenizer::Location;
 use filbert_pool::{SubmitError, TaskError};
 use std::sync::Arc;
 
@@ -122,6 +123,16 @@ pub enum SqlError {
 }
 
 impl SqlError {
+    /// Where in the text of its statement it is, in bytes, when that is known.
+    pub fn offset_in(&self, text: &str) -> Option<usize> {
+        let at = match self {
+            SqlError::TooDeep { at, .. } => *at,
+            SqlError::Failed(error) => crate::text::offset(text, location(error)?),
+            _ => return None,
+        };
+        text.is_char_boundary(at).then_some(at)
+    }
+
     /// Carries it through a plan, from the fragment where it arose to whoever reads the rows.
     pub(crate) fn into_plan(self) -> DataFusionError {
         match self {
@@ -159,4 +170,16 @@ impl From<DataFusionError> for SqlError {
 /// What went wrong without the names of the layers that it passed through.
 fn plainly(error: &DataFusionError) -> String {
     error.strip_backtrace()
+}
+
+/// The planner says it, the parser only writes it.
+fn location(error: &DataFusionError) -> Option<Location> {
+    if let Some(span) = error.diagnostic().and_then(|diagnostic| diagnostic.span) {
+        return Some(Location { line: span.start.line, column: span.start.column });
+    }
+    let said = error.strip_backtrace();
+    let (_, place) = said.rsplit_once(" at Line: ")?;
+    let (line, column) = place.split_once(", Column: ")?;
+    let column = column.split(|letter: char| !letter.is_ascii_digit()).next()?;
+    Some(Location { line: line.parse().ok()?, column: column.parse().ok()? })
 }

@@ -1,67 +1,79 @@
 //! The numbers of the SQL engine.
 
-use serde::Deserialize;
+use filbert_pool::settings_fields::{self, Shape};
 use std::path::PathBuf;
 
-/// What queries may use. Every bound has a default, and an error that names its setting.
-///
-/// ```
-/// let settings = filbert_sql::SqlSettings { rows: Some(1_000), ..Default::default() };
-/// assert_eq!(settings.batch_rows, 8_192);
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct SqlSettings {
-    /// Rows that operators handle at a time.
-    pub batch_rows: usize,
-    /// Bytes that one query may hold before its operators spill or it ends with an error.
-    pub query_memory_bytes: usize,
-    /// Bytes that all queries together may hold.
-    pub memory_bytes: usize,
-    /// Bytes of files that queries may spill, all together.
-    pub spill_bytes: u64,
-    /// Queries that run at a time; more wait their turn.
-    pub queries: usize,
-    /// Queries that wait at most; more are refused.
-    pub waiting_queries: usize,
-    /// Length of a statement's text.
-    pub text_bytes: usize,
-    /// How deep expressions nest, and how many operators a statement chains.
-    pub expression_depth: usize,
-    /// Milliseconds that a query may take; none by default.
-    pub time_limit_ms: Option<u64>,
-    /// Rows that a query may give; any number by default.
-    pub rows: Option<u64>,
-    /// Batches that wait at an output of an exchange before its producers pause.
-    pub exchange_batches: usize,
-    /// The same in bytes.
-    pub exchange_bytes: usize,
-    /// Threads for reads of files.
-    pub reading_threads: usize,
-    /// Folders with files that SQL may read, as `/data`; none by default, and `/` is all.
-    pub files: Vec<PathBuf>,
-    /// Folders in which `COPY ... TO` may write files; none by default.
-    pub write_files: Vec<PathBuf>,
+/// No bound but that of a number in a settings file.
+const MOST: u64 = i64::MAX as u64;
+
+filbert_pool::settings_struct! {
+    /// What queries may use. Every bound has a default, and an error that names its setting.
+    ///
+    /// ```
+    /// let settings = filbert_sql::SqlSettings { rows: Some(1_000), ..Default::default() };
+    /// assert_eq!(settings.batch_rows, 8_192);
+    /// assert!(settings.problems().is_empty());
+    /// ```
+    pub struct SqlSettings {
+        /// Rows that operators handle at a time.
+        pub batch_rows: usize = 8_192 => Shape::Number(1, 1 << 20),
+        /// Bytes that one query may hold before its operators spill or it ends with an error. At most memory_bytes.
+        pub query_memory_bytes: usize = 1 << 30 => Shape::Number(1 << 10, MOST),
+        /// Bytes that all queries together may hold.
+        pub memory_bytes: usize = 4 << 30 => Shape::Number(1 << 10, MOST),
+        /// Bytes of files that queries may spill, all together; 0: none.
+        pub spill_bytes: u64 = 16 << 30 => Shape::Number(0, MOST),
+        /// Queries that run at a time; more wait their turn.
+        pub queries: usize = 64 => Shape::Number(1, 100_000),
+        /// Queries that wait at most; more are refused.
+        pub waiting_queries: usize = 1_024 => Shape::Number(0, 10_000_000),
+        /// Length of a statement's text.
+        pub text_bytes: usize = 1 << 20 => Shape::Number(1 << 10, 1 << 30),
+        /// How deep expressions nest, and how many operators a statement chains.
+        pub expression_depth: usize = 1_000 => Shape::Number(10, 10_000),
+        /// Time that a query may take. Not set: any.
+        pub time_limit_ms: Option<u64> = None => Shape::Number(1, MOST),
+        /// Rows that a query may give. Not set: any number.
+        pub rows: Option<u64> = None => Shape::Number(1, MOST),
+        /// Batches that wait at an output of an exchange before its producers pause.
+        pub exchange_batches: usize = 8 => Shape::Number(1, 1 << 16),
+        /// The same in bytes.
+        pub exchange_bytes: usize = 16 << 20 => Shape::Number(1 << 10, MOST),
+        /// Threads for reads of files, made when needed.
+        pub reading_threads: usize = 4 => Shape::Number(1, 1_024),
+        /// Folders with files that SQL may read, such as "/data"; none unless it stands here, and "/" is all.
+        pub files: Vec<PathBuf> = Vec::new() => Shape::Texts(settings_fields::is_path),
+        /// Folders in which COPY ... TO may write files; none unless it stands here.
+        pub write_files: Vec<PathBuf> = Vec::new() => Shape::Texts(settings_fields::is_path),
+    }
 }
 
-impl Default for SqlSettings {
-    fn default() -> Self {
-        Self {
-            batch_rows: 8_192,
-            query_memory_bytes: 1 << 30,
-            memory_bytes: 4 << 30,
-            spill_bytes: 16 << 30,
-            queries: 64,
-            waiting_queries: 1_024,
-            text_bytes: 1 << 20,
-            expression_depth: 1_000,
-            time_limit_ms: None,
-            rows: None,
-            exchange_batches: 8,
-            exchange_bytes: 16 << 20,
-            reading_threads: 4,
-            files: Vec::new(),
-            write_files: Vec::new(),
+impl SqlSettings {
+    /// Every problem there is, one sentence each: the setting, its value, what to set.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = settings_fields::check_values("", Self::FIELDS, self);
+        if self.query_memory_bytes > self.memory_bytes {
+            problems.push(format!(
+                "query_memory_bytes = {}: must not be more than memory_bytes, which is {}",
+                self.query_memory_bytes, self.memory_bytes
+            ));
         }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_defaults_fit_and_mistakes_are_named() {
+        assert_eq!(SqlSettings::default().problems(), Vec::<String>::new());
+        let wrong =
+            SqlSettings { queries: 0, query_memory_bytes: 8 << 30, rows: Some(0), ..Default::default() };
+        let said = wrong.problems();
+        assert_eq!(said.len(), 3, "{said:#?}");
+        assert!(said.iter().any(|line| line.starts_with("queries = 0: must be a whole number")), "{said:#?}");
+        assert!(said.iter().any(|line| line.contains("not be more than memory_bytes")), "{said:#?}");
     }
 }

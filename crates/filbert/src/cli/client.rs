@@ -27,7 +27,14 @@ const LIMITS: Limits = Limits { frame_bytes: 1 << 30, message_bytes: 1 << 30, ..
 pub(super) struct Whom {
     /// Where the member listens.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5701", global = true)]
-    address: String,
+    pub(super) address: String,
+    #[command(flatten)]
+    pub(super) login: Login,
+}
+
+/// As whom to talk to a member, and how.
+#[derive(Debug, clap::Args)]
+pub(super) struct Login {
     /// What the cluster is called.
     #[arg(long, value_name = "NAME", default_value = "dev", global = true)]
     cluster_name: String,
@@ -37,7 +44,7 @@ pub(super) struct Whom {
     /// Encrypts: the certificates that sign the member's, in PEM.
     #[arg(long, value_name = "FILE", global = true)]
     ca: Option<PathBuf>,
-    /// The name that the member's certificate is for, when it is not the host of --address.
+    /// The name that the member's certificate is for, when it is not its host.
     #[arg(long, value_name = "NAME", requires = "ca", global = true)]
     server_name: Option<String>,
     /// The certificate to show to the member, in PEM, where it asks for one.
@@ -48,18 +55,15 @@ pub(super) struct Whom {
     cert_key: Option<PathBuf>,
 }
 
-impl Whom {
-    /// Where that is: all addresses of a host.
-    fn addresses(&self) -> Result<Vec<SocketAddr>, String> {
-        let wrong = |error| {
-            let address = &self.address;
-            format!("--address {address}: {error}; write host and port, such as 127.0.0.1:5701")
-        };
-        self.address.to_socket_addrs().map(Iterator::collect).map_err(wrong)
-    }
+/// All addresses of a host.
+fn resolved(address: &str) -> Result<Vec<SocketAddr>, String> {
+    let wrong = |error| format!("{address}: {error}; write host and port, such as 127.0.0.1:5701");
+    address.to_socket_addrs().map(Iterator::collect).map_err(wrong)
+}
 
-    fn tls(&self) -> Option<ClientTlsSettings> {
-        let host = self.address.rsplit_once(':').map_or(&*self.address, |(host, _)| host);
+impl Login {
+    fn tls(&self, address: &str) -> Option<ClientTlsSettings> {
+        let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
         let host = host.trim_start_matches('[').trim_end_matches(']');
         self.ca.as_ref().map(|ca| ClientTlsSettings {
             ca_pem_path: ca.clone(),
@@ -136,12 +140,13 @@ fn closed(at: &str) -> String {
 
 impl Client {
     /// Connects and logs in.
-    pub(super) fn connect(whom: &Whom) -> Result<Self, Box<dyn Error>> {
+    pub(super) fn connect(address: &str, login: &Login) -> Result<Self, Box<dyn Error>> {
         let stages = Stages::builder().set("io.threads", 1).start()?;
         let (sender, answers) = channel();
-        let connector = Connector::new(NetSettings::default(), whom.tls().as_ref())?;
-        let (addresses, password) = (whom.addresses()?, std::env::var("FILBERT_PASSWORD").ok());
-        if password.is_some() && whom.ca.is_none() && !addresses.iter().all(|address| is_loopback(*address)) {
+        let connector = Connector::new(NetSettings::default(), login.tls(address).as_ref())?;
+        let (addresses, password) = (resolved(address)?, std::env::var("FILBERT_PASSWORD").ok());
+        if password.is_some() && login.ca.is_none() && !addresses.iter().all(|address| is_loopback(*address))
+        {
             return Err(
                 "the password would go over the network in the clear; give --ca, so that it is encrypted"
                     .into(),
@@ -150,9 +155,9 @@ impl Client {
         let outlet = connect(&stages, &connector, &addresses, sender)?;
         outlet.send_slice(&PREAMBLE).map_err(|_| closed("the begin"))?;
         let mut client = Self { stages, outlet, answers, correlation: 0 };
-        let login = Authentication {
-            cluster_name: whom.cluster_name.as_str().into(),
-            username: whom.user.as_deref().map(Into::into),
+        let request = Authentication {
+            cluster_name: login.cluster_name.as_str().into(),
+            username: login.user.as_deref().map(Into::into),
             password: password.map(Into::into),
             uuid: Some(Uuid::new_v4()),
             client_type: "CLI".into(),
@@ -163,13 +168,13 @@ impl Client {
             routing_mode: 0,
             cp_direct_to_leader_routing: false,
         };
-        match client.call(&login)?.status {
+        match client.call(&request)?.status {
             0 => Ok(client),
             // The member does not say which, so that nobody can try them one by one.
             1 => Err(format!(
                 "the member refuses the login: its cluster is not called {:?} (--cluster-name), or the user (--user) or the password \
                  (environment variable FILBERT_PASSWORD) is wrong",
-                whom.cluster_name
+                login.cluster_name
             )
             .into()),
             other => Err(format!("the member refuses the login with status {other}: is it of another version?").into()),
@@ -178,18 +183,31 @@ impl Client {
 
     /// Sends a request and waits for its answer.
     pub(super) fn call<R: Request>(&mut self, request: &R) -> Result<R::Response, Box<dyn Error>> {
+        self.send(request)?;
+        let late = || format!("no answer to {} within {} s", R::NAME, PATIENCE.as_secs()).into();
+        self.answer::<R>(PATIENCE)?.ok_or_else(late)
+    }
+
+    /// Sends a request; answers to those before it are no longer waited for.
+    pub(super) fn send<R: Request>(&mut self, request: &R) -> Result<(), Box<dyn Error>> {
         self.correlation += 1;
         let mut bytes = BytesMut::new();
         request.encode(self.correlation, -1, &mut bytes);
-        self.outlet.send(bytes.freeze()).map_err(|_| closed(R::NAME))?;
+        self.outlet.send(bytes.freeze()).map_err(|_| closed(R::NAME).into())
+    }
+
+    /// The answer to the last request; none when it has not come in time.
+    pub(super) fn answer<R: Request>(
+        &mut self,
+        patience: Duration,
+    ) -> Result<Option<R::Response>, Box<dyn Error>> {
         loop {
-            let answer = self.answers.recv_timeout(PATIENCE).map_err(|error| match error {
-                RecvTimeoutError::Timeout => {
-                    format!("no answer to {} within {} s", R::NAME, PATIENCE.as_secs())
-                }
-                RecvTimeoutError::Disconnected => closed(R::NAME),
-            })?;
-            let reader = MessageReader::new(answer.map_err(|why| format!("{}: {why}", R::NAME))?)?;
+            let answer = match self.answers.recv_timeout(patience) {
+                Ok(answer) => answer.map_err(|why| format!("{}: {why}", R::NAME))?,
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => return Err(closed(R::NAME).into()),
+            };
+            let reader = MessageReader::new(answer)?;
             if reader.correlation() != self.correlation {
                 continue;
             }
@@ -199,7 +217,7 @@ impl Client {
                     errors.first().and_then(|error| error.message.as_deref()).unwrap_or("without a text");
                 return Err(format!("{}: {first}", R::NAME).into());
             }
-            return Ok(R::decode_response(&reader)?);
+            return Ok(Some(R::decode_response(&reader)?));
         }
     }
 }

@@ -3,16 +3,19 @@
 mod client;
 mod config;
 mod demo;
+mod interruption;
 mod job;
 mod map;
+mod progress;
 mod settings_file;
+mod sql;
 mod stages;
 mod start;
 mod table;
 mod text;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use job::Interrupted;
+use interruption::Interrupted;
 use std::process::ExitCode;
 
 /// What `filbert` was asked for.
@@ -28,7 +31,8 @@ const ABOUT: &str = "Filbert, an in-memory data platform in the making.
 Works today:  maps, lists, queues, topics and executors for Rust programs and for the official Hazelcast clients;
               the stages below them, where every kind of work runs on the threads made for it
               dataflow jobs: pipelines over files, maps, channels and sockets
-Planned:      SQL, cubes, clusters";
+              SQL over maps and files
+Planned:      cubes, clusters";
 
 const EXAMPLES: &str = "Examples:
   filbert demo                          a tour of what works, in a few seconds
@@ -39,6 +43,9 @@ const EXAMPLES: &str = "Examples:
                                         writes a number into a map of a running member
   filbert map get cities Oslo           and reads from it
   filbert job word-count 'docs/*.md'    counts the words of files, and shows how the job went
+  filbert sql                           a shell for SQL over files
+  filbert sql 'SELECT 6 * 7' --format csv
+                                        the same for one statement, or several
   filbert stages                        the stages of a member with default settings
   filbert stages --config filbert.toml  the same with your settings, checked
   filbert stages --settings             every setting of the stages: default, range, meaning
@@ -57,6 +64,8 @@ enum Command {
     Map(Box<map::Arguments>),
     /// Dataflow jobs: examples to run, with their progress and their DAG.
     Job(job::Arguments),
+    /// SQL over files, or over the maps of a running member: a shell, a text, or a script.
+    Sql(Box<sql::Arguments>),
     /// The stages: their threads, bounds, settings and rules.
     Stages(stages::Arguments),
 }
@@ -69,6 +78,7 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Config(arguments)) => config::run(&arguments),
         Some(Command::Map(arguments)) => map::run(&arguments),
         Some(Command::Job(arguments)) => job::run(&arguments),
+        Some(Command::Sql(arguments)) => sql::run(&arguments),
         Some(Command::Stages(arguments)) => stages::run(&arguments),
         None => Arguments::command().print_help().map_err(Into::into),
     };

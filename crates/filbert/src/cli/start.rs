@@ -34,8 +34,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let cluster = config.hazelcast.cluster_name.clone();
     let member = Member::builder().config(config).start()?;
     let end = member.end_signal()?;
-    if let Some(address) = member.hazelcast_address() {
-        say(&format!("Hazelcast clients on {address}"));
+    for (whom, address) in member.listening() {
+        say(&format!("{whom} on {address}"));
     }
     say(&format!("the cluster is called {cluster:?}; Ctrl-C ends the member"));
     let signal = end.wait()?;

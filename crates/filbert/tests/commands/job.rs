@@ -1,28 +1,16 @@
 //! `filbert job`.
 
 use crate::line::DEADLINE;
-use crate::{command, filbert, signal, text};
+use crate::{await_handler, command, filbert, signal, text};
 use std::process::Stdio;
 use std::time::Instant;
 
-/// True when the process handles that signal itself.
-fn catches(child: u32, number: u32) -> bool {
-    let status = std::fs::read_to_string(format!("/proc/{child}/status")).unwrap();
-    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
-    u64::from_str_radix(caught.trim(), 16).unwrap() >> (number - 1) & 1 == 1
-}
-
 #[test]
 fn a_signal_cancels_a_job_and_is_its_exit_status() {
-    const SIGINT: u32 = 2;
     for (name, status) in [("INT", 130), ("TERM", 143)] {
         let words = ["job", "custom", "--numbers", "100000000000000", "--json"];
         let child = command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let begin = Instant::now();
-        // The handler of SIGINT is the last one that is installed.
-        while !catches(child.id(), SIGINT) {
-            assert!(begin.elapsed() < DEADLINE, "it never heeds signals");
-        }
+        await_handler(child.id());
         signal(child.id(), name);
         let ended = child.wait_with_output().unwrap();
         assert_eq!(ended.status.code(), Some(status), "{}", text(&ended.stderr));
@@ -35,14 +23,11 @@ fn a_signal_cancels_a_job_and_is_its_exit_status() {
 /// Before a job begins there is nothing to cancel, and its map may take long to fill.
 #[test]
 fn a_second_signal_ends_a_job_that_is_still_prepared() {
-    const SIGINT: u32 = 2;
     for (name, status) in [("INT", 130), ("TERM", 143)] {
         let words = ["job", "map-to-map", "--entries", "20000000", "--json"];
         let mut child = command(&words).stdout(Stdio::piped()).spawn().unwrap();
+        await_handler(child.id());
         let begin = Instant::now();
-        while !catches(child.id(), SIGINT) {
-            assert!(begin.elapsed() < DEADLINE, "it never heeds signals");
-        }
         // Signals that come together are one.
         while child.try_wait().unwrap().is_none() {
             assert!(begin.elapsed() < DEADLINE, "it does not end");

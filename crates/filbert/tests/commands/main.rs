@@ -11,9 +11,11 @@ mod map;
 #[path = "../hostile/process.rs"]
 #[allow(dead_code, reason = "shared with the hostile tests, which use more of it")]
 mod process;
+mod sql;
 mod start;
 
 use std::process::{Command, Output};
+use std::time::Instant;
 
 /// Runs `filbert` with these words to its end.
 fn filbert(words: &[&str]) -> Output {
@@ -30,6 +32,20 @@ fn command(words: &[&str]) -> Command {
 fn signal(child: u32, name: &str) {
     let status = Command::new("kill").args([&format!("-{name}"), &child.to_string()]).status().unwrap();
     assert!(status.success());
+}
+
+/// Waits until the process handles signals itself: the handler of SIGINT is the last one that is installed.
+fn await_handler(child: u32) {
+    const SIGINT: u32 = 2;
+    let begin = Instant::now();
+    let catches = || {
+        let status = std::fs::read_to_string(format!("/proc/{child}/status")).unwrap();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+        u64::from_str_radix(caught.trim(), 16).unwrap() >> (SIGINT - 1) & 1 == 1
+    };
+    while !catches() {
+        assert!(begin.elapsed() < line::DEADLINE, "it never heeds signals");
+    }
 }
 
 fn text(bytes: &[u8]) -> String {

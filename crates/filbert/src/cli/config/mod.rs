@@ -63,6 +63,7 @@ fn whole(config: &MemberConfig) -> Result<toml::Table, toml::ser::Error> {
         table.insert("cluster".to_owned(), toml::Table::from_iter([("name".to_owned(), name)]).into());
     }
     table.insert("hazelcast".to_owned(), hazelcast.into());
+    table.insert("sql".to_owned(), toml::Table::try_from(&config.sql)?.into());
     let mut grid = toml::Table::try_from(&config.grid)?;
     for kind in ["map", "list", "queue"] {
         if let Some(structures) =
@@ -105,7 +106,7 @@ mod tests {
     #[test]
     fn what_is_printed_can_be_read_and_says_the_same() {
         let text = "[cluster]\nname = 'shop'\n[map.a]\nttl_seconds = 5\neviction = 'lru'\nmax_size = { bytes = 9 }\n\
-            [map.'b*']\n[hazelcast]\npublic_address = 'a:1'\nconnections = { backlog = 9 }\n\
+            [map.'b*']\n[sql]\nrows = 9\nqueries = 3\n[hazelcast]\npublic_address = 'a:1'\nconnections = { backlog = 9 }\n\
             tls = { cert_pem_path = 'c', key_pem_path = 'k' }\n\
             [executor.mail]\nthreads = 2\n[event]\ncapacity = 77_000\n[grid.executor.x]\nthreads = 3";
         let config = MemberConfig::from_toml(text).unwrap();
@@ -113,7 +114,7 @@ mod tests {
         let again = MemberConfig::from_toml(&said).unwrap_or_else(|error| panic!("{error}\n{said}"));
         assert_eq!(printed(&again), said);
         assert_eq!(again.stages.number("executor.mail.threads"), 2);
-        assert_eq!((again.grid, again.hazelcast), (config.grid, config.hazelcast));
+        assert_eq!((again.grid, again.hazelcast, again.sql), (config.grid, config.hazelcast, config.sql));
         assert!(said.contains("capacity = 77000") && said.contains("name = \"shop\""), "{said}");
         assert!(said.contains("Takes at least 0 s. Default 0.\nttl_seconds = 5"), "{said}");
     }
@@ -132,6 +133,8 @@ mod tests {
             "[hazelcast.connections]\n",
             "#[grid.executor.\"*\"]",
             "lock_wait_ms = 60000",
+            "[sql]\n",
+            "# Time that a query may take. Not set: any. Takes at least 1 ms.\n#time_limit_ms = 1000",
             "# Stage executor.\n#[executor.name]",
             "# threads for operations on partitions. Takes 1 to 1024. Default 2 per core.\nthreads = ",
         ] {

@@ -109,6 +109,7 @@ fn write_plain(field: &Field, values: Option<&toml::Table>, out: &mut impl Write
         (None, _) => match standard {
             Some(standard) => writeln!(out, "#{} = {standard}", field.key),
             None if matches!(field.shape, Shape::Texts(_)) => writeln!(out, "#{} = [\"...\"]", field.key),
+            None if matches!(field.shape, Shape::Number(..)) => writeln!(out, "#{} = 1000", field.key),
             None => writeln!(out, "#{} = \"...\"", field.key),
         },
     }

@@ -1,4 +1,4 @@
-//! Act 4: events. A slow listener of one topic neither blocks nor starves another.
+//! Act 6: events. A slow listener of one topic neither blocks nor starves another.
 
 use filbert::Member;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Act 2: the fork-join kernel. Sum of `fnv(i) % 5` over those of many numbers that are below 150, on one core and on all.
+//! Act 4: the fork-join kernel. Sum of `fnv(i) % 5` over those of many numbers that are below 150, on one core and on all.
 
 use super::super::table::Table;
 use super::super::text::grouped;

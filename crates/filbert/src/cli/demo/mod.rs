@@ -7,6 +7,7 @@ mod grid;
 mod kernel;
 mod rules;
 mod simulation;
+mod sql;
 mod strands;
 
 use super::Outcome;
@@ -37,6 +38,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 
     grid::show(&member, out, quick)?;
     flow::show(&member, out, quick)?;
+    sql::show(&member, out, quick)?;
     kernel::show(&member, out, quick)?;
     strands::show(&member, out, quick)?;
     events::show(&member, out)?;
@@ -52,7 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     writeln!(out, "\nShut down in {ended:.1} ms; {} threads left behind.", report.left_behind.len())?;
     writeln!(
         out,
-        "Next: `filbert start` and a Python client, `filbert map --help`, `filbert job --help`, `filbert stages`, README.md."
+        "Next: `filbert start` and a Python client, `filbert map --help`, `filbert job --help`, `filbert sql`, `filbert stages`, README.md."
     )?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Act 5: the rules. A wait that could hold up the thread it waits for is refused, with both stages named.
+//! Act 7: the rules. A wait that could hold up the thread it waits for is refused, with both stages named.
 
 use super::super::text::write_wrapped;
 use filbert::Member;

@@ -1,4 +1,4 @@
-//! Act 6: the same stages on one thread, with virtual time, every choice from a seed.
+//! Act 8: the same stages on one thread, with virtual time, every choice from a seed.
 
 use filbert::Stages;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! Act 3: strands. The same operation by a hop to a partition thread and on the caller's own; and a slow neighbour.
+//! Act 5: strands. The same operation by a hop to a partition thread and on the caller's own; and a slow neighbour.
 
 use super::super::table::Table;
 use super::super::text::write_wrapped;

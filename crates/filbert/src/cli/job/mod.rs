@@ -3,12 +3,10 @@
 //! The jobs are those of `examples/`, word by word: what one reads there is what runs here.
 
 mod drawing;
-mod interruption;
 mod observe;
 mod report;
 
 pub(super) use drawing::in_order;
-pub(super) use interruption::Interrupted;
 
 #[path = "../../../examples/custom.rs"]
 #[expect(dead_code, reason = "an example is a program of its own as well")]
@@ -27,11 +25,11 @@ mod windowed;
 mod word_count;
 
 use super::Outcome;
+use super::interruption::Interruption;
 use filbert::connect::channel;
 use filbert::flow::event_time::InWindow;
 use filbert::flow::processors::Collected;
 use filbert::{Dag, Member, Shutdown};
-use interruption::Interruption;
 use observe::Observed;
 use report::{Report, Rows};
 use serde_json::json;
@@ -231,6 +229,7 @@ fn sorted<T: Ord>(mut rows: Vec<T>) -> Vec<T> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::interruption::Interrupted;
     use super::*;
     use serde_json::Value;
 

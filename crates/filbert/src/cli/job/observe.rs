@@ -1,9 +1,9 @@
 //! Runs a job and looks at it while it runs: a progress line on a terminal.
 
-use super::interruption::Interruption;
+use super::super::interruption::Interruption;
+use super::super::progress::show;
 use filbert::flow::{JobMetrics, JobStatus};
 use filbert::{Dag, Job, JobError, Member, TaskError};
-use std::io::Write;
 use std::time::Duration;
 
 /// How often a running job is looked at.
@@ -26,7 +26,8 @@ pub(super) fn run(
     let clock = member.stages().clock();
     let began = clock.now();
     let job = member.submit(dag)?;
-    interruption.cover(&job);
+    let covered = job.clone();
+    interruption.cover(move || covered.cancel());
     let ended = loop {
         let waited = job.wait_timeout(EVERY);
         if !matches!(waited, Err(JobError::Wait(TaskError::TimedOut { .. }))) {
@@ -40,12 +41,6 @@ pub(super) fn run(
         show("");
     }
     Ok(Observed { job, ended, elapsed: clock.now().saturating_sub(began) })
-}
-
-/// Replaces the line on the terminal. Nobody is told when that does not work: it is for looking only.
-fn show(line: &str) {
-    let mut terminal = std::io::stderr().lock();
-    let _ = write!(terminal, "\r\x1b[K{line}").and_then(|()| terminal.flush());
 }
 
 /// One line: how far, how fast, and what holds it up.

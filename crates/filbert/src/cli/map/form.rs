@@ -67,7 +67,7 @@ impl Form {
 }
 
 /// A value as people and programs are shown it.
-pub(super) struct Shown {
+pub(in crate::cli) struct Shown {
     /// What it is: the word of its [`Form`] where it has one.
     pub(super) kind: String,
     /// As JSON, as near as JSON comes to it.
@@ -75,7 +75,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    pub(super) fn of(data: &Data) -> Self {
+    pub(in crate::cli) fn of(data: &Data) -> Self {
         match Value::from_data(data) {
             Ok(value) => Self { kind: kind(&value), json: as_json(&value) },
             Err(error) => Self { kind: "unreadable".to_owned(), json: error.to_string().into() },
@@ -83,7 +83,7 @@ impl Shown {
     }
 
     /// As text for people.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::cli) fn text(&self) -> String {
         match &self.json {
             Json::String(text) => text.clone(),
             other => other.to_string(),

@@ -8,7 +8,8 @@ use super::table::Table;
 use clap::ValueEnum;
 use filbert_wire::Data;
 use filbert_wire::messages::map::{Clear, ContainsKey, EntrySet, Get, KeySet, Put, Remove, Size};
-use form::{Form, Shown};
+use form::Form;
+pub(super) use form::Shown;
 use serde_json::json;
 use std::io::{IsTerminal, Write};
 
@@ -90,7 +91,8 @@ const NO_THREAD: i64 = 1;
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let out = &mut std::io::stdout().lock();
-    let Arguments { command, whom, key_as: key_form, value_as: value_form, json } = arguments;
+    let Arguments { command, whom: Whom { address, login }, key_as: key_form, value_as: value_form, json } =
+        arguments;
     let key_of = |text: &str| key_form.read("key", text);
     // A person's terminal is not what a value may write to; a program gets it as it is.
     let is_terminal = std::io::stdout().is_terminal();
@@ -107,7 +109,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     match command {
         Command::Get(OneKey { map, key }) => {
             let get = Get { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
-            let mut client = Client::connect(whom)?;
+            let mut client = Client::connect(address, login)?;
             let found = client.call(&get)?.value;
             let is_there = found.is_some();
             if is_there || *json {
@@ -121,23 +123,23 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             let ttl_ms = ttl_seconds.map_or(-1, |seconds| i64::from(seconds) * 1_000);
             let (key, value) = (key_of(key)?, value_form.read("value", value)?);
             let put = Put { name: map.as_str().into(), key, value, thread_id: NO_THREAD, ttl_ms };
-            print_found(out, Client::connect(whom)?.call(&put)?.value)?;
+            print_found(out, Client::connect(address, login)?.call(&put)?.value)?;
         }
         Command::Remove(OneKey { map, key }) => {
             let remove = Remove { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
-            print_found(out, Client::connect(whom)?.call(&remove)?.value)?;
+            print_found(out, Client::connect(address, login)?.call(&remove)?.value)?;
         }
         Command::Contains(OneKey { map, key }) => {
             let contains = ContainsKey { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
-            let found = Client::connect(whom)?.call(&contains)?.value;
+            let found = Client::connect(address, login)?.call(&contains)?.value;
             if *json { writeln!(out, "{}", json!({ "contains": found }))? } else { writeln!(out, "{found}")? }
         }
         Command::Size(Whole { map }) => {
-            let size = Client::connect(whom)?.call(&Size { name: map.as_str().into() })?.value;
+            let size = Client::connect(address, login)?.call(&Size { name: map.as_str().into() })?.value;
             if *json { writeln!(out, "{}", json!({ "size": size }))? } else { writeln!(out, "{size}")? }
         }
         Command::Keys(Whole { map }) => {
-            let keys = Client::connect(whom)?.call(&KeySet { name: map.as_str().into() })?.values;
+            let keys = Client::connect(address, login)?.call(&KeySet { name: map.as_str().into() })?.values;
             for key in keys.iter().map(Shown::of) {
                 if *json {
                     writeln!(out, "{}", json!({ "key": key.json, "key_type": key.kind }))?;
@@ -147,7 +149,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             }
         }
         Command::Entries(Whole { map }) => {
-            let entries = Client::connect(whom)?.call(&EntrySet { name: map.as_str().into() })?.entries;
+            let entries =
+                Client::connect(address, login)?.call(&EntrySet { name: map.as_str().into() })?.entries;
             let mut table = Table::new(&["key", "type", "value", "type"]);
             for (key, value) in entries {
                 let (key, value) = (Shown::of(&key), Shown::of(&value));
@@ -165,7 +168,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             }
         }
         Command::Clear(Whole { map }) => {
-            Client::connect(whom)?.call(&Clear { name: map.as_str().into() })?;
+            Client::connect(address, login)?.call(&Clear { name: map.as_str().into() })?;
             if *json {
                 writeln!(out, "{}", json!({ "cleared": map }))?
             } else {

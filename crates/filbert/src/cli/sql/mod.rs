@@ -1,0 +1,147 @@
+//! `filbert sql`: statements over files, and over maps that they make, in a member of its own; or in a member that runs elsewhere.
+//!
+//! ```text
+//! argument, file, standard input, shell --> Splitter --> Interpreter --> Runner --> Printer --> standard output or a file
+//!                                           pieces       commands        Engine     rows
+//! ```
+//!
+//! Everything here runs on the program's own thread, which waits for the next batch, looks at the signals meanwhile, and writes.
+
+mod command;
+mod engine;
+#[cfg(test)]
+#[path = "../../../examples/sql.rs"]
+#[expect(dead_code, reason = "an example is a program of its own as well")]
+mod example;
+mod interpreter;
+mod place;
+pub(super) mod print;
+mod runner;
+mod shell;
+mod splitter;
+
+use super::Outcome;
+use super::client::Login;
+use super::interruption::Interruption;
+use super::settings_file;
+use engine::{Engine, Local, Remote};
+use filbert::{Member, Shutdown};
+use interpreter::Interpreter;
+use print::Format;
+use runner::{Output, Runner};
+use std::cell::RefCell;
+use std::fs::File;
+use std::io::{BufReader, BufWriter, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// The options of `filbert sql`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// Statements, separated by semicolons. Without them: a shell on a terminal, else what the standard input says.
+    statements: Option<String>,
+    /// Runs the statements of a file; `-` is the standard input.
+    #[arg(short, long, value_name = "FILE", conflicts_with = "statements")]
+    file: Option<PathBuf>,
+    /// How rows are written.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Writes to a file instead of the standard output.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// A TOML file with settings; no door is opened.
+    #[arg(long, value_name = "FILE", conflicts_with = "connect")]
+    config: Option<PathBuf>,
+    /// Runs them in a member that listens there, instead of one of the command's own.
+    #[arg(long, value_name = "HOST:PORT")]
+    connect: Option<String>,
+    #[command(flatten)]
+    login: Login,
+}
+
+const EXAMPLES: &str = "Examples:
+  filbert sql                                         a shell; \\? explains it
+  filbert sql 'SELECT 6 * 7 AS answer'
+  filbert sql -f report.sql --format csv -o report.csv
+  echo 'SELECT 1; SELECT 2' | filbert sql --format ndjson
+  filbert sql --connect 127.0.0.1:5701                a shell over the maps of a running member
+
+The first statement that fails ends a text with status 1. Ctrl-C cancels a statement, not the shell.";
+
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let config = settings_file::read(arguments.config.as_deref())?;
+    let text_bytes = config.sql.text_bytes;
+    let stdin = std::io::stdin();
+    let is_shell = arguments.statements.is_none()
+        && arguments.file.is_none()
+        && stdin.is_terminal()
+        && std::io::stdout().is_terminal();
+    // Opened before anything runs: a statement that changes something is not run for nothing.
+    let output = output(arguments.output.as_deref())?;
+    let script = script(arguments.file.as_deref())?;
+    let member = Member::builder().stage_settings(config.stages).grid(config.grid).sql(config.sql).start()?;
+    let interruption = match is_shell {
+        true => Interruption::heeded_by_shell(&member)?,
+        false => Interruption::heeded_by(&member)?,
+    };
+    let engine: Rc<RefCell<dyn Engine>> = match &arguments.connect {
+        Some(address) => Rc::new(RefCell::new(Remote::connect(address, &arguments.login)?)),
+        None => Rc::new(RefCell::new(Local::new(&member))),
+    };
+    let runner = Runner::new(&member, Rc::clone(&engine), interruption, arguments.format);
+    let mut interpreter = Interpreter::new(runner, output, text_bytes);
+    let ended = match (&arguments.statements, script) {
+        (Some(text), _) => interpreter.text(text).map(drop),
+        (None, Some(script)) => interpreter.script(script).map(drop),
+        (None, None) if is_shell => {
+            let over = arguments
+                .connect
+                .as_ref()
+                .map_or("files".to_owned(), |address| format!("the maps of {address}"));
+            let greeting = format!("Filbert {}: SQL over {over}.", env!("CARGO_PKG_VERSION"));
+            shell::run(&greeting, engine, member.stages().clock(), &mut interpreter)
+        }
+        (None, None) => interpreter.script(stdin.lock()).map(drop),
+    };
+    drop(interpreter);
+    member.shutdown(Shutdown::Cancel)?;
+    ended
+}
+
+fn output(path: Option<&Path>) -> Result<Output, Box<dyn std::error::Error>> {
+    let Some(path) = path else {
+        let stdout = std::io::stdout();
+        let is_terminal = stdout.is_terminal();
+        return Ok(Output { to: Box::new(BufWriter::new(stdout)), is_terminal });
+    };
+    let file = File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok(Output { to: Box::new(BufWriter::new(file)), is_terminal: false })
+}
+
+/// The file to run, if there is one that is not the standard input.
+fn script(path: Option<&Path>) -> Result<Option<BufReader<File>>, Box<dyn std::error::Error>> {
+    let Some(path) = path.filter(|path| *path != Path::new("-")) else { return Ok(None) };
+    let file = File::open(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    Ok(Some(BufReader::new(file)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_joins_a_map_and_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let orders = folder.path().join("orders.csv");
+        let member = Member::start().unwrap();
+        example::prepare(&member, &orders, 30_000).unwrap();
+        let session = member.sql().session();
+        let asked = async move { example::pieces(session, &orders).await };
+        let pieces = member.stages().mixed().spawn("pieces", asked).unwrap().wait().unwrap().unwrap();
+        // Of every five orders four have a product; pieces go 1, 2, 3.
+        let each = 2 * 30_000 / 5;
+        let expected = ["almond", "cashew", "filbert", "walnut"].map(|name| (name.to_owned(), each));
+        assert_eq!(pieces, expected);
+    }
+}

@@ -1,0 +1,152 @@
+//! Rows of a query as text: a table for people, CSV and JSON for programs.
+//!
+//! Rows are written as they come. Only the table waits for the first ones, to see how wide its columns are.
+
+mod csv;
+mod json;
+mod table;
+
+use super::super::text::grouped;
+use filbert::Description;
+use filbert::arrow::array::RecordBatch;
+use filbert::arrow::error::ArrowError;
+use filbert::arrow::util::display::FormatOptions;
+use std::io::{self, Write};
+use std::time::Duration;
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(in crate::cli) enum Format {
+    /// Columns that line up, for people.
+    #[default]
+    Table,
+    /// Comma-separated values with a header; NULL is nothing, an empty text is "".
+    Csv,
+    /// One array of objects for each statement.
+    Json,
+    /// One object on each line.
+    Ndjson,
+}
+
+/// What is said of a whole result.
+pub(in crate::cli) struct Summary {
+    pub(in crate::cli) rows: u64,
+    /// Not shown when nobody wants to know.
+    pub(in crate::cli) elapsed: Option<Duration>,
+}
+
+/// Writes the result of one statement.
+pub(in crate::cli) trait Printer {
+    /// Some rows.
+    fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<(), PrintError>;
+
+    /// There are no more.
+    fn end(&mut self, summary: &Summary, out: &mut dyn Write) -> Result<(), PrintError>;
+
+    /// True when rows that came are written already.
+    fn has_written(&self) -> bool;
+}
+
+/// Rows that could not be written.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::cli) enum PrintError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("a value cannot be shown: {0}")]
+    Value(#[from] ArrowError),
+}
+
+impl Format {
+    /// For the rows of such a statement.
+    pub(in crate::cli) fn printer(self, statement: &Description) -> Box<dyn Printer> {
+        let schema = &statement.columns;
+        match self {
+            Format::Table => Box::new(table::TablePrinter::new(schema, &statement.kind)),
+            Format::Csv => Box::new(csv::CsvPrinter::new(schema)),
+            Format::Json => Box::new(json::JsonPrinter::array(schema)),
+            Format::Ndjson => Box::new(json::JsonPrinter::lines(schema)),
+        }
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let value = clap::ValueEnum::to_possible_value(self);
+        f.write_str(value.as_ref().map_or("", |value| value.get_name()))
+    }
+}
+
+/// What is the same in every text.
+fn written() -> FormatOptions<'static> {
+    FormatOptions::new().with_display_error(false)
+}
+
+impl std::fmt::Display for Summary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let rows = if self.rows == 1 { "row" } else { "rows" };
+        write!(f, "({} {rows}", grouped(self.rows))?;
+        if let Some(elapsed) = self.elapsed {
+            write!(f, ", {}", time(elapsed))?;
+        }
+        f.write_str(")")
+    }
+}
+
+/// A time as people say it.
+fn time(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    if seconds < 1.0 { format!("{:.1} ms", seconds * 1e3) } else { format!("{seconds:.2} s") }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use filbert::StatementKind;
+    use filbert::arrow::array::{Float64Array, Int64Array, StringArray};
+    use filbert::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+    use std::sync::Arc;
+
+    /// Two columns of the same name, numbers, texts with everything in them, and NULLs.
+    pub(in super::super) fn batch() -> RecordBatch {
+        let schema = Schema::new(vec![
+            Field::new("n", DataType::Int64, true),
+            Field::new("text", DataType::Utf8, true),
+            Field::new("n", DataType::Float64, true),
+        ]);
+        let columns: Vec<Arc<dyn filbert::arrow::array::Array>> = vec![
+            Arc::new(Int64Array::from(vec![Some(-7), None, Some(100)])),
+            Arc::new(StringArray::from(vec![Some("a,\"b\"\nc"), Some(""), None])),
+            Arc::new(Float64Array::from(vec![0.5, f64::NAN, 1e300])),
+        ];
+        RecordBatch::try_new(Arc::new(schema), columns).unwrap()
+    }
+
+    pub(super) fn printed(format: Format, batches: &[RecordBatch]) -> String {
+        printed_as(StatementKind::Rows, &batch().schema(), format, batches)
+    }
+
+    pub(super) fn printed_as(
+        kind: StatementKind,
+        schema: &SchemaRef,
+        format: Format,
+        batches: &[RecordBatch],
+    ) -> String {
+        let columns = Arc::clone(schema);
+        let mut printer = format.printer(&Description { parameters: Vec::new(), columns, kind });
+        let mut out = Vec::new();
+        for batch in batches {
+            printer.batch(batch, &mut out).unwrap();
+        }
+        let rows = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+        printer.end(&Summary { rows, elapsed: None }, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_summary_counts_and_tells_the_time() {
+        let summary = |rows, elapsed| Summary { rows, elapsed }.to_string();
+        assert_eq!(summary(1, None), "(1 row)");
+        assert_eq!(summary(0, Some(Duration::from_micros(1_500))), "(0 rows, 1.5 ms)");
+        assert_eq!(summary(12_345, Some(Duration::from_millis(61_500))), "(12,345 rows, 61.50 s)");
+    }
+}
