@@ -71,9 +71,10 @@ impl Session {
             let figures = Figures::new(&ExecutionPlanMetricsSet::new(), 0);
             Fragment::plan(&context, planning, sender, figures)
         };
-        let control = inner.query.strand(id.0, Control::Waiting(Box::new(start), group));
+        let control = inner.query.strand(id.0, Control::Waiting(Box::new(start), group.clone()));
         let reason = Arc::new(OnceLock::new());
-        let query = Query::new(id, control.clone(), schema, receiver, settings.rows, Arc::clone(&reason));
+        let query =
+            Query::new(id, control.clone(), group, schema, receiver, settings.rows, Arc::clone(&reason));
         if let Some(limit_ms) = settings.time_limit_ms {
             let canceller = query.canceller();
             inner.stages.clock().after(Duration::from_millis(limit_ms), move || {

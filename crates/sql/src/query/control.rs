@@ -51,11 +51,12 @@ impl Control {
 #[derive(Clone)]
 pub struct QueryCanceller {
     control: Strand<Control>,
+    group: Group,
 }
 
 impl QueryCanceller {
-    pub(super) fn new(control: Strand<Control>) -> Self {
-        Self { control }
+    pub(super) fn new(control: Strand<Control>, group: Group) -> Self {
+        Self { control, group }
     }
 
     /// Cancels the query. The future says that stage `query` has done so, and whether there was something to cancel; fragments end at
@@ -65,6 +66,11 @@ impl QueryCanceller {
     /// When the stage is shutting down, which cancels queries too.
     pub fn cancel(&self) -> Result<TaskFuture<bool>, SubmitError> {
         self.control.submit_priority("cancel", Control::cancel)
+    }
+
+    /// Fragments of the query that are not gone yet. It may grow while the query runs; after a cancel it falls to zero.
+    pub fn fragments(&self) -> usize {
+        self.group.tasks()
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::SqlError;
 use crate::exchange::Receiver;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use filbert_pool::{Strand, TaskError, TaskFuture};
+use filbert_pool::{Group, Strand, TaskError, TaskFuture};
 use futures::Stream;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -35,6 +35,8 @@ use std::task::{Context, Poll};
 pub struct Query {
     id: QueryId,
     control: Strand<Control>,
+    /// Its tasks.
+    group: Group,
     /// The schema, known when the plan is.
     planned: Planned,
     /// `None` when there is nothing more to read.
@@ -56,6 +58,7 @@ impl Query {
     pub(crate) fn new(
         id: QueryId,
         control: Strand<Control>,
+        group: Group,
         schema: TaskFuture<Result<SchemaRef, SqlError>>,
         rows: Receiver,
         limit: Option<u64>,
@@ -64,6 +67,7 @@ impl Query {
         Self {
             id,
             control,
+            group,
             planned: Planned::Soon(schema),
             rows: Some(rows),
             left: limit,
@@ -80,7 +84,7 @@ impl Query {
 
     /// Cancels it from elsewhere.
     pub fn canceller(&self) -> QueryCanceller {
-        QueryCanceller::new(self.control.clone())
+        QueryCanceller::new(self.control.clone(), self.group.clone())
     }
 
     /// The columns; known when the statement is planned, before the first row.
