@@ -31,32 +31,19 @@ fn steps(workspace: &Workspace) -> Vec<Step> {
         Step::check("readme", "the README names the two commands a stranger needs", readme::check),
         Step::run(
             "clippy",
-            "no warning in any target, with and without the peers of the benches and the columnar files",
+            "no warning in any target, with and without the peers of the benches",
             [
                 Invocation::cargo("clippy --workspace --all-targets -- -D warnings"),
                 Invocation::cargo("clippy -p filbert-bench --features peers --all-targets -- -D warnings"),
-                Invocation::cargo(
-                    "clippy -p filbert-connect --features columnar --all-targets -- -D warnings",
-                ),
             ],
         ),
         Step::run(
             "doc",
             "the documentation builds without a warning",
-            ["doc --workspace --no-deps", "doc -p filbert-connect --features columnar --no-deps"]
-                .map(|typed| Invocation::cargo(typed).add_flags("RUSTDOCFLAGS", "-D warnings")),
+            [Invocation::cargo("doc --workspace --no-deps").add_flags("RUSTDOCFLAGS", "-D warnings")],
         ),
         Step::run("loom", "every protocol between threads, in every order loom finds", [loom(workspace)]),
-        Step::run(
-            "test",
-            "the README's test command, and the columnar files",
-            [
-                command(readme::TEST),
-                // Apart: Parquet takes long to build, and who works on something else need not have it.
-                Invocation::cargo("test -p filbert-connect --features columnar --test columnar"),
-                Invocation::cargo("test -p filbert-connect --features columnar --doc columnar"),
-            ],
-        ),
+        Step::run("test", "the README's test command", [command(readme::TEST)]),
         Step::run("demo", "the README's demo ends well", [command(readme::DEMO)]),
         Step::check("clients", "our tests with the official Python and Node.js clients", clients::check),
     ]

@@ -126,7 +126,19 @@ impl MemberConfig {
                 Settings::new()
             });
         let config = Self { stages, grid, hazelcast };
-        problems.extend(config.problems());
+        // A value that cannot be read counts as not set: what follows from that is no second mistake.
+        let follows = |problem: &String| {
+            let table =
+                problem.split(": ").next().and_then(|path| path.rsplit_once('.')).map(|(table, _)| table);
+            table.is_some_and(|table| {
+                problems
+                    .iter()
+                    .any(|known| known.strip_prefix(table).is_some_and(|rest| rest.starts_with('.')))
+            })
+        };
+        let together: Vec<String> =
+            config.problems().into_iter().filter(|problem| !follows(problem)).collect();
+        problems.extend(together);
         if problems.is_empty() { Ok(config) } else { Err(StartError::Settings { problems }) }
     }
 
@@ -260,6 +272,19 @@ mod tests {
         assert_eq!(config.grid.maps.of("ab").journal.map(|journal| journal.capacity), Some(500));
         assert_eq!(config.grid.queues.of("jobs").max_size, 6);
         assert_eq!(config.stages.number("event.capacity"), 10);
+    }
+
+    #[test]
+    fn what_follows_from_a_mistake_is_no_second_one() {
+        let said = problems(
+            "[map.a]\neviction = 'lur'\nmax_size = { entries = 5 }\n[map.b]\nmax_size = { entries = 5 }",
+        );
+        assert_eq!(said.len(), 2, "{said:?}");
+        assert!(
+            said[0].starts_with("map.\"a\".eviction") || said[0].starts_with("map.a.eviction"),
+            "{said:?}"
+        );
+        assert!(said[1].contains("max_size"), "{said:?}");
     }
 
     #[test]

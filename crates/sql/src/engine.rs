@@ -5,6 +5,7 @@ use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::CutFragments;
 use crate::query::{Admission, QueryId};
+use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
 use datafusion::catalog::TableProvider;
@@ -118,11 +119,16 @@ impl Sql {
         crate::maps::attach(self.inner.state.catalog_list(), "filbert", "public", grid)
     }
 
-    /// A session of its own, with the settings as they are at the start.
+    /// A session of its own, with the settings as they are at the start; it may do everything.
     pub fn session(&self) -> Session {
+        self.session_as(Arc::new(AllRights))
+    }
+
+    /// A session of a user who may do what `rights` allow.
+    pub fn session_as(&self, rights: Arc<dyn TableRights>) -> Session {
         let id = self.inner.sessions.fetch_add(1, Ordering::Relaxed);
         let context = SessionContext::new_with_state(self.inner.state.clone());
-        Session::new(self.clone(), id, context)
+        Session::new(self.clone(), id, context, rights)
     }
 
     /// Makes a table known to all sessions, in place of one that had its name.

@@ -44,6 +44,19 @@ pub enum SqlError {
     /// The statement asks for something that is not there or not allowed here.
     #[error("{0}")]
     Refused(String),
+    /// The session's user may not do that.
+    #[error("{0}")]
+    Denied(String),
+    /// A statement with parameters came with too few or too many values.
+    #[error(
+        "the statement has {expected} parameters and {given} values were given; give one for each of $1, $2, ..."
+    )]
+    WrongParameters {
+        /// How many it has.
+        expected: usize,
+        /// How many came.
+        given: usize,
+    },
     /// Parsing, planning or running failed.
     #[error("{}", plainly(.0))]
     Failed(Arc<DataFusionError>),

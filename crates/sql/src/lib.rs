@@ -20,6 +20,7 @@
     allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")
 )]
 
+mod description;
 mod engine;
 mod error;
 mod exchange;
@@ -28,15 +29,19 @@ mod maps;
 mod memory;
 mod plan;
 mod query;
+mod rights;
 mod session;
 mod settings;
 mod text;
 
+pub use description::{Description, StatementKind};
 pub use engine::{Sql, SqlSnapshot};
 pub use error::SqlError;
 pub use exchange::ExchangeExec;
 pub use maps::MapScanExec;
 pub use plan::YieldExec;
 pub use query::{Query, QueryCanceller, QueryId};
+pub use rights::{Access, TableRights};
 pub use session::Session;
 pub use settings::SqlSettings;
+pub use text::statements;

@@ -1,5 +1,6 @@
 //! A session: one user's settings, prepared statements and queries, over the tables that all sessions share.
 
+use crate::description::{self, Description, StatementKind};
 use crate::engine::Sql;
 use crate::error::SqlError;
 use crate::exchange::{Credits, ExchangeExec, Router, channels};
@@ -7,18 +8,21 @@ use crate::fragment::{Figures, Fragment, Work};
 use crate::maps;
 use crate::memory::QueryMemory;
 use crate::query::{Control, Query, QueryContext};
+use crate::rights::{self, TableRights};
 use crate::text;
-use arrow::datatypes::SchemaRef;
+use arrow::array::RecordBatch;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, TaskContext};
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{LogicalPlan, Statement};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::prelude::SessionContext;
+use datafusion::scalar::ScalarValue;
 use filbert_pool::{Promise, StageKind};
 use futures::FutureExt;
 use std::sync::{Arc, OnceLock};
@@ -30,22 +34,54 @@ pub struct Session {
     sql: Sql,
     id: u64,
     context: SessionContext,
+    rights: Arc<dyn TableRights>,
 }
 
 impl Session {
-    pub(crate) fn new(sql: Sql, id: u64, context: SessionContext) -> Self {
-        Self { sql, id, context }
+    pub(crate) fn new(sql: Sql, id: u64, context: SessionContext, rights: Arc<dyn TableRights>) -> Self {
+        Self { sql, id, context, rights }
     }
 
     /// Submits one statement; returns before it is planned.
     ///
     /// # Errors
-    /// When the text is too long or too deep, when too many queries wait, or when the stages shut down. Everything else is told where the
+    /// When the text is too long, when too many queries wait, or when the stages shut down. Everything else is told where the
     /// rows are read.
     pub fn query(&self, text: &str) -> Result<Query, SqlError> {
+        self.submit(text, Purpose::Run(Vec::new()))
+    }
+
+    /// Submits one statement with values for its parameters `$1`, `$2`, ...
+    ///
+    /// ```
+    /// # use datafusion::scalar::ScalarValue;
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+    /// let values = vec![ScalarValue::from(40_i64), ScalarValue::from(2_i64)];
+    /// let query = sql.session().query_with("SELECT $1 + $2 AS sum", values)?;
+    /// let batches = futures::executor::block_on(query.collect())?;
+    /// assert_eq!(ScalarValue::try_from_array(batches[0].column(0), 0)?, ScalarValue::from(42_i64));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Session::query`].
+    pub fn query_with(&self, text: &str, parameters: Vec<ScalarValue>) -> Result<Query, SqlError> {
+        self.submit(text, Purpose::Run(parameters))
+    }
+
+    /// Plans one statement without running it: its parameters, columns and kind.
+    ///
+    /// # Errors
+    /// When it cannot be planned, or not now.
+    pub async fn describe(&self, text: &str) -> Result<Description, SqlError> {
+        self.submit(text, Purpose::Describe)?.description().await
+    }
+
+    fn submit(&self, text: &str, purpose: Purpose) -> Result<Query, SqlError> {
         let inner = self.sql.inner();
         let settings = &inner.settings;
-        text::check(text, settings.text_bytes, settings.expression_depth)?;
+        text::check_length(text, settings.text_bytes)?;
 
         let id = self.sql.next_query();
         let group = inner.fragment.group(&id.to_string());
@@ -63,6 +99,9 @@ impl Session {
         let statement = StatementOfQuery {
             session: self.context.clone(),
             text: text.to_owned(),
+            purpose,
+            depth_limit: settings.expression_depth,
+            rights: Arc::clone(&self.rights),
             query: Arc::clone(&context),
             runtime,
         };
@@ -87,11 +126,6 @@ impl Session {
         Ok(query)
     }
 
-    /// The state of DataFusion, for doors that plan statements themselves.
-    pub fn state(&self) -> SessionState {
-        self.context.state()
-    }
-
     fn runtime(&self) -> Arc<RuntimeEnv> {
         let inner = self.sql.inner();
         let pool: Arc<dyn MemoryPool> =
@@ -106,20 +140,31 @@ impl std::fmt::Debug for Session {
     }
 }
 
+/// What is wanted of a statement.
+enum Purpose {
+    /// Its rows, with these values as its parameters.
+    Run(Vec<ScalarValue>),
+    /// What it is.
+    Describe,
+}
+
 /// A statement on its way to a plan.
 struct StatementOfQuery {
     session: SessionContext,
     text: String,
+    purpose: Purpose,
+    depth_limit: usize,
+    rights: Arc<dyn TableRights>,
     query: Arc<QueryContext>,
     runtime: Arc<RuntimeEnv>,
 }
 
 impl StatementOfQuery {
     /// Tells the reader the columns, or why there are none.
-    async fn plan(self, promise: Promise<Result<SchemaRef, SqlError>>) -> Result<Work, SqlError> {
+    async fn plan(self, promise: Promise<Result<Description, SqlError>>) -> Result<Work, SqlError> {
         match self.planned().await {
-            Ok(work) => {
-                promise.keep(Ok(work.plan.schema()));
+            Ok((work, description)) => {
+                promise.keep(Ok(description));
                 Ok(work)
             }
             Err(error) => {
@@ -129,29 +174,68 @@ impl StatementOfQuery {
         }
     }
 
-    async fn planned(self) -> Result<Work, SqlError> {
+    async fn planned(mut self) -> Result<(Work, Description), SqlError> {
         let mut state = self.session.state();
         state.config_mut().set_extension(Arc::clone(&self.query));
-        let mut statement = match maps::parse(&self.text)? {
+        text::check_depth(&self.text, self.depth_limit)?;
+        let parsed = maps::parse(&self.text)?;
+        rights::check(&parsed, &state, self.rights.as_ref())?;
+        let mut statement = match parsed {
             maps::Parsed::Other(statement) => *statement,
-            maps::Parsed::Own(own) => {
-                let answer = maps::run(own, &state).await?;
-                let plan = MemorySourceConfig::try_new_exec(&[vec![answer.clone()]], answer.schema(), None)?;
-                return Ok(self.work(plan, &state));
-            }
+            maps::Parsed::Own(own) => return self.own(own, &state).await,
         };
         maps::show_visible(&mut statement, &state).await?;
         let logical = state.statement_to_plan(statement).await?;
+        let parameters = description::parameters(&logical)?;
+        let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
+            Purpose::Run(values) => values,
+            Purpose::Describe => {
+                let mut described = Description::of(&logical)?;
+                if described.kind == StatementKind::Rows {
+                    // As it will run: what the analyzer does to the types of columns is seen.
+                    let optimized = state.optimize(&logical)?;
+                    described.columns = Arc::clone(optimized.schema().inner());
+                }
+                let plan = Arc::new(EmptyExec::new(Arc::clone(&described.columns)));
+                return Ok((self.work(plan, &state), described));
+            }
+        };
+        if values.len() != parameters.len() {
+            return Err(SqlError::WrongParameters { expected: parameters.len(), given: values.len() });
+        }
+        let logical = if values.is_empty() { logical } else { logical.with_param_values(values)? };
+        let mut kind = StatementKind::of(&logical);
         let running = SessionContext::new_with_state(state);
         let context = match &logical {
             // What it changes outlives the query.
             LogicalPlan::Statement(_) => &self.session,
             _ => &running,
         };
+        let is_execute = matches!(&logical, LogicalPlan::Statement(Statement::Execute(_)));
         let logical = context.execute_logical_plan(logical).await?.into_unoptimized_plan();
+        if is_execute {
+            kind = StatementKind::of(&logical);
+        }
         let state = running.state();
         let plan = state.create_physical_plan(&logical).await?;
-        Ok(self.work(plan, &state))
+        let described = Description { parameters, columns: plan.schema(), kind };
+        Ok((self.work(plan, &state), described))
+    }
+
+    /// A statement that DataFusion does not know.
+    async fn own(
+        self,
+        own: maps::OwnStatement,
+        state: &SessionState,
+    ) -> Result<(Work, Description), SqlError> {
+        let kind = own.kind();
+        let answer = match self.purpose {
+            Purpose::Run(_) => maps::run(own, state).await?,
+            Purpose::Describe => RecordBatch::new_empty(own.columns()),
+        };
+        let columns = answer.schema();
+        let plan = MemorySourceConfig::try_new_exec(&[vec![answer]], Arc::clone(&columns), None)?;
+        Ok((self.work(plan, state), Description { parameters: Vec::new(), columns, kind }))
     }
 
     fn work(&self, plan: Arc<dyn ExecutionPlan>, state: &SessionState) -> Work {

@@ -1,66 +1,116 @@
-//! Looks at a statement's text before it is parsed: its length, and how deep its expressions would be.
+//! Looks at a statement's text before it is parsed: its length, how deep its expressions would be, where one statement ends.
 //!
 //! A parser makes a tree, and a tree of a million `OR`s is a million deep: dropping it alone would overflow the stack. So depth is
-//! bounded here, by counting over the text once, before anything is built. It need not understand SQL: it skips strings, quoted names
-//! and comments, counts open parentheses, and operators since the last comma or semicolon at that level.
+//! bounded here, by counting tokens once, before anything is built: open parentheses, and operators since the last comma or clause at
+//! that level. The tokens are the parser's own, so that nothing is a string or a comment here and code there.
 
 use crate::error::SqlError;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
-/// Refuses what is too long or too deep.
-pub(crate) fn check(text: &str, text_bytes: usize, depth: usize) -> Result<(), SqlError> {
-    if text.len() > text_bytes {
-        return Err(SqlError::TextTooLong { bytes: text.len(), limit: text_bytes });
+/// Refuses what is too long; cheap enough for any thread.
+pub(crate) fn check_length(text: &str, limit: usize) -> Result<(), SqlError> {
+    match text.len() {
+        bytes if bytes > limit => Err(SqlError::TextTooLong { bytes, limit }),
+        _ => Ok(()),
     }
-    let mut scan = Scan { limit: depth, open: vec![0], operators_open: 0 };
-    let bytes = text.as_bytes();
-    let mut at = 0;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        at += match rest[0] {
-            quote @ (b'\'' | b'"' | b'`') => past_quote(rest, quote),
-            b'-' if rest.starts_with(b"--") => past(rest, b"\n", 2),
-            b'/' if rest.starts_with(b"/*") => past(rest, b"*/", 2),
-            b'(' | b'[' => scan.open(at)?,
-            b')' | b']' => scan.close(),
-            b',' | b';' => scan.part(),
-            b'+' | b'-' | b'*' | b'/' | b'%' | b'<' | b'>' | b'=' | b'!' | b'|' | b'&' | b'^' | b'~'
-            | b':' => scan.operator(at)?,
-            letter if letter.is_ascii_alphabetic() || letter == b'_' || letter >= 0x80 => {
-                let word = rest
-                    .iter()
-                    .take_while(|b| b.is_ascii_alphanumeric() || **b == b'_' || **b >= 0x80)
-                    .count();
-                scan.word(&rest[..word], at)?;
-                word
-            }
-            digit if digit.is_ascii_digit() => {
-                rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'.').count()
-            }
-            _ => 1,
+}
+
+/// Refuses what is too deep; takes milliseconds on the longest texts.
+pub(crate) fn check_depth(text: &str, limit: usize) -> Result<(), SqlError> {
+    if text.len() <= limit {
+        return Ok(());
+    }
+    // What is no text of tokens, the parser refuses as well.
+    let Some(tokens) = tokens(text) else { return Ok(()) };
+    let mut scan = Scan { limit, open: vec![0], operators_open: 0 };
+    for TokenWithSpan { token, span } in &tokens {
+        let refused = match token {
+            Token::LParen | Token::LBracket | Token::LBrace => scan.open(),
+            Token::RParen | Token::RBracket | Token::RBrace => scan.close(),
+            Token::Comma | Token::SemiColon => scan.part(),
+            Token::Word(word) if word.quote_style.is_none() => scan.word(&word.value),
+            Token::Word(_)
+            | Token::Number(..)
+            | Token::Whitespace(_)
+            | Token::SingleQuotedString(_)
+            | Token::DoubleQuotedString(_)
+            | Token::EscapedStringLiteral(_)
+            | Token::DollarQuotedString(_)
+            | Token::Placeholder(_)
+            | Token::EOF => None,
+            _ => scan.operator(),
         };
+        if let Some((what, depth)) = refused {
+            let at = Cursor::new(text).advance(span.start);
+            return Err(SqlError::TooDeep { what, depth, at, limit });
+        }
     }
     Ok(())
 }
 
-/// The length of a quoted piece; a doubled quote is part of it.
-fn past_quote(rest: &[u8], quote: u8) -> usize {
-    let mut at = 1;
-    while at < rest.len() {
-        if rest[at] == quote {
-            if rest.get(at + 1) != Some(&quote) {
-                return at + 1;
+/// The statements of a text, split at the semicolons between them; empty ones and comments alone are left out. What cannot be taken
+/// apart (a string without end) is one statement, for the parser to refuse.
+///
+/// ```
+/// let split = filbert_sql::statements("SELECT ';' AS a; /* ; */ ;\nINSERT INTO t VALUES (1);");
+/// assert_eq!(split, ["SELECT ';' AS a", "INSERT INTO t VALUES (1)"]);
+/// ```
+pub fn statements(text: &str) -> Vec<&str> {
+    let Some(tokens) = tokens(text) else { return vec![text.trim()] };
+    let mut cursor = Cursor::new(text);
+    let (mut found, mut begin) = (Vec::new(), None);
+    for TokenWithSpan { token, span } in &tokens {
+        match token {
+            Token::Whitespace(_) | Token::EOF => {}
+            Token::SemiColon => {
+                let end = cursor.advance(span.start);
+                found.extend(begin.take().map(|begin: usize| text[begin..end].trim_end()));
             }
-            at += 1;
+            _ => {
+                begin.get_or_insert_with(|| cursor.advance(span.start));
+            }
         }
-        at += 1;
     }
-    rest.len()
+    found.extend(begin.map(|begin| text[begin..].trim_end()));
+    found
 }
 
-/// The length up to and with `end`, looked for after `begin` bytes.
-fn past(rest: &[u8], end: &[u8], begin: usize) -> usize {
-    let found = rest[begin..].windows(end.len()).position(|piece| piece == end);
-    found.map_or(rest.len(), |at| begin + at + end.len())
+/// Where in the text a token begins.
+pub(crate) fn offset(text: &str, location: Location) -> usize {
+    Cursor::new(text).advance(location)
+}
+
+fn tokens(text: &str) -> Option<Vec<TokenWithSpan>> {
+    Tokenizer::new(&GenericDialect {}, text).tokenize_with_location().ok()
+}
+
+/// From lines and columns to bytes, forwards only.
+struct Cursor<'t> {
+    text: &'t str,
+    at: usize,
+    line: u64,
+    column: u64,
+}
+
+impl<'t> Cursor<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, at: 0, line: 1, column: 1 }
+    }
+
+    fn advance(&mut self, to: Location) -> usize {
+        for letter in self.text[self.at..].chars() {
+            if (self.line, self.column) >= (to.line, to.column) {
+                break;
+            }
+            self.at += letter.len_utf8();
+            match letter {
+                '\n' => (self.line, self.column) = (self.line + 1, 1),
+                _ => self.column += 1,
+            }
+        }
+        self.at
+    }
 }
 
 struct Scan {
@@ -71,37 +121,38 @@ struct Scan {
     operators_open: usize,
 }
 
+/// What is too deep, and how deep.
+type Refused = Option<(&'static str, usize)>;
+
 impl Scan {
-    fn open(&mut self, at: usize) -> Result<usize, SqlError> {
+    fn open(&mut self) -> Refused {
         self.open.push(0);
-        self.refuse("nests parentheses", self.open.len() - 1, at)?;
-        Ok(1)
+        self.refuse("nests parentheses", self.open.len() - 1)
     }
 
-    fn close(&mut self) -> usize {
+    fn close(&mut self) -> Refused {
         if self.open.len() > 1 {
             self.operators_open -= self.open.pop().unwrap_or(0);
         }
-        1
+        None
     }
 
-    fn part(&mut self) -> usize {
+    fn part(&mut self) -> Refused {
         if let Some(operators) = self.open.last_mut() {
             self.operators_open -= std::mem::take(operators);
         }
-        1
+        None
     }
 
-    fn operator(&mut self, at: usize) -> Result<usize, SqlError> {
+    fn operator(&mut self) -> Refused {
         if let Some(operators) = self.open.last_mut() {
             *operators += 1;
         }
         self.operators_open += 1;
-        self.refuse("chains operators", self.operators_open, at)?;
-        Ok(1)
+        self.refuse("chains operators", self.operators_open)
     }
 
-    fn word(&mut self, word: &[u8], at: usize) -> Result<(), SqlError> {
+    fn word(&mut self, word: &str) -> Refused {
         const OPERATORS: [&str; 14] = [
             "and",
             "or",
@@ -118,22 +169,19 @@ impl Scan {
             "join",
             "collate",
         ];
-        const CLAUSES: [&str; 6] = ["select", "from", "where", "having", "group", "order"];
-        let is_one_of =
-            |words: &[&str]| words.iter().any(|other| word.eq_ignore_ascii_case(other.as_bytes()));
+        const CLAUSES: [&str; 5] = ["from", "where", "having", "group", "order"];
+        let is_one_of = |words: &[&str]| words.iter().any(|other| word.eq_ignore_ascii_case(other));
         if is_one_of(&OPERATORS) {
-            self.operator(at)?;
-        } else if is_one_of(&CLAUSES) && !word.eq_ignore_ascii_case(b"select") {
-            self.part();
+            return self.operator();
         }
-        Ok(())
+        if is_one_of(&CLAUSES) {
+            return self.part();
+        }
+        None
     }
 
-    fn refuse(&self, what: &'static str, depth: usize, at: usize) -> Result<(), SqlError> {
-        if depth > self.limit {
-            return Err(SqlError::TooDeep { what, depth, at, limit: self.limit });
-        }
-        Ok(())
+    fn refuse(&self, what: &'static str, depth: usize) -> Refused {
+        (depth > self.limit).then_some((what, depth))
     }
 }
 
@@ -142,7 +190,7 @@ mod tests {
     use super::*;
 
     fn refusal(text: &str) -> Option<String> {
-        check(text, 16 << 20, 100).err().map(|error| error.to_string())
+        check_depth(text, 100).err().map(|error| error.to_string())
     }
 
     #[test]
@@ -156,7 +204,7 @@ mod tests {
         assert!(refusal(&unions).is_some());
         let minuses = format!("SELECT {}1", "- ".repeat(1_000));
         assert!(refusal(&minuses).is_some());
-        let long = check(&"x".repeat(11), 10, 100).unwrap_err().to_string();
+        let long = check_length(&"x".repeat(11), 10).unwrap_err().to_string();
         assert!(long.contains("11 bytes") && long.contains("sql.text_bytes"), "{long}");
     }
 
@@ -184,5 +232,31 @@ mod tests {
         for text in ["'", "\"", "/*", "--", ")", "]]]", "SELECT (", "'a''"] {
             assert_eq!(refusal(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn what_looks_like_a_string_hides_nothing() {
+        let deep = vec!["1"; 1_000].join(" + ");
+        for begin in [
+            "SELECT E'\\'', ",
+            "SELECT $$ ' $$, ",
+            "SELECT q'[']', ",
+            "SELECT x'\\'', ",
+            "/* /* ' */ ' */ SELECT ",
+        ] {
+            let text = format!("{begin}{deep}");
+            assert!(refusal(&text).is_some_and(|text| text.contains("chains operators")), "{begin}");
+        }
+    }
+
+    #[test]
+    fn statements_end_at_semicolons_that_are_none_of_a_string() {
+        assert_eq!(
+            statements("SELECT 'ä;' ; \n SELECT \";\" -- x;y\n;;/* ; */"),
+            ["SELECT 'ä;'", "SELECT \";\" -- x;y"]
+        );
+        assert_eq!(statements("SELECT $$;$$; SELECT E'\\';'"), ["SELECT $$;$$", "SELECT E'\\';'"]);
+        assert_eq!(statements(" -- nothing"), Vec::<&str>::new());
+        assert_eq!(statements("SELECT 1; SELECT 'no end"), ["SELECT 1; SELECT 'no end"]);
     }
 }

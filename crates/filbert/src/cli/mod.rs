@@ -41,7 +41,7 @@ const EXAMPLES: &str = "Examples:
   filbert job word-count 'docs/*.md'    counts the words of files, and shows how the job went
   filbert stages                        the stages of a member with default settings
   filbert stages --config filbert.toml  the same with your settings, checked
-  filbert stages --settings             every setting: default, range, meaning
+  filbert stages --settings             every setting of the stages: default, range, meaning
   filbert stages --rules                which stage may submit to and wait for which
   filbert stages --json                 one object per stage; also with --settings and --rules";
 

@@ -6,7 +6,7 @@ use super::failure::{Failure, Handled};
 use super::host::Host;
 use super::login::Identity;
 use super::registrations::Registrations;
-use super::rights::Actions;
+use super::rights::{self, Actions};
 use super::waiters::Waiters;
 use filbert_grid::{Action, Map, Service};
 use filbert_net::{ConnectionInfo, Outbound, Outlet};
@@ -101,10 +101,10 @@ impl Desk {
     }
 
     #[cold]
-    fn denied(&self, action: Action, service: Service, name: &str) -> Failure {
+    pub(super) fn denied(&self, action: Action, service: Service, name: &str) -> Failure {
         self.host.counters.denied.add();
         let who = self.identity.user.as_deref().unwrap_or("this client");
-        let text = format!("{who} has no right to {action:?} on {} {name:?}", service.as_str());
+        let text = format!("{who} has no right to {} on {} {name:?}", rights::word(action), service.as_str());
         Failure::new(ErrorCode::AccessControl, text)
     }
 }

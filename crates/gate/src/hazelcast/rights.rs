@@ -1,7 +1,8 @@
 //! What a user may do with which structures. What is not allowed is refused.
 //!
 //! A right is one line: `map/orders*: read, put`. Before the colon stands the kind and the name, where a star at the end stands for
-//! anything; behind it the actions, all of them when there is no colon. `*` alone is everything.
+//! anything; behind it the actions, all of them when there is no colon. `*` alone is everything. With any right on a structure a client
+//! opens it; `create` or `put` make one that is not there.
 
 use filbert_grid::{Action, Service};
 use serde::{Deserialize, Serialize};
@@ -38,10 +39,20 @@ impl Actions {
         self.0 != 0
     }
 
+    /// True when a structure that is not there yet may be made: whoever may put something into it may.
+    pub(super) fn may_make(self) -> bool {
+        self.has(Action::Create) || self.has(Action::Put)
+    }
+
     #[inline]
     pub(super) fn has(self, action: Action) -> bool {
         self.0 & bit(action) != 0
     }
+}
+
+/// What an action is called in the settings.
+pub(super) fn word(action: Action) -> &'static str {
+    ACTIONS.iter().find(|(known, _)| *known == action).map_or("do that", |(_, word)| word)
 }
 
 /// An action that is not known here is in no set: refused.

@@ -76,7 +76,9 @@ impl<H: Opens> Handles<H> {
             desk.check(actions, action, H::SERVICE, name)?;
             check_name(name)?;
             if !desk.host.grid.structures().contains(H::SERVICE, name) {
-                desk.check(actions, Action::Create, H::SERVICE, name)?;
+                if !actions.may_make() {
+                    return Err(desk.denied(Action::Create, H::SERVICE, name));
+                }
                 check_room(&desk.host, H::SERVICE, name)?;
             }
             Ok::<_, Failure>((H::open(&desk.host.grid, name), actions))

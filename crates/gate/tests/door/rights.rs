@@ -75,6 +75,20 @@ fn structures_are_made_destroyed_and_seen_by_right() {
     assert_eq!(seen.iter().map(|object| &*object.name).collect::<Vec<_>>(), ["mine"]);
 }
 
+/// The right that the settings page shows is enough for a client to open the map, fill it and read it.
+#[test]
+fn reading_and_putting_need_no_other_right() {
+    let (member, mut client) = member(&["map/orders*: read, put", "map/seen: read"]);
+    let open = |name: &str| CreateProxy { name: name.into(), service_name: "hz:impl:mapService".into() };
+    assert!(client.call(&open("orders")).is_ok());
+    assert!(client.call(&set("orders")).is_ok());
+    assert!(client.call(&set("orders-eu")).is_ok(), "made by its first entry");
+    assert!(client.call(&get("orders")).is_ok());
+    assert!(client.call(&open("seen")).is_ok(), "only a name");
+    assert!(!member.grid.structures().contains(Service::Map, "seen"));
+    assert_eq!(client.refused(&open("other")), ErrorCode::AccessControl);
+}
+
 /// Every message that needs a right is refused to someone who has none.
 #[test]
 fn nobody_without_rights_gets_anything() {

@@ -33,7 +33,7 @@ mod visible;
 pub(crate) use change::ChangeMaps;
 pub(crate) use own::run;
 pub use scan::MapScanExec;
-pub(crate) use statement::{Parsed, parse};
+pub(crate) use statement::{OwnStatement, Parsed, parse};
 pub(crate) use visible::show_visible;
 
 use crate::error::SqlError;

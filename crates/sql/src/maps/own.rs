@@ -5,7 +5,7 @@ use super::schema::MapsSchema;
 use super::statement::OwnStatement;
 use crate::error::SqlError;
 use arrow::array::{RecordBatch, StringArray};
-use arrow::datatypes::{DataType, Field, Schema};
+use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use filbert_grid::query::{IndexKind, IndexSettings};
 use std::sync::Arc;
@@ -16,6 +16,7 @@ pub(crate) async fn run(statement: OwnStatement, state: &SessionState) -> Result
     let Some(maps) = schema.downcast_ref::<MapsSchema>() else {
         return Err(SqlError::Refused("there are no maps here: the engine runs without a grid".to_owned()));
     };
+    let columns = statement.columns();
     match statement {
         OwnStatement::CreateMapping { mapping, replaces, if_not_exists } => {
             create_mapping(maps, mapping, replaces, if_not_exists)?;
@@ -27,17 +28,15 @@ pub(crate) async fn run(statement: OwnStatement, state: &SessionState) -> Result
                 )));
             }
         }
-        OwnStatement::ShowMappings => return Ok(names(maps.mapping_names())?),
+        OwnStatement::ShowMappings => {
+            let names = StringArray::from(maps.mapping_names());
+            return Ok(RecordBatch::try_new(columns, vec![Arc::new(names)]).map_err(DataFusionError::from)?);
+        }
         OwnStatement::CreateIndex { name, table, columns, kind, if_not_exists } => {
             create_index(maps, &name, &table, &columns, kind, if_not_exists).await?;
         }
     }
-    Ok(RecordBatch::new_empty(Arc::new(Schema::empty())))
-}
-
-fn names(names: Vec<String>) -> datafusion::common::Result<RecordBatch> {
-    let schema = Schema::new(vec![Field::new("name", DataType::Utf8, false)]);
-    Ok(RecordBatch::try_new(Arc::new(schema), vec![Arc::new(StringArray::from(names))])?)
+    Ok(RecordBatch::new_empty(columns))
 }
 
 fn create_mapping(

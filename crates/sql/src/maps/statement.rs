@@ -11,8 +11,10 @@
 
 use super::kind::Kind;
 use super::mapping::{DeclaredColumn, Mapping, decimal, kind_of_word};
+use crate::description::StatementKind;
 use crate::error::SqlError;
-use arrow::datatypes::DataType;
+use crate::text::offset;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParser, Statement};
 use datafusion::sql::sqlparser::ast::{
@@ -23,6 +25,7 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token};
 use filbert_grid::query::IndexKind;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A statement of our own.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +34,27 @@ pub(crate) enum OwnStatement {
     DropMapping { name: String, if_exists: bool },
     ShowMappings,
     CreateIndex { name: String, table: String, columns: Vec<String>, kind: IndexKind, if_not_exists: bool },
+}
+
+impl OwnStatement {
+    /// What its reader must know.
+    pub(crate) fn kind(&self) -> StatementKind {
+        let name = match self {
+            Self::CreateMapping { .. } => "CREATE MAPPING",
+            Self::DropMapping { .. } => "DROP MAPPING",
+            Self::ShowMappings => return StatementKind::Rows,
+            Self::CreateIndex { .. } => "CREATE INDEX",
+        };
+        StatementKind::Other(name.to_owned())
+    }
+
+    /// The columns of its answer.
+    pub(crate) fn columns(&self) -> SchemaRef {
+        match self {
+            Self::ShowMappings => Arc::new(Schema::new(vec![Field::new("name", DataType::Utf8, false)])),
+            _ => Arc::new(Schema::empty()),
+        }
+    }
 }
 
 /// What a text says.
@@ -80,11 +104,7 @@ fn one(text: &str) -> Result<Statement, SqlError> {
 
 /// `SINK INTO` is `INSERT INTO` that replaces: the parser knows it under that name.
 fn sink(text: &str, begin: Location) -> Result<Statement, SqlError> {
-    let line: usize =
-        text.split_inclusive('\n').take((begin.line as usize).saturating_sub(1)).map(str::len).sum();
-    let column: usize =
-        text[line..].chars().take((begin.column as usize).saturating_sub(1)).map(char::len_utf8).sum();
-    let start = line + column;
+    let start = offset(text, begin);
     let rest = text.get(start + "SINK".len()..).unwrap_or_default();
     let mut statement = one(&format!("{}INSERT{rest}", &text[..start]))?;
     if let Statement::Statement(inner) = &mut statement

@@ -10,6 +10,7 @@ pub use context::QueryId;
 pub(crate) use control::Control;
 pub use control::QueryCanceller;
 
+use crate::description::Description;
 use crate::error::SqlError;
 use crate::exchange::Receiver;
 use arrow::array::RecordBatch;
@@ -37,7 +38,6 @@ pub struct Query {
     control: Strand<Control>,
     /// Its tasks.
     group: Group,
-    /// The schema, known when the plan is.
     planned: Planned,
     /// `None` when there is nothing more to read.
     rows: Option<Receiver>,
@@ -50,8 +50,8 @@ pub struct Query {
 }
 
 enum Planned {
-    Soon(TaskFuture<Result<SchemaRef, SqlError>>),
-    Known(SchemaRef),
+    Soon(TaskFuture<Result<Description, SqlError>>),
+    Known(Description),
 }
 
 impl Query {
@@ -59,7 +59,7 @@ impl Query {
         id: QueryId,
         control: Strand<Control>,
         group: Group,
-        schema: TaskFuture<Result<SchemaRef, SqlError>>,
+        planned: TaskFuture<Result<Description, SqlError>>,
         rows: Receiver,
         limit: Option<u64>,
         reason: Arc<OnceLock<SqlError>>,
@@ -68,7 +68,7 @@ impl Query {
             id,
             control,
             group,
-            planned: Planned::Soon(schema),
+            planned: Planned::Soon(planned),
             rows: Some(rows),
             left: limit,
             limit: limit.unwrap_or(0),
@@ -92,15 +92,23 @@ impl Query {
     /// # Errors
     /// Why there will be no rows.
     pub async fn schema(&mut self) -> Result<SchemaRef, SqlError> {
-        std::future::poll_fn(|context| self.poll_schema(context)).await
+        Ok(self.description().await?.columns)
     }
 
-    fn poll_schema(&mut self, context: &mut Context<'_>) -> Poll<Result<SchemaRef, SqlError>> {
+    /// What the statement is; known when it is planned, before the first row.
+    ///
+    /// # Errors
+    /// Why it cannot be planned.
+    pub async fn description(&mut self) -> Result<Description, SqlError> {
+        std::future::poll_fn(|context| self.poll_description(context)).await
+    }
+
+    fn poll_description(&mut self, context: &mut Context<'_>) -> Poll<Result<Description, SqlError>> {
         if let Some(failure) = &self.failure {
             return Poll::Ready(Err(failure.clone()));
         }
         let soon = match &mut self.planned {
-            Planned::Known(schema) => return Poll::Ready(Ok(schema.clone())),
+            Planned::Known(description) => return Poll::Ready(Ok(description.clone())),
             Planned::Soon(soon) => soon,
         };
         let planned = match Pin::new(soon).poll(context) {
@@ -108,9 +116,9 @@ impl Query {
             Poll::Ready(planned) => planned,
         };
         Poll::Ready(match planned {
-            Ok(Ok(schema)) => {
-                self.planned = Planned::Known(schema.clone());
-                Ok(schema)
+            Ok(Ok(description)) => {
+                self.planned = Planned::Known(description.clone());
+                Ok(description)
             }
             Ok(Err(failure)) => Err(self.fail(failure)),
             Err(TaskError::Cancelled { .. }) => Err(self.fail(SqlError::Cancelled)),
@@ -159,7 +167,7 @@ impl Stream for Query {
             return Poll::Ready(None);
         }
         if let Planned::Soon(_) = self.planned {
-            match self.poll_schema(context) {
+            match self.poll_description(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(failure)) => return Poll::Ready(Some(Err(failure))),
                 Poll::Ready(Ok(_)) => {}

@@ -56,8 +56,17 @@ pub(super) fn write(metrics: &JobMetrics, out: &mut impl Write) -> io::Result<()
             "  Back-pressure: the queues from {from} to {to} were full; {to} was slower than {from}."
         )?;
     }
-    if full.is_empty() {
-        writeln!(out, "  No back-pressure: no queue was full.")?;
+    let waited: Vec<&VertexMetrics> =
+        metrics.vertices.iter().filter(|vertex| full.is_empty() && !vertex.blocked.is_zero()).collect();
+    match waited.as_slice() {
+        _ if !full.is_empty() => {}
+        // One receiver of several had no room: its queue was full, those of the edge together were not.
+        [vertex, ..] => writeln!(
+            out,
+            "  Little back-pressure: {} waited for room at times, while other queues of the same edge had some.",
+            vertex.name
+        )?,
+        [] => writeln!(out, "  No back-pressure: no queue was full.")?,
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `filbert stages --settings`: every setting there is.
+//! `filbert stages --settings`: every setting of the stages.
 
 use super::super::Outcome;
 use super::super::table::Table;

@@ -1,0 +1,100 @@
+//! What a statement is, known when it is planned: its parameters, its columns, and what a door tells its client when it is done.
+
+use arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::error::DataFusionError;
+use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
+use std::sync::Arc;
+
+/// What a planned statement says of itself.
+#[derive(Debug, Clone)]
+pub struct Description {
+    /// The types of `$1`, `$2`, ...; `None` where any type would do.
+    pub parameters: Vec<Option<DataType>>,
+    /// The columns of its rows; none for a statement without rows.
+    pub columns: SchemaRef,
+    /// What it does.
+    pub kind: StatementKind,
+}
+
+/// What a statement does, as far as its reader must know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StatementKind {
+    /// Gives rows.
+    Rows,
+    /// Inserts; its one row has the `count`.
+    Insert,
+    /// Updates; its one row has the `count`.
+    Update,
+    /// Deletes; its one row has the `count`.
+    Delete,
+    /// Changes something else; the name of the statement, such as `CREATE VIEW`.
+    Other(String),
+}
+
+impl StatementKind {
+    /// True when its one row says how many rows it changed.
+    pub fn is_count(&self) -> bool {
+        matches!(self, Self::Insert | Self::Update | Self::Delete)
+    }
+
+    pub(crate) fn of(plan: &LogicalPlan) -> Self {
+        match plan {
+            LogicalPlan::Dml(DmlStatement { op, .. }) => match op {
+                WriteOp::Insert(_) => Self::Insert,
+                WriteOp::Update => Self::Update,
+                WriteOp::Delete => Self::Delete,
+                other => Self::Other(other.name().to_uppercase()),
+            },
+            LogicalPlan::Ddl(ddl) => Self::Other(spaced(ddl.name())),
+            LogicalPlan::Statement(statement) => Self::Other(spaced(statement.name())),
+            LogicalPlan::Copy(_) => Self::Other("COPY".to_owned()),
+            _ => Self::Rows,
+        }
+    }
+}
+
+impl Description {
+    /// Of a statement that is planned and not run.
+    pub(crate) fn of(plan: &LogicalPlan) -> Result<Self, DataFusionError> {
+        let kind = StatementKind::of(plan);
+        let columns = match &kind {
+            StatementKind::Other(name) if name != "COPY" => Arc::new(Schema::empty()),
+            _ => Arc::clone(plan.schema().inner()),
+        };
+        Ok(Self { parameters: parameters(plan)?, columns, kind })
+    }
+}
+
+/// `CreateView` as a user writes it.
+fn spaced(name: &str) -> String {
+    let mut spaced = String::with_capacity(name.len() + 2);
+    for letter in name.chars() {
+        if letter.is_uppercase() && !spaced.is_empty() {
+            spaced.push(' ');
+        }
+        spaced.extend(letter.to_uppercase());
+    }
+    // Not what a user calls it.
+    spaced.replace("SET VARIABLE", "SET").replace("CREATE MEMORY TABLE", "CREATE TABLE")
+}
+
+/// Types by position; a gap (`$2` without `$1`) is a parameter of any type.
+pub(crate) fn parameters(plan: &LogicalPlan) -> Result<Vec<Option<DataType>>, DataFusionError> {
+    let mut types = Vec::new();
+    for (id, data_type) in plan.get_parameter_types()? {
+        let number = id.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
+        let Some(at) = number.filter(|number| (1..=MOST_PARAMETERS).contains(number)) else {
+            return Err(DataFusionError::Plan(format!(
+                "{id} is not a parameter; write $1, $2, ... up to ${MOST_PARAMETERS}"
+            )));
+        };
+        if types.len() < at {
+            types.resize(at, None);
+        }
+        types[at - 1] = data_type;
+    }
+    Ok(types)
+}
+
+/// As many as the PostgreSQL protocol can count.
+const MOST_PARAMETERS: usize = 65_535;
