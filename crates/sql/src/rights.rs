@@ -4,7 +4,7 @@
 use crate::error::SqlError;
 use crate::maps::{OwnStatement, Parsed};
 use datafusion::execution::SessionState;
-use datafusion::sql::TableReference;
+use datafusion::common::TableReference;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, Statement as SqlStatement, TableFactor, TableObject, TableWithJoins,
