@@ -3,8 +3,8 @@
 
 use crate::error::SqlError;
 use crate::maps::{OwnStatement, Parsed};
-use datafusion::execution::SessionState;
 use datafusion::common::TableReference;
+use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, Statement as SqlStatement, TableFactor, TableObject, TableWithJoins,
