@@ -106,7 +106,7 @@ impl ObjectStore for FileStore {
             let (mut file, path, metadata) = opened(access, &asked)?;
             let mut begin = [0; 6];
             let is_arrow = file.read_exact(&mut begin).is_ok() && begin == *b"ARROW1";
-            Ok((file, path, metadata, is_arrow))
+            Ok::<_, SqlError>((file, path, metadata, is_arrow))
         };
         let (mut file, path, metadata, is_arrow) = self.submit("open a file", look).await?;
         let modified = metadata.modified().map_err(|error| packed(problem(&path, &says(&error))))?;
