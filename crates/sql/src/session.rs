@@ -206,7 +206,7 @@ impl StatementOfQuery {
             maps::Parsed::Own(own) => return self.own(own, &state).await,
         };
         plan::check_size(&statement)?;
-        plan::check_multisets(&statement)?;
+        plan::check_wrong(&statement)?;
         plain_table_functions(&mut statement);
         maps::show_visible(&mut statement, &state).await?;
         let logical = state.statement_to_plan(statement).await?;

@@ -338,11 +338,7 @@ fn a_copy_appears_whole_or_not_at_all() {
         "a header without rows"
     );
     assert!(member.says("COPY (SELECT 1) TO '@/no/b.csv'").contains("no such file or folder"));
-    assert!(
-        member
-            .says("COPY (SELECT 1) TO '@/'")
-            .contains("@/".replace('@', &member.folder.path().display().to_string()).as_str())
-    );
+    assert!(member.says("COPY (SELECT 1) TO '@/' STORED AS CSV").contains("names a folder"));
     assert!(member.says("COPY (SELECT 1 AS a) TO '@/x.csv' PARTITIONED BY (a)").contains("PARTITIONED BY"));
     let plan = member.table("EXPLAIN COPY (SELECT 1 AS a) TO '@/planned.parquet'");
     assert!(

@@ -40,58 +40,51 @@ fn idle(sql: &Sql) {
 
 /// Every shape that makes a tree as deep as its text is long, with a million levels where the text allows it.
 fn deep_texts() -> Vec<(&'static str, String)> {
-    let many = 1_000_000;
+    let (many, some, few) = (1_000_000, 100_000, 20_000);
     let nested = |open: &str, inner: &str, close: &str, times: usize| {
         format!("SELECT {}{inner}{}", open.repeat(times), close.repeat(times))
     };
     vec![
         ("parentheses", nested("(", "1", ")", many)),
         ("flat OR", format!("SELECT 1 WHERE {}", vec!["1 = 2"; many].join(" OR "))),
-        ("flat AND", format!("SELECT 1 WHERE {}", vec!["true"; many].join(" AND "))),
-        ("flat sum", format!("SELECT {}", vec!["1"; many].join(" + "))),
-        ("flat concatenation", format!("SELECT {}", vec!["'a'"; many].join(" || "))),
-        ("NOT", format!("SELECT {}true", "NOT ".repeat(many))),
-        ("minus", format!("SELECT {}1", "- ".repeat(many))),
-        ("casts", format!("SELECT 1{}", "::BIGINT".repeat(many))),
-        ("CASE", nested("CASE WHEN true THEN ", "1", " END", many / 10)),
-        ("CASE with many branches", format!("SELECT CASE {} END", "WHEN 1 = 2 THEN 3 ".repeat(many / 10))),
-        ("functions", nested("abs(", "1", ")", many)),
-        ("arrays", nested("[", "1", "]", many)),
-        ("subqueries", nested("(SELECT ", "1", ")", many / 10)),
+        ("flat AND", format!("SELECT 1 WHERE {}", vec!["true"; some].join(" AND "))),
+        ("flat sum", format!("SELECT {}", vec!["1"; some].join(" + "))),
+        ("flat concatenation", format!("SELECT {}", vec!["'a'"; some].join(" || "))),
+        ("NOT", format!("SELECT {}true", "NOT ".repeat(some))),
+        ("minus", format!("SELECT {}1", "- ".repeat(some))),
+        ("casts", format!("SELECT 1{}", "::BIGINT".repeat(some))),
+        ("CASE", nested("CASE WHEN true THEN ", "1", " END", few)),
+        ("CASE with some branches", format!("SELECT CASE {} END", "WHEN 1 = 2 THEN 3 ".repeat(few))),
+        ("functions", nested("abs(", "1", ")", some)),
+        ("arrays", nested("[", "1", "]", some)),
+        ("subqueries", nested("(SELECT ", "1", ")", few)),
         (
             "derived tables",
-            format!(
-                "SELECT * FROM {}(SELECT 1){}",
-                "(SELECT * FROM ".repeat(many / 10),
-                ")".repeat(many / 10)
-            ),
+            format!("SELECT * FROM {}(SELECT 1){}", "(SELECT * FROM ".repeat(few), ")".repeat(few)),
         ),
-        ("set operations", vec!["SELECT 1"; many / 10].join(" UNION ALL ")),
+        ("set operations", vec!["SELECT 1"; few].join(" UNION ALL ")),
         (
             "joins",
             format!(
                 "SELECT 1 FROM generate_series(1, 2) a {}",
-                "CROSS JOIN generate_series(1, 2) ".repeat(many / 10)
+                "CROSS JOIN generate_series(1, 2) ".repeat(few)
             ),
         ),
-        ("IS NULL", format!("SELECT 1{}", " IS NULL".repeat(many / 10))),
-        ("BETWEEN", format!("SELECT 1{}", " BETWEEN 0 AND 1".repeat(many / 10))),
-        ("AT TIME ZONE", format!("SELECT now(){}", " AT TIME ZONE 'UTC'".repeat(many / 10))),
-        ("subscripts", format!("SELECT a{} FROM t", "[1]".repeat(many))),
-        ("JSON arrows", format!("SELECT a{} FROM t", "->'b'".repeat(many))),
-        ("types", format!("SELECT CAST(NULL AS {}INT{})", "ARRAY<".repeat(many / 10), ">".repeat(many / 10))),
-        ("array types", format!("SELECT CAST(NULL AS INT{})", "[]".repeat(many / 10))),
-        (
-            "WITH in WITH",
-            format!("{}SELECT 1{}", "WITH a AS (".repeat(many / 10), ") SELECT 1".repeat(many / 10)),
-        ),
-        ("EXPLAIN", format!("{}SELECT 1", "EXPLAIN ".repeat(many / 10))),
-        ("COLLATE", format!("SELECT 'a'{}", " COLLATE \"C\"".repeat(many / 10))),
-        ("INTERVAL", format!("SELECT {}'1' DAY", "INTERVAL ".repeat(many / 10))),
-        ("lambda arrows", format!("SELECT {}1", "x -> ".repeat(many / 10))),
-        ("EXISTS", nested("EXISTS (SELECT ", "1", ")", many / 10)),
-        ("dots", format!("SELECT a{} FROM t", ".b".repeat(many / 10))),
-        ("tables", format!("SELECT 1 FROM {}", vec!["generate_series(1, 2)"; many / 10].join(", "))),
+        ("IS NULL", format!("SELECT 1{}", " IS NULL".repeat(few))),
+        ("BETWEEN", format!("SELECT 1{}", " BETWEEN 0 AND 1".repeat(few))),
+        ("AT TIME ZONE", format!("SELECT now(){}", " AT TIME ZONE 'UTC'".repeat(few))),
+        ("subscripts", format!("SELECT a{} FROM t", "[1]".repeat(some))),
+        ("JSON arrows", format!("SELECT a{} FROM t", "->'b'".repeat(some))),
+        ("types", format!("SELECT CAST(NULL AS {}INT{})", "ARRAY<".repeat(few), ">".repeat(few))),
+        ("array types", format!("SELECT CAST(NULL AS INT{})", "[]".repeat(few))),
+        ("WITH in WITH", format!("{}SELECT 1{}", "WITH a AS (".repeat(few), ") SELECT 1".repeat(few))),
+        ("EXPLAIN", format!("{}SELECT 1", "EXPLAIN ".repeat(few))),
+        ("COLLATE", format!("SELECT 'a'{}", " COLLATE \"C\"".repeat(few))),
+        ("INTERVAL", format!("SELECT {}'1' DAY", "INTERVAL ".repeat(few))),
+        ("lambda arrows", format!("SELECT {}1", "x -> ".repeat(few))),
+        ("EXISTS", nested("EXISTS (SELECT ", "1", ")", few)),
+        ("dots", format!("SELECT a{} FROM t", ".b".repeat(few))),
+        ("tables", format!("SELECT 1 FROM {}", vec!["generate_series(1, 2)"; few].join(", "))),
         ("doubling", doubling(40)),
         (
             "cube",
@@ -100,7 +93,7 @@ fn deep_texts() -> Vec<(&'static str, String)> {
                 (0..64).map(|n| format!("c{n}")).collect::<Vec<_>>().join(", ")
             ),
         ),
-        ("statements", "SELECT 1;".repeat(many / 10)),
+        ("statements", "SELECT 1;".repeat(few)),
     ]
 }
 
@@ -157,23 +150,19 @@ fn wide_statements_are_answered() {
 
 #[test]
 fn large_sorts_spill_and_give_the_right_answer() {
-    let settings = SqlSettings { query_memory_bytes: 8 << 20, batch_rows: 1_024, ..Default::default() };
+    let settings = SqlSettings { query_memory_bytes: 16 << 20, batch_rows: 1_024, ..Default::default() };
     let (_stages, sql) = started(settings);
     let session = sql.session();
-    let wide = "SELECT value, repeat('x', 200) AS pad FROM generate_series(1, 60000)";
+    let wide = "SELECT value, repeat('x', 200) AS pad FROM generate_series(1, 120000)";
     let sorted = format!(
         "SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY value * 7919 % 60007) AS n, pad FROM ({wide})) WHERE n > 0"
     );
-    assert_eq!(number(&session, &sorted), 60_000);
+    assert_eq!(number(&session, &sorted), 120_000);
     let analyzed =
         ask(&session, &format!("EXPLAIN ANALYZE SELECT * FROM ({wide}) ORDER BY value * 7919 % 60007"))
             .unwrap();
     let text = arrow::util::pretty::pretty_format_batches(&analyzed).unwrap().to_string();
-    assert!(
-        text.contains("spill_count=")
-            && !text.contains("spill_count=0, spilled_bytes=0.0 B, spilled_rows=0, batches_split=0"),
-        "{text}"
-    );
+    assert!(text.split("spill_count=").skip(1).any(|rest| !rest.starts_with('0')), "{text}");
     idle(&sql);
 }
 

@@ -18,7 +18,7 @@ const MAX_LINE_BYTES: usize = 16 << 20;
 /// The number of the first line that is no JSON, from one on.
 pub(super) async fn broken_line(store: Arc<dyn ObjectStore>, location: Path) -> Option<usize> {
     let mut pieces = store.get(&location).await.ok()?.into_stream();
-    let (mut begun, mut number, mut bytes) = (Vec::new(), 1, 0);
+    let (mut begun, mut number, mut bytes) = (Vec::<u8>::new(), 1, 0);
     while let Some(piece) = pieces.next().await {
         let piece = piece.ok()?;
         bytes += piece.len();

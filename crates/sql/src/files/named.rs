@@ -261,7 +261,7 @@ struct NamedMorsel(Box<dyn Morsel>, Name);
 impl Morsel for NamedMorsel {
     fn into_stream(self: Box<Self>) -> BoxStream<'static, Result<RecordBatch>> {
         let Self(morsel, name) = *self;
-        let told = move |batch| {
+        let told = move |batch: Result<RecordBatch>| {
             let name = name.clone();
             async move {
                 match batch {

@@ -5,7 +5,6 @@
 //! Arrow files are the exception: of a stream DataFusion takes the whole file into memory, and of an open file a batch at a time.
 
 use super::access::{FileAccess, problem, says};
-use super::kind::FileKind;
 use crate::error::SqlError;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -103,7 +102,13 @@ impl fmt::Display for FileStore {
 impl ObjectStore for FileStore {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let asked = location.clone();
-        let (file, path, metadata) = self.submit("open a file", move |access| opened(access, &asked)).await?;
+        let look = move |access: &FileAccess| {
+            let (mut file, path, metadata) = opened(access, &asked)?;
+            let mut begin = [0; 6];
+            let is_arrow = file.read_exact(&mut begin).is_ok() && begin == *b"ARROW1";
+            Ok::<_, SqlError>((file, path, metadata, is_arrow))
+        };
+        let (mut file, path, metadata, is_arrow) = self.submit("open a file", look).await?;
         let modified = metadata.modified().map_err(|error| packed(problem(&path, &says(&error))))?;
         let meta = ObjectMeta {
             location: location.clone(),
@@ -119,10 +124,11 @@ impl ObjectStore for FileStore {
                 packed(problem(&path, &format!("it has {} bytes only; was it cut short?", meta.size)))
             })?,
         };
-        let is_arrow = FileKind::of_path(&path) == Some(FileKind::Arrow);
         let payload = if options.head {
             GetResultPayload::Stream(stream::empty().boxed())
         } else if is_arrow && options.range.is_none() {
+            // It moves a position, and reads nothing.
+            file.rewind().map_err(|error| packed(problem(&path, &says(&error))))?;
             GetResultPayload::File(file, path)
         } else {
             GetResultPayload::Stream(pieces(file, path, range.clone(), self.reactor.clone()))
