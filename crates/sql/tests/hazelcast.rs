@@ -97,7 +97,7 @@ fn tables_of_functions_have_a_column_v() {
 #[test]
 fn a_stream_gives_rows_as_time_goes_by_and_says_that_it_is_endless() {
     let member = started();
-    let mut query = member.session.query("SELECT v FROM TABLE(generate_stream(1000)) WHERE v >= 0").unwrap();
+    let mut query = member.session.query("SELECT v FROM TABLE(generate_stream(1000))").unwrap();
     assert!(block_on(query.description()).unwrap().endless);
     let mut seen: Vec<i64> = Vec::new();
     while seen.len() < 20 {
@@ -134,7 +134,7 @@ fn fields_of_portable_objects_are_columns_of_their_mapping() {
     assert_eq!((batch.num_columns(), batch.column(2).as_primitive::<Float32Type>().value(0)), (4, 1.5));
     let batch = member.batch("SELECT this FROM students WHERE __key = 3");
     assert_eq!(ColumnForm::of(batch.schema().field(0)), Some(ColumnForm::Object));
-    assert_eq!(batch.column(0).as_binary::<i32>().value(0), student(3, 1.5).as_bytes().as_ref());
+    assert_eq!(batch.column(0).as_binary::<i32>().value(0), student(3, 1.5).as_bytes());
     for refused in
         ["INSERT INTO students (__key, age) VALUES (77, 1)", "UPDATE students SET age = 1 WHERE __key = 3"]
     {
@@ -148,6 +148,34 @@ fn fields_of_portable_objects_are_columns_of_their_mapping() {
     lying[20..24].copy_from_slice(&i32::MAX.to_be_bytes());
     map.set(99_i32.to_data().unwrap(), Data::new(type_id::PORTABLE, &lying)).wait().unwrap();
     assert!(member.ask("SELECT age FROM students").unwrap_err().to_string().contains("key 99"));
+}
+
+#[test]
+fn an_object_may_have_no_fields_or_only_nulls() {
+    let member = started();
+    let options = "TYPE IMap OPTIONS ('keyFormat' = 'json-flat', 'valueFormat' = 'json-flat')";
+    member
+        .ask(&format!("CREATE MAPPING names (name VARCHAR EXTERNAL NAME \"__key.name\") {options}"))
+        .unwrap();
+    member.ask("INSERT INTO names VALUES ('Ada'), ('Grace')").unwrap();
+    assert_eq!(member.longs("SELECT count(*) FROM names WHERE name > 'B'"), [1]);
+    let columns = "name VARCHAR EXTERNAL NAME \"__key.name\", drink VARCHAR";
+    member.ask(&format!("CREATE MAPPING guests ({columns}) {options}")).unwrap();
+    member.ask("INSERT INTO guests VALUES ('Ada', NULL)").unwrap();
+    assert_eq!(member.longs("SELECT count(*) FROM guests WHERE drink IS NULL"), [1]);
+    assert!(member.ask("INSERT INTO guests VALUES (NULL, 'tea')").unwrap_err().to_string().contains("NULL"));
+}
+
+#[test]
+fn a_decimal_of_no_declared_digits_has_ten_behind_the_point() {
+    let member = started();
+    let mapping = "CREATE MAPPING sums (__key INT, this DECIMAL) TYPE IMap OPTIONS ('keyFormat' = 'int', 'valueFormat' = 'decimal')";
+    member.ask(mapping).unwrap();
+    member.ask("INSERT INTO sums VALUES (1, 0.000000009), (2, 1234567890.5)").unwrap();
+    assert_eq!(
+        member.longs("SELECT count(*) FROM sums WHERE this = 0.000000009 OR this * this > 1000000"),
+        [2]
+    );
 }
 
 #[test]

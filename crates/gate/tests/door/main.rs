@@ -12,6 +12,7 @@ mod hostile;
 mod interceptors;
 mod large;
 mod lengths;
+#[allow(dead_code, reason = "shared with the tests of SQL, which use more of it")]
 mod line;
 mod linearizability;
 mod listening;
@@ -19,4 +20,3 @@ mod login;
 mod messages;
 mod pressure;
 mod rights;
-mod sql;

@@ -74,7 +74,7 @@ impl Encoder {
                     Value::String(text) => Some(text),
                     _ => None,
                 };
-                if base.is_none() && fields.is_empty() {
+                if side == Side::Key && base.is_none() && fields.is_empty() {
                     let text = "all its fields are NULL, and so is the whole; give one of them a value";
                     return Err(self.refused(whole_name, text));
                 }

@@ -112,7 +112,7 @@ impl Mapping {
         let mine: Vec<usize> = (0..columns.len()).filter(|place| columns[*place].side == side).collect();
         let has_fields = mine.iter().any(|place| columns[*place].field.is_some());
         let kind = match format.to_ascii_lowercase().as_str() {
-            "json-flat" | "compact" if !has_fields => {
+            "compact" if !has_fields => {
                 return Err(wrong(format!("'{prefix}Format'='{format}' needs columns that name its fields")));
             }
             "json-flat" => return Ok(Format::JsonFlat),
@@ -243,12 +243,17 @@ fn kind_of_class(class: &str) -> Option<Kind> {
     })
 }
 
+/// Digits behind the point of a column that is declared as a DECIMAL without any: more than most numbers have, and few enough that
+/// products of two such columns still have 18 digits before it.
+const DECLARED_SCALE: i64 = 10;
+
 /// The type of a decimal column with so many digits.
 pub(crate) fn decimal(precision: Option<u64>, scale: Option<i64>) -> Option<DataType> {
     let precision = u8::try_from(precision.unwrap_or(DECIMAL_DIGITS.into()))
         .ok()
         .filter(|digits| (1..=DECIMAL_DIGITS).contains(digits))?;
-    let scale =
-        i8::try_from(scale.unwrap_or(6)).ok().filter(|scale| (0..=precision as i8).contains(scale))?;
+    let scale = i8::try_from(scale.unwrap_or(DECLARED_SCALE))
+        .ok()
+        .filter(|scale| (0..=precision as i8).contains(scale))?;
     Some(DataType::Decimal128(precision, scale))
 }

@@ -93,7 +93,7 @@ fn bytes_are_an_array_or_the_object_that_they_are() {
     assert_eq!(column(BinaryViewArray::from(vec![Some(&b"ab"[..]), None])), Column::Object(values));
     let field = ColumnForm::Object.mark(Field::new("o", DataType::Binary, true));
     let object = Data::new(-1, &[1, 2, 3]);
-    let stored = Arc::new(BinaryArray::from(vec![Some(object.as_bytes().as_ref()), None]));
+    let stored = Arc::new(BinaryArray::from(vec![Some(object.as_bytes()), None]));
     assert_eq!(sent(column_of(&field, stored).unwrap()), Column::Object(vec![Some(object), None]));
     let short = column_of(&field, Arc::new(BinaryArray::from(vec![&b"x"[..], b"y"])));
     assert!(short.unwrap_err().contains("no object"));
