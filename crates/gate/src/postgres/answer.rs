@@ -185,6 +185,6 @@ mod tests {
         assert_eq!(&out[..], b"Z\0\0\0\x05E");
         out.clear();
         out.failure(&Failure::error("42601", "a\0b"));
-        assert_eq!(&out[..], b"E\0\0\0\x1cSERROR\0VERROR\0C42601\0Ma\0\0");
+        assert_eq!(&out[..], b"E\0\0\0\x1dSERROR\0VERROR\0C42601\0Ma\0\0");
     }
 }

@@ -4,7 +4,7 @@ use super::answer::Format;
 use super::failure::Failure;
 use super::local::Local;
 use super::run::{Formats, Running};
-use super::values::{Shown, decode, pg_type, type_by_oid};
+use super::values::{Shown, TEXT, decode, pg_type, type_by_oid};
 use bytes::Bytes;
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::scalar::ScalarValue;
@@ -59,15 +59,12 @@ pub(super) fn parameters(declared: &[u32], planned: &[Option<DataType>]) -> Vec<
     let parameter = |at: usize| {
         let wanted = planned.get(at).cloned().flatten();
         let said = declared.get(at).copied().filter(|oid| !is_open(*oid)).and_then(type_by_oid);
-        let text = || Shown::One(super::values::TYPES[TEXT_AT]);
+        let text = || Shown::One(&TEXT);
         let planned = || wanted.as_ref().map(|wanted| pg_type(&Field::new("", wanted.clone(), true)));
         Parameter { shown: said.or_else(planned).unwrap_or_else(text), wanted }
     };
     (0..count).map(parameter).collect()
 }
-
-/// Where `text` stands among the types.
-const TEXT_AT: usize = 7;
 
 /// True when a client leaves the type to us.
 fn is_open(oid: u32) -> bool {

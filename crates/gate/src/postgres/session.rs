@@ -116,7 +116,9 @@ impl<'a> Session<'a> {
             Request::Execute { portal, rows } => self.execute(&portal, rows).await,
             Request::Close(named) => {
                 match named {
-                    Named::Statement(name) => drop(self.desk.close_statement(&name)),
+                    Named::Statement(name) => {
+                        self.desk.close_statement(&name);
+                    }
                     Named::Portal(name) => self.desk.close_portal(&name),
                 }
                 self.line.out.closed();

@@ -42,7 +42,7 @@ fn what_the_session_knows_becomes_its_answer() {
 #[test]
 fn operators_casts_and_tables_lose_their_catalog() {
     let text = "SELECT c.oid FROM pg_catalog.pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(a)$' COLLATE pg_catalog.default";
-    assert_eq!(adapted(text), "SELECT c.oid FROM pg_catalog.pg_class AS c WHERE c.relname ~ '^(a)$'");
+    assert_eq!(adapted(text), "SELECT c.oid FROM pg_catalog.pg_class c WHERE c.relname ~ '^(a)$'");
     assert_eq!(adapted("SELECT oid FROM pg_class"), "SELECT oid FROM pg_catalog.pg_class");
     let oid = crate::postgres::catalog::table_oid("orders");
     assert_eq!(
@@ -74,7 +74,7 @@ fn what_can_only_be_empty_is() {
     let column = "SELECT a.attname, (SELECT d.adbin FROM pg_attrdef d WHERE d.adrelid = a.attrelid) FROM pg_attribute a";
     assert_eq!(
         adapted(column),
-        format!("SELECT a.attname, {none} \"?column?\" FROM pg_catalog.pg_attribute AS a")
+        format!("SELECT a.attname, {none} \"?column?\" FROM pg_catalog.pg_attribute a")
     );
 }
 

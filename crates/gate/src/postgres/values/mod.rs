@@ -9,4 +9,4 @@ mod time;
 
 pub(super) use decode::decode;
 pub(super) use encode::RowEncoder;
-pub(super) use oid::{Shown, TYPES, pg_type, type_by_oid};
+pub(super) use oid::{Shown, TEXT, TYPES, pg_type, type_by_oid};
