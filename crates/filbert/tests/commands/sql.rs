@@ -41,8 +41,7 @@ fn piped(words: &[&str]) -> Child {
 
 #[test]
 fn a_table_lines_up_and_counts() {
-    let expected =
-        " n  word  ok\n--  ----  -----\n-1  one   true\n20  NULL  false\n 3  a,b   NULL\n(3 rows)";
+    let expected = " n  word  ok\n--  ----  -----\n-1  one   true\n20  NULL  false\n 3  a,b   NULL\n(3 rows)";
     assert_eq!(printed(&filbert(&["sql", THREE])), expected);
     let said = text(&filbert(&["sql", "SELECT 1 AS one"]).stdout);
     assert!(said.starts_with("one\n---\n  1\n(1 row, ") && said.ends_with("s)"), "{said}");
