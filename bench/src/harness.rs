@@ -67,6 +67,49 @@ impl Times {
     }
 }
 
+/// How long single calls took.
+#[derive(Debug, Clone)]
+pub(crate) struct Latencies {
+    /// In nanoseconds, the shortest first.
+    sorted: Vec<u64>,
+}
+
+impl Latencies {
+    pub(crate) fn from_nanos(mut nanos: Vec<u64>) -> Self {
+        assert!(!nanos.is_empty(), "there was a call");
+        nanos.sort_unstable();
+        Self { sorted: nanos }
+    }
+
+    /// The longest of that share of the calls, in microseconds: 0.5 for the median, 1.0 for the longest of all.
+    pub(crate) fn micros(&self, share: f64) -> f64 {
+        let at = ((self.sorted.len() as f64 * share) as usize).min(self.sorted.len() - 1);
+        self.sorted[at] as f64 / 1e3
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.sorted.len()
+    }
+}
+
+/// A cheap source of numbers that repeat with every round: all contestants draw the same.
+#[derive(Debug, Clone)]
+pub(crate) struct Draw(u64);
+
+impl Draw {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    #[inline]
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 33) as usize % end
+    }
+}
+
 /// Runs each contestant `rounds` times, `calls` calls a round, alternating, and checks that all answers agree.
 ///
 /// The order rotates from round to round: whoever runs after a heavy peer does not always run after it.

@@ -19,6 +19,7 @@ mod suites;
 use clap::{Parser, Subcommand};
 use report::Report;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Compares Filbert with its peers. A ratio above 1 means that Filbert is better.
 #[derive(Debug, Parser)]
@@ -61,6 +62,26 @@ enum Suite {
         /// `memory`, `cancel`.
         #[arg(long)]
         only: Option<String>,
+    },
+    /// SQL: TPC-H against DataFusion on tokio, short queries beside long ones, a scan of a map, cancels.
+    Sql {
+        /// Only the parts whose name contains this: `tpch`, `control`, `scan`, `cancel`, or `duckdb`, which runs only when named (it
+        /// installs DuckDB's Python package; needs python3).
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// What short queries wait for beside a load, for the suite `sql`.
+    #[command(hide = true)]
+    SqlClients {
+        /// What runs beside them.
+        #[arg(long)]
+        load: suites::sql::Load,
+        /// Of the peer instead.
+        #[arg(long)]
+        stock: bool,
+        /// For how long.
+        #[arg(long)]
+        ms: u64,
     },
     /// The most memory that a job with a slow sink takes, for the suite `flow`.
     #[command(hide = true)]
@@ -108,6 +129,10 @@ fn main() {
             );
         }
         Suite::Flow { only } => suites::flow::run(effort, only.as_deref().unwrap_or_default(), &mut report),
+        Suite::Sql { only } => suites::sql::run(effort, only.as_deref().unwrap_or_default(), &mut report),
+        Suite::SqlClients { load, stock, ms } => {
+            suites::sql::measure_and_print(load, stock, Duration::from_millis(ms));
+        }
         Suite::FlowMemory { items } => return suites::flow::measure_and_print(items),
         Suite::Serve { port } => return suites::door::serve(port),
     }

@@ -2,14 +2,15 @@
 # Tests with the official Hazelcast clients, against a Filbert member. See README.md.
 #   run.sh                          set up, build the test member if FILBERT_BIN is not set, run our Python and Node.js suites
 #   run.sh --python | --node        one of them; what follows `--` goes to pytest or node --test
+#   run.sh --postgres               psycopg and tokio-postgres against the PostgreSQL door
 #   run.sh --own-tests <checkout>   the Python client's own tests, through the remote controller: a table, file by file
 #          [--json <file>|-]        the same as JSON
-#          [--group core|connections|all] [--least <percent>] [name ...]
+#          [--group core|sql|connections|all] [--least <percent>] [name ...]
 #   run.sh --java <jars> ...        a real Hazelcast instead of Filbert: the oracle (hazelcast.jar[:hazelcast-tests.jar])
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 
-suites=(python node)
+suites=(python node postgres)
 checkout=""
 own=()
 extra=()
@@ -17,6 +18,7 @@ while (( $# > 0 )); do
   case "$1" in
     --python) suites=(python); shift ;;
     --node) suites=(node); shift ;;
+    --postgres) suites=(postgres); shift ;;
     --own-tests) checkout="${2:?--own-tests takes the path of a checkout of hazelcast-python-client}"; shift 2 ;;
     --java) export HAZELCAST_JARS="${2:?--java takes the path of hazelcast.jar}"; shift 2 ;;
     --json | --group | --least | --folder) own+=("$1" "${2:?$1 takes a value}"); shift 2 ;;
@@ -37,9 +39,10 @@ python="$cache/venv/bin/python"
 export PYTHONDONTWRITEBYTECODE=1
 
 if [[ -z "${HAZELCAST_JARS:-}${FILBERT_ADDRESS:-}${FILBERT_BIN:-}" ]]; then
-  cargo build --release --quiet --manifest-path "$here/../../Cargo.toml" -p filbert-test-member
+  # As `cargo test` builds it: a build for release would take longer than all tests.
+  cargo build --profile test --workspace --bins --quiet --manifest-path "$here/../../Cargo.toml"
   target="${CARGO_TARGET_DIR:-$here/../../target}"
-  export FILBERT_BIN="$target/release/filbert-test-member"
+  export FILBERT_BIN="$target/debug/filbert-test-member"
 fi
 
 if [[ -n "$checkout" ]]; then
@@ -58,6 +61,15 @@ for suite in "${suites[@]}"; do
       NODE_PATH="$cache/node/node_modules" "$python" "$here/with_member.py" \
         node --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec "${extra[@]}" \
         "$here"/node/*.test.js || failed=1
+      ;;
+    postgres)
+      if [[ -n "${HAZELCAST_JARS:-}" ]]; then
+        echo "run.sh: SKIPPED the postgres suite: a Hazelcast member has no PostgreSQL door" >&2
+        continue
+      fi
+      "$python" -m pytest -q -p no:cacheprovider --timeout=120 --rootdir "$here/postgres" "$here/postgres" "${extra[@]}" || failed=1
+      "$python" "$here/postgres/with_door.py" \
+        cargo run --quiet --manifest-path "$here/tokio_postgres/Cargo.toml" --target-dir "$cache/tokio_postgres" || failed=1
       ;;
   esac
 done

@@ -2,6 +2,7 @@
 
 use crate::invocation::Invocation;
 use crate::options::Options;
+use crate::readme;
 use crate::step::{self, Step};
 use crate::verify;
 use crate::workspace::Workspace;
@@ -24,9 +25,23 @@ const FRAMES: u64 = 5_000_000;
 /// How many histories of connections are checked for linearizability.
 const HISTORIES: u64 = 200;
 
+/// How many random queries are compared with SQLite.
+const QUERIES: u64 = 20_000;
+
+/// How many queries are cancelled while all workers are busy.
+const CANCELS: u64 = 10_000;
+
 /// The options that take a number.
-const NUMBERS: [&str; 6] =
-    ["--seeds", "--dags", "--preemptions", "--model-seconds", "--frames", "--histories"];
+const NUMBERS: [&str; 8] = [
+    "--seeds",
+    "--dags",
+    "--preemptions",
+    "--model-seconds",
+    "--frames",
+    "--histories",
+    "--queries",
+    "--cancels",
+];
 
 /// Runs the chore.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -58,13 +73,21 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
     let histories =
         Invocation::cargo("test -p filbert-gate --release --test door -- --nocapture linearizability")
             .env("FILBERT_HISTORIES", options.number("--histories", HISTORIES).to_string());
+    let queries = Invocation::cargo("test -p filbert-sql --release --test random_queries -- --nocapture")
+        .env("FILBERT_SQL_QUERIES", options.number("--queries", QUERIES).to_string());
+    let cancels = Invocation::cargo("test -p filbert-sql --release --test cancel_storm -- --nocapture")
+        .env("FILBERT_SQL_CANCELS", options.number("--cancels", CANCELS).to_string());
+    let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
     vec![
+        Step::run("demo", "the README's demo as it stands there, built for release", [demo]),
         Step::run(
             "frames",
             "five million mutated frames against a member, and clients that never read",
             [frames],
         ),
         Step::run("histories", "what connections see of a key, checked for linearizability", [histories]),
+        Step::run("sql-random", "twenty thousand random queries, the same answers as SQLite's", [queries]),
+        Step::run("sql-cancel", "ten thousand queries cancelled while all workers are busy", [cancels]),
         Step::run("simulation", "the simulated stages under a million seeds", [simulation]),
         Step::run("dags", "a hundred thousand random dataflow graphs, simulated: none hangs", [dags]),
         Step::run("loom", "the loom models with more interruptions than verify allows", [loom]),
@@ -82,7 +105,7 @@ The runs that take too long for every change: run them before a release, or afte
 Says every minute that a step goes on. Run nothing else beside the benches.
 
 Usage: cargo xtask long [--only <step>]... [--skip <step>]... [--seeds <n>] [--dags <n>] [--preemptions <n>]
-                        [--model-seconds <n>] [--frames <n>] [--histories <n>]
+                        [--model-seconds <n>] [--frames <n>] [--histories <n>] [--queries <n>] [--cancels <n>]
 
 Steps, in this order; the first failure stops:
 {}
@@ -93,6 +116,8 @@ Bounds:
   --model-seconds   time per model, after which loom stops looking (default {MODEL_SECONDS}; LOOM_MAX_DURATION)
   --frames          mutated frames (default {FRAMES}; FILBERT_FRAMES for the test hostile of filbert)
   --histories       histories of connections (default {HISTORIES}; FILBERT_HISTORIES for the test door of filbert-gate)
+  --queries         random queries (default {QUERIES}; FILBERT_SQL_QUERIES for the test random_queries of filbert-sql)
+  --cancels         cancelled queries (default {CANCELS}; FILBERT_SQL_CANCELS for the test cancel_storm of filbert-sql)
 
 A simulated test that fails prints its seed and the command that replays it.
 

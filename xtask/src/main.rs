@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "a chore says how long it took, and is never simulated")]
 
 mod clients;
+mod demo;
 mod fix;
 mod invocation;
 mod long;

@@ -6,4 +6,5 @@ pub(crate) mod flow;
 pub(crate) mod forkjoin;
 pub(crate) mod grid;
 pub(crate) mod spsc;
+pub(crate) mod sql;
 pub(crate) mod striped;

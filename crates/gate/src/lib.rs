@@ -4,3 +4,5 @@
 #![forbid(unsafe_code)]
 
 pub mod hazelcast;
+pub mod postgres;
+mod tables;

@@ -35,7 +35,7 @@ const READS: usize = 4;
 const WRITES: usize = 16;
 
 /// How often a connection that is not read, and that nothing is written to, is looked at: no event tells that its peer is gone.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// How often a turn begins anew before the other connections have theirs.
 const ROUNDS: usize = 2;
@@ -44,7 +44,7 @@ const ROUNDS: usize = 2;
 pub(crate) struct Entry {
     pub(crate) link: Arc<Link>,
     ledger: Arc<Ledger>,
-    reason: CloseReason,
+    pub(crate) reason: CloseReason,
     /// Dropped after the connection was struck off, so that who waits for the last one finds the books closed.
     _seat: Option<Seat>,
 }
@@ -436,6 +436,6 @@ enum Rest {
 }
 
 /// Adds to a counter that only this loop writes.
-fn add(counter: &AtomicU64, count: usize) {
+pub(crate) fn add(counter: &AtomicU64, count: usize) {
     counter.store(counter.load(Ordering::Relaxed) + count as u64, Ordering::Relaxed);
 }

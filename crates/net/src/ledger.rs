@@ -253,7 +253,7 @@ fn describe(link: &Link) -> ConnectionStats {
     ConnectionStats {
         id: link.info.id,
         peer: link.info.peer,
-        tls: link.info.tls,
+        tls: link.info.tls || counters.encrypted.load(Ordering::Relaxed),
         authenticated: counters.authenticated.load(Ordering::Relaxed),
         since_unix_ms: link.since_unix_ms,
         bytes_in: counters.bytes_in.load(Ordering::Relaxed),

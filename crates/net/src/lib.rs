@@ -11,6 +11,8 @@
 //!                          +-> Owed / Outlet  ...  -> queue, one wake-up per batch
 //! ```
 //!
+//! A protocol that is a conversation drives itself instead: [`Listener::serve`] hands a [`Stream`] to a future, under the same limits.
+//!
 //! This crate knows no message of any protocol. What it guarantees to those who write one:
 //!
 //! - *Few system calls*: all that is readable is handled, then everything is written at once.
@@ -63,6 +65,7 @@ mod outlet;
 mod protocol;
 mod reason;
 mod settings;
+mod stream;
 mod tls;
 mod transport;
 
@@ -75,4 +78,5 @@ pub use outlet::{Outlet, Owed, SendError};
 pub use protocol::{Close, ConnectionId, ConnectionInfo, Protocol};
 pub use reason::{CloseReason, RefuseReason};
 pub use settings::{NetSettings, NetSettingsError};
+pub use stream::Stream;
 pub use tls::{ClientTlsSettings, TlsError, TlsSettings};

@@ -50,6 +50,8 @@ pub(crate) struct Counters {
     pub(crate) writes: AtomicU64,
     pub(crate) congestions: AtomicU64,
     pub(crate) authenticated: AtomicBool,
+    /// True when it went over to TLS on the way.
+    pub(crate) encrypted: AtomicBool,
 }
 
 #[derive(Debug, Default)]

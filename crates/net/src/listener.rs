@@ -4,15 +4,17 @@ use crate::connection::{Connection, Entry};
 use crate::door::{Door, DoorInner};
 use crate::link::{Link, Order};
 use crate::outlet::Outlet;
-use crate::protocol::{ConnectionId, ConnectionInfo, Protocol};
+use crate::protocol::{Close, ConnectionId, ConnectionInfo, Protocol};
 use crate::reason::{CloseReason, RefuseReason};
 use crate::settings::{NetSettings, NetSettingsError};
+use crate::stream::{Stream, Watch};
 use crate::tls::{TlsError, TlsSettings};
 use crate::transport::Transport;
 use filbert_pool::{Clock, Stages, SubmitError};
 use socket2::{Domain, Socket, Type};
 use std::future::{Future, poll_fn};
 use std::io;
+use std::marker::PhantomData;
 use std::net::{SocketAddr, TcpListener as StdListener, TcpStream as StdStream};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -81,11 +83,34 @@ pub fn is_loopback(address: SocketAddr) -> bool {
 }
 
 /// What every connection of a door needs to begin.
-struct Service<F> {
-    factory: F,
+struct Common {
     settings: Arc<NetSettings>,
     tls: Option<TlsAcceptor>,
     clock: Clock,
+}
+
+/// How connections are served.
+trait Serve: Send + Sync + 'static {
+    fn common(&self) -> &Common;
+
+    /// True when connections are encrypted from their first byte.
+    fn begins_encrypted(&self) -> bool;
+
+    fn serve(&self, stream: StdStream, entry: Entry) -> impl Future<Output = CloseReason> + Send;
+}
+
+/// By state machines.
+struct Machines<P, F> {
+    common: Common,
+    factory: F,
+    _made: PhantomData<fn() -> P>,
+}
+
+/// By futures that drive themselves.
+struct Futures<S, F> {
+    common: Common,
+    factory: F,
+    _made: PhantomData<fn() -> S>,
 }
 
 impl Listener {
@@ -114,14 +139,52 @@ impl Listener {
         P: Protocol,
         F: Fn(&ConnectionInfo, Outlet) -> P + Send + Sync + 'static,
     {
+        self.open(stages, |common| Machines { common, factory, _made: PhantomData })
+    }
+
+    /// Opens the door for a protocol that drives itself: `factory` makes the future that serves a connection, on the loop that the connection
+    /// lives on. It ends with the future, or when a limit ends it, which drops the future where it stands. With [`Listener::tls`] the stream
+    /// still begins in the clear: the protocol goes over by [`Stream::encrypt`].
+    ///
+    /// The future must not compute for long: the other connections of the loop wait meanwhile.
+    ///
+    /// ```
+    /// use filbert_net::{Close, Listener};
+    /// use filbert_pool::Stages;
+    /// use std::io::{Read, Write};
+    /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    ///
+    /// let stages = Stages::start()?;
+    /// let door = Listener::new("127.0.0.1:0".parse()?).serve(&stages, |mut stream| async move {
+    ///     let mut word = [0; 5];
+    ///     let failed = |error: std::io::Error| Close::because(error.to_string());
+    ///     stream.read_exact(&mut word).await.map_err(failed)?;
+    ///     stream.write_all(&word).await.map_err(failed)
+    /// })?;
+    /// let mut client = std::net::TcpStream::connect(door.local_addr())?;
+    /// client.write_all(b"hello")?;
+    /// let mut answer = String::new();
+    /// client.read_to_string(&mut answer)?;
+    /// assert_eq!(answer, "hello");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn serve<S, F>(self, stages: &Stages, factory: F) -> Result<Door, ListenError>
+    where
+        S: Future<Output = Result<(), Close>> + Send + 'static,
+        F: Fn(Stream) -> S + Send + Sync + 'static,
+    {
+        self.open(stages, |common| Futures { common, factory, _made: PhantomData })
+    }
+
+    fn open<S: Serve>(self, stages: &Stages, service: impl FnOnce(Common) -> S) -> Result<Door, ListenError> {
         self.settings.check()?;
         let tls = self.tls.as_ref().map(TlsSettings::acceptor).transpose()?;
         let bind_error = |source| ListenError::Bind { address: self.address, source };
         let listener = bind(self.address, self.settings.backlog).map_err(bind_error)?;
         let local = listener.local_addr().map_err(bind_error)?;
         let settings = Arc::new(self.settings);
-        let service =
-            Arc::new(Service { factory, settings: Arc::clone(&settings), tls, clock: stages.clock() });
+        let common = Common { settings: Arc::clone(&settings), tls, clock: stages.clock() };
+        let service = Arc::new(service(common));
         let inner = Arc::new(DoorInner::new(stages.clone(), settings, local));
         // The loop must not keep the stages alive that it runs on.
         let accepting = stages.io().spawn("accept", accept(listener, Arc::downgrade(&inner), service))?;
@@ -142,11 +205,7 @@ fn bind(address: SocketAddr, backlog: u32) -> io::Result<StdListener> {
     Ok(socket.into())
 }
 
-async fn accept<P, F>(listener: StdListener, door: Weak<DoorInner>, service: Arc<Service<F>>)
-where
-    P: Protocol,
-    F: Fn(&ConnectionInfo, Outlet) -> P + Send + Sync + 'static,
-{
+async fn accept<S: Serve>(listener: StdListener, door: Weak<DoorInner>, service: Arc<S>) {
     let listener = match TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => {
@@ -182,20 +241,17 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 }
 
 /// Gives a new connection its loop.
-fn place<P, F>(
+fn place<S: Serve>(
     door: &DoorInner,
-    service: &Arc<Service<F>>,
+    service: &Arc<S>,
     stream: StdStream,
     peer: SocketAddr,
-) -> Result<(), RefuseReason>
-where
-    P: Protocol,
-    F: Fn(&ConnectionInfo, Outlet) -> P + Send + Sync + 'static,
-{
-    let seat = door.ledger.admit(peer.ip(), &service.settings)?;
+) -> Result<(), RefuseReason> {
+    let Common { settings, clock, .. } = service.common();
+    let seat = door.ledger.admit(peer.ip(), settings)?;
     let local = stream.local_addr().unwrap_or(door.local);
-    let info = ConnectionInfo { id: next_id(), peer, local, tls: service.tls.is_some() };
-    let link = Arc::new(Link::new(info, service.clock.unix_ms(), &service.settings, &door.ledger.unwritten));
+    let info = ConnectionInfo { id: next_id(), peer, local, tls: service.begins_encrypted() };
+    let link = Arc::new(Link::new(info, clock.unix_ms(), settings, &door.ledger.unwritten));
     let ledger = Arc::clone(&door.ledger);
     let (on, service) = (seat.on, Arc::clone(service));
     let serve = async move {
@@ -224,24 +280,40 @@ fn adopt(stream: StdStream) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-impl<P, F> Service<F>
+/// Makes a socket one of this loop, or ends the connection.
+fn adopted(stream: StdStream, entry: Entry) -> Result<(TcpStream, Entry), CloseReason> {
+    match adopt(stream) {
+        Ok(stream) => Ok((stream, entry)),
+        Err(error) => {
+            tracing::debug!(%error, "the connection broke before it began");
+            Err(entry.end(CloseReason::Broken))
+        }
+    }
+}
+
+impl<P, F> Serve for Machines<P, F>
 where
     P: Protocol,
     F: Fn(&ConnectionInfo, Outlet) -> P + Send + Sync + 'static,
 {
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn begins_encrypted(&self) -> bool {
+        self.common.tls.is_some()
+    }
+
     async fn serve(&self, stream: StdStream, entry: Entry) -> CloseReason {
-        let stream = match adopt(stream) {
-            Ok(stream) => stream,
-            Err(error) => {
-                tracing::debug!(%error, "the connection broke before it began");
-                return entry.end(CloseReason::Broken);
-            }
+        let Common { settings, tls, clock } = &self.common;
+        let (stream, entry) = match adopted(stream, entry) {
+            Ok(both) => both,
+            Err(reason) => return reason,
         };
-        let transport = match &self.tls {
+        let transport = match tls {
             None => Transport::Clear(stream),
             Some(acceptor) => {
-                let handshake =
-                    tokio::time::timeout(self.settings.handshake_timeout(), acceptor.accept(stream));
+                let handshake = tokio::time::timeout(settings.handshake_timeout(), acceptor.accept(stream));
                 match unless_ordered(&entry.link, handshake).await {
                     Ok(Ok(Ok(stream))) => Transport::Encrypted(Box::new(stream.into())),
                     Ok(Ok(Err(error))) => {
@@ -255,9 +327,32 @@ where
             }
         };
         let protocol = (self.factory)(&entry.link.info, Outlet::new(Arc::clone(&entry.link)));
-        let connection =
-            Connection::new(protocol, transport, entry, Arc::clone(&self.settings), self.clock.clone());
+        let connection = Connection::new(protocol, transport, entry, Arc::clone(settings), clock.clone());
         connection.run().await
+    }
+}
+
+impl<S, F> Serve for Futures<S, F>
+where
+    S: Future<Output = Result<(), Close>> + Send + 'static,
+    F: Fn(Stream) -> S + Send + Sync + 'static,
+{
+    fn common(&self) -> &Common {
+        &self.common
+    }
+
+    fn begins_encrypted(&self) -> bool {
+        false
+    }
+
+    async fn serve(&self, stream: StdStream, entry: Entry) -> CloseReason {
+        let Common { settings, tls, clock } = &self.common;
+        let (stream, entry) = match adopted(stream, entry) {
+            Ok(both) => both,
+            Err(reason) => return reason,
+        };
+        let (watch, stream) = Watch::new(stream, entry, Arc::clone(settings), tls.clone(), clock.clone());
+        watch.run((self.factory)(stream)).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
-use datafusion::logical_expr::{DmlStatement, LogicalPlan, WriteOp};
+use datafusion::logical_expr::{DmlStatement, LogicalPlan, Statement, WriteOp};
 use std::sync::Arc;
 
 /// What a planned statement says of itself.
@@ -14,6 +14,8 @@ pub struct Description {
     pub columns: SchemaRef,
     /// What it does.
     pub kind: StatementKind,
+    /// Its rows have no end, since it reads a stream; known when it runs.
+    pub endless: bool,
 }
 
 /// What a statement does, as far as its reader must know.
@@ -61,7 +63,7 @@ impl Description {
             StatementKind::Other(name) if name != "COPY" => Arc::new(Schema::empty()),
             _ => Arc::clone(plan.schema().inner()),
         };
-        Ok(Self { parameters: parameters(plan)?, columns, kind })
+        Ok(Self { parameters: parameters(plan)?, columns, kind, endless: false })
     }
 }
 
@@ -80,6 +82,10 @@ fn spaced(name: &str) -> String {
 
 /// Types by position; a gap (`$2` without `$1`) is a parameter of any type.
 pub(crate) fn parameters(plan: &LogicalPlan) -> Result<Vec<Option<DataType>>, DataFusionError> {
+    // Those of a statement that is only prepared get their values when it is executed.
+    if let LogicalPlan::Statement(Statement::Prepare(_)) = plan {
+        return Ok(Vec::new());
+    }
     let mut types = Vec::new();
     for (id, data_type) in plan.get_parameter_types()? {
         let number = id.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());

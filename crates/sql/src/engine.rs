@@ -1,14 +1,17 @@
 //! The SQL engine of a member: tables, memory, admission, and the stages it runs on.
 
 use crate::error::SqlError;
+use crate::files::{CopyFiles, Files};
+use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::CutFragments;
-use crate::query::{Admission, QueryId};
+use crate::query::{Admission, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
-use datafusion::catalog::TableProvider;
+use crate::type_planner::OwnTypes;
+use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
@@ -42,6 +45,7 @@ pub(crate) struct Inner {
     pub(crate) memory: Arc<TotalMemory>,
     pub(crate) runtime: Arc<RuntimeEnv>,
     pub(crate) admission: Arc<Admission>,
+    pub(crate) registry: Arc<Registry>,
     /// What every session begins with.
     state: SessionState,
     queries: AtomicU64,
@@ -68,22 +72,34 @@ impl Sql {
         let fragment = stages.fragment().clone();
         let disk = DiskManagerBuilder::default().with_max_temp_directory_size(settings.spill_bytes);
         let runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(disk).build_arc()?;
+        let registry = Arc::new(Registry::default());
+        let closing = Arc::clone(&registry);
+        let reactor =
+            stages.dedicated().reactor("sql-io", settings.reading_threads, move || closing.close())?;
+        let files = Files::new(&settings, &reactor, &runtime);
         let mut config = SessionConfig::new()
             .with_target_partitions(fragment.threads())
             .with_batch_size(settings.batch_rows)
             .with_information_schema(true)
             .with_collect_statistics(true)
             .with_default_catalog_and_schema("filbert", "public");
+        // A sort holds so much back for the end, which a small query must not fail for.
+        config.options_mut().execution.sort_spill_reservation_bytes =
+            (settings.query_memory_bytes / 8).min(10 << 20);
         config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
         // Errors say where in the text they are.
         config.options_mut().sql_parser.collect_spans = true;
-        let state = SessionStateBuilder::new_with_default_features()
+        let mut state = SessionStateBuilder::new_with_default_features()
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
+            .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(ChangeMaps))
+            .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))
+            .with_type_planner(Arc::new(OwnTypes))
             .with_physical_optimizer_rule(Arc::new(CutFragments))
             .build();
-        let reactor = stages.dedicated().reactor("sql-io", settings.reading_threads)?;
+        state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));
+        files.attach(state.catalog_list(), "filbert", "public")?;
         Ok(Self {
             inner: Arc::new(Inner {
                 stages: stages.clone(),
@@ -92,6 +108,7 @@ impl Sql {
                 reactor,
                 memory: TotalMemory::new(settings.memory_bytes),
                 admission: Admission::new(settings.queries, settings.waiting_queries),
+                registry,
                 runtime,
                 state,
                 queries: AtomicU64::new(1),
@@ -141,6 +158,17 @@ impl Sql {
         let context = SessionContext::new_with_state(self.inner.state.clone());
         context.deregister_table(name)?;
         context.register_table(name, table)?;
+        Ok(())
+    }
+
+    /// Makes a schema known to all sessions, in place of one that had its name: its tables are `name.table`.
+    ///
+    /// # Errors
+    /// When the catalog is gone.
+    pub fn add_schema(&self, name: &str, schema: Arc<dyn SchemaProvider>) -> Result<(), SqlError> {
+        let catalog = self.inner.state.catalog_list().catalog("filbert");
+        let catalog = catalog.ok_or_else(|| SqlError::Refused("there is no catalog filbert".to_owned()))?;
+        catalog.register_schema(name, schema)?;
         Ok(())
     }
 

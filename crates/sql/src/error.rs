@@ -45,6 +45,26 @@ pub enum SqlError {
     /// The statement asks for something that is not there or not allowed here.
     #[error("{0}")]
     Refused(String),
+    /// A file that SQL may not touch.
+    #[error(
+        "{path} may not be {verb} by SQL: no folder of the setting {setting} holds it; add its folder there, or \"/\" for all files"
+    )]
+    FileDenied {
+        /// The file, as it was written.
+        path: String,
+        /// What was to be done with it.
+        verb: &'static str,
+        /// The setting that would allow it.
+        setting: &'static str,
+    },
+    /// A file that is not there, or not what it should be.
+    #[error("file {path}: {problem}")]
+    File {
+        /// The file, and the part of it where it is read in parts.
+        path: String,
+        /// What is wrong, with the line where it is known.
+        problem: String,
+    },
     /// The session's user may not do that.
     #[error("{0}")]
     Denied(String),
@@ -120,21 +140,30 @@ impl SqlError {
             other => DataFusionError::External(Box::new(other)),
         }
     }
+
+    /// The error of ours that another one carries, however deep: layers of Arrow, Parquet and stores wrap what passes through them.
+    pub(crate) fn within(error: &DataFusionError) -> Option<Self> {
+        let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+        while let Some(error) = cause {
+            if let Some(own) = error.downcast_ref::<SqlError>() {
+                return Some(own.clone());
+            }
+            cause = error.source();
+        }
+        None
+    }
 }
 
 impl From<DataFusionError> for SqlError {
     /// One that [`SqlError::into_plan`] packed comes out as what it was.
     fn from(error: DataFusionError) -> Self {
-        match error.find_root() {
-            DataFusionError::External(packed) => {
-                if let Some(own) = packed.downcast_ref::<SqlError>() {
-                    return own.clone();
-                }
-            }
-            DataFusionError::Shared(cause) => return SqlError::Failed(Arc::clone(cause)),
-            _ => {}
+        if let Some(own) = Self::within(&error) {
+            return own;
         }
-        SqlError::Failed(Arc::new(error))
+        match error.find_root() {
+            DataFusionError::Shared(cause) => SqlError::Failed(Arc::clone(cause)),
+            _ => SqlError::Failed(Arc::new(error)),
+        }
     }
 }
 

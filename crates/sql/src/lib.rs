@@ -20,28 +20,38 @@
     allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")
 )]
 
+mod column_form;
 mod description;
 mod engine;
 mod error;
 mod exchange;
+mod files;
 mod fragment;
+mod generate_stream;
 mod maps;
 mod memory;
+mod names;
+mod parameter;
 mod plan;
 mod query;
 mod rights;
 mod session;
 mod settings;
+mod table_functions;
 mod text;
+mod type_planner;
 
+pub use column_form::ColumnForm;
+pub use datafusion::scalar::ScalarValue;
 pub use description::{Description, StatementKind};
 pub use engine::{Sql, SqlSnapshot};
 pub use error::SqlError;
 pub use exchange::ExchangeExec;
 pub use maps::MapScanExec;
+pub use parameter::{numbered_parameters, scalar_of};
 pub use plan::YieldExec;
 pub use query::{Query, QueryCanceller, QueryId};
-pub use rights::{Access, TableRights};
+pub use rights::{Access, SessionRights, TableRights};
 pub use session::Session;
 pub use settings::SqlSettings;
-pub use text::statements;
+pub use text::{check_depth, statements};

@@ -2,13 +2,16 @@
 //! columns either.
 
 use crate::error::SqlError;
+use crate::files::is_file;
 use crate::maps::{OwnStatement, Parsed};
+use crate::names::Names;
 use datafusion::common::TableReference;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, Statement as SqlStatement, TableFactor, TableObject, TableWithJoins,
 };
+use std::sync::Arc;
 
 /// What a statement does to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -23,7 +26,8 @@ pub enum Access {
 
 /// Who may do what. A door gives one to each session of a user.
 ///
-/// Tables of schema `public` are named alone (`orders`), others with their schema (`information_schema.tables`).
+/// Tables of schema `public` are named alone (`orders`), others with their schema (`information_schema.tables`). What is no table (a file,
+/// whatever else a statement may define) is called `*`.
 ///
 /// ```
 /// use filbert_sql::{Access, TableRights};
@@ -49,6 +53,21 @@ pub trait TableRights: Send + Sync {
     /// # Errors
     /// The refusal, as the user shall read it.
     fn check(&self, access: Access, table: &str) -> Result<(), String>;
+}
+
+/// The rights of the session that runs a query: an extension of its configuration, for tables that show each user something else, such as
+/// those of a catalog.
+pub struct SessionRights(Arc<dyn TableRights>);
+
+impl SessionRights {
+    pub(crate) fn new(rights: &Arc<dyn TableRights>) -> Self {
+        Self(Arc::clone(rights))
+    }
+
+    /// True when the session may do that.
+    pub fn may(&self, access: Access, table: &str) -> bool {
+        self.0.check(access, table).is_ok()
+    }
 }
 
 /// Everything is allowed: the program that embeds the engine.
@@ -81,28 +100,37 @@ fn demands(parsed: &Parsed, state: &SessionState) -> Result<Demands, SqlError> {
         Parsed::Own(OwnStatement::ShowMappings) => {
             vec![(Access::Read, "information_schema.mappings".to_owned())]
         }
+        Parsed::Own(OwnStatement::ShowQueries) => {
+            vec![(Access::Read, "information_schema.queries".to_owned())]
+        }
         Parsed::Other(statement) => of_statement(statement, state)?,
     })
 }
 
 fn of_statement(statement: &Statement, state: &SessionState) -> Result<Demands, SqlError> {
+    let names = Names::of(state);
     match statement {
-        Statement::CreateExternalTable(create) => Ok(vec![(Access::Define, object(&create.name))]),
+        // Files are nobody's tables: only for who may define everything.
+        Statement::CreateExternalTable(create) => {
+            Ok(vec![(Access::Define, object(&create.name, names)), everything()])
+        }
         Statement::Explain(explain) => of_statement(&explain.statement, state),
         Statement::Statement(inner) => of_sql(statement, inner, state),
-        Statement::CopyTo(_) | Statement::Reset(_) => reads(statement, state),
+        Statement::CopyTo(_) => Ok([reads(statement, state)?, vec![everything()]].concat()),
+        Statement::Reset(_) => reads(statement, state),
     }
 }
 
 fn of_sql(statement: &Statement, inner: &SqlStatement, state: &SessionState) -> Result<Demands, SqlError> {
-    let define = |name: &ObjectName| (Access::Define, object(name));
+    let names = Names::of(state);
+    let define = |name: &ObjectName| (Access::Define, object(name, names));
     let (mut demands, changes) = match inner {
         SqlStatement::Explain { statement, .. } | SqlStatement::Prepare { statement, .. } => {
             return of_statement(&Statement::Statement(statement.clone()), state);
         }
         SqlStatement::Insert(insert) => {
             let target = match &insert.table {
-                TableObject::TableName(name) => object(name),
+                TableObject::TableName(name) => object(name, names),
                 other => other.to_string(),
             };
             // The target is written, not read; what the source reads is.
@@ -114,15 +142,15 @@ fn of_sql(statement: &Statement, inner: &SqlStatement, state: &SessionState) -> 
         SqlStatement::DropFunction(drop) => {
             (Vec::new(), drop.func_desc.iter().map(|function| define(&function.name)).collect())
         }
-        _ => (reads(statement, state)?, changes(inner)),
+        _ => (reads(statement, state)?, changes(inner, names)),
     };
     demands.extend(changes);
     Ok(demands)
 }
 
 /// What a statement changes, besides what it reads.
-fn changes(inner: &SqlStatement) -> Demands {
-    let define = |name: &ObjectName| vec![(Access::Define, object(name))];
+fn changes(inner: &SqlStatement, names: Names) -> Demands {
+    let define = |name: &ObjectName| vec![(Access::Define, object(name, names))];
     match inner {
         SqlStatement::Query(_)
         | SqlStatement::ExplainTable { .. }
@@ -137,27 +165,35 @@ fn changes(inner: &SqlStatement) -> Demands {
         | SqlStatement::Rollback { .. }
         | SqlStatement::Execute { .. }
         | SqlStatement::Deallocate { .. } => Vec::new(),
-        SqlStatement::Update(update) => vec![(Access::Write, target(&update.table))],
+        SqlStatement::Update(update) => vec![(Access::Write, target(&update.table, names))],
         SqlStatement::Delete(delete) => {
             let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-            from.iter().map(|table| (Access::Write, target(table))).collect()
+            from.iter().map(|table| (Access::Write, target(table, names))).collect()
         }
         SqlStatement::Truncate(truncate) => {
-            truncate.table_names.iter().map(|table| (Access::Write, object(&table.name))).collect()
+            truncate.table_names.iter().map(|table| (Access::Write, object(&table.name, names))).collect()
         }
         SqlStatement::CreateTable(create) => define(&create.name),
         SqlStatement::CreateView(create) => define(&create.name),
         SqlStatement::CreateFunction(create) => define(&create.name),
         SqlStatement::CreateDatabase { db_name, .. } => define(db_name),
         // Whatever else there is, and will be: only for who may define everything.
-        _ => vec![(Access::Define, "*".to_owned())],
+        _ => vec![everything()],
     }
+}
+
+fn everything() -> (Access, String) {
+    (Access::Define, "*".to_owned())
 }
 
 /// The tables that planning will look up: these and no others.
 fn reads(statement: &Statement, state: &SessionState) -> Result<Demands, SqlError> {
     let tables = state.resolve_table_references(statement)?;
-    Ok(tables.iter().map(|table| (Access::Read, spoken(table))).collect())
+    let demand = |table: &TableReference| match is_file(table.table()) {
+        true => everything(),
+        false => (Access::Read, spoken(table)),
+    };
+    Ok(tables.iter().map(demand).collect())
 }
 
 fn spoken(table: &TableReference) -> String {
@@ -167,14 +203,10 @@ fn spoken(table: &TableReference) -> String {
     }
 }
 
-fn object(name: &ObjectName) -> String {
+fn object(name: &ObjectName, names: Names) -> String {
     let parts: Option<Vec<_>> = name.0.iter().map(|part| part.as_ident()).collect();
     let Some(parts) = parts else { return name.to_string() };
-    let plain = |ident: &&datafusion::sql::sqlparser::ast::Ident| match ident.quote_style {
-        Some(_) => ident.value.clone(),
-        None => ident.value.to_lowercase(),
-    };
-    let parts: Vec<String> = parts.iter().map(plain).collect();
+    let parts: Vec<String> = parts.into_iter().map(|ident| names.read(ident)).collect();
     match parts.as_slice() {
         [name] => name.clone(),
         [.., schema, name] if schema == "public" => name.clone(),
@@ -183,9 +215,9 @@ fn object(name: &ObjectName) -> String {
     }
 }
 
-fn target(table: &TableWithJoins) -> String {
+fn target(table: &TableWithJoins, names: Names) -> String {
     match &table.relation {
-        TableFactor::Table { name, .. } => object(name),
+        TableFactor::Table { name, .. } => object(name, names),
         other => other.to_string(),
     }
 }

@@ -7,8 +7,11 @@ use crate::exchange::{Credits, ExchangeExec, Router, channels};
 use crate::fragment::{Figures, Fragment, Work};
 use crate::maps;
 use crate::memory::QueryMemory;
-use crate::query::{Control, Query, QueryContext, Waiting};
-use crate::rights::{self, TableRights};
+use crate::names::Names;
+use crate::plan;
+use crate::query::{Control, Query, QueryContext};
+use crate::rights::{self, SessionRights, TableRights};
+use crate::table_functions::plain_table_functions;
 use crate::text;
 use arrow::array::RecordBatch;
 use datafusion::datasource::memory::MemorySourceConfig;
@@ -40,6 +43,23 @@ pub struct Session {
 impl Session {
     pub(crate) fn new(sql: Sql, id: u64, context: SessionContext, rights: Arc<dyn TableRights>) -> Self {
         Self { sql, id, context, rights }
+    }
+
+    /// The session, in which names are read as they are written, quoted or not: for clients of databases where `firstName` needs no quotes.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+    /// let mut query = sql.session().with_names_as_written().query("SELECT 1 AS firstName")?;
+    /// let columns = futures::executor::block_on(query.schema())?;
+    /// assert_eq!(columns.field(0).name(), "firstName");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_names_as_written(self) -> Self {
+        let state = self.context.state_ref();
+        state.write().config_mut().options_mut().sql_parser.enable_ident_normalization = false;
+        self
     }
 
     /// Submits one statement; returns before it is planned.
@@ -83,14 +103,16 @@ impl Session {
         let settings = &inner.settings;
         text::check_length(text, settings.text_bytes)?;
 
-        let engagement = inner.stages.engage(StageKind::Fragment)?;
         let id = self.sql.next_query();
         let group = inner.fragment.group(&id.to_string());
         let credits = Credits { batches: settings.exchange_batches, bytes: settings.exchange_bytes };
         let context =
             QueryContext::new(inner.fragment.clone(), group.clone(), inner.reactor.clone(), credits);
         let context = Arc::new(context);
-        let runtime = self.runtime();
+        let engaged = inner.stages.engage(StageKind::Fragment)?;
+        let used = Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &inner.memory));
+        let pool: Arc<dyn MemoryPool> = Arc::clone(&used) as _;
+        let runtime = Arc::new(RuntimeEnv { memory_pool: pool, ..inner.runtime.as_ref().clone() });
         let memory = MemoryConsumer::new("result").register(&runtime.memory_pool);
         let (mut senders, mut receivers) = channels(1, 1, credits, memory);
         let (Some(sender), Some(receiver)) = (senders.pop(), receivers.pop()) else {
@@ -105,19 +127,22 @@ impl Session {
             rights: Arc::clone(&self.rights),
             query: Arc::clone(&context),
             runtime,
+            sql: self.sql.clone(),
         };
         let planning = statement.plan(promise).boxed();
         let start = move || {
             let figures = Figures::new(&ExecutionPlanMetricsSet::new(), 0);
             Fragment::plan(&context, planning, sender, figures)
         };
-        let control =
-            inner.query.strand(id.0, Control::Waiting(Waiting { start: Box::new(start), group, engagement }));
+        let clock = inner.stages.clock();
+        let entry = inner.registry.add((id, self.id), text, &clock, &group, &used, Box::new(start))?;
+        let control = inner.query.strand(id.0, Control::Waiting(Arc::clone(&entry), engaged));
         let reason = Arc::new(OnceLock::new());
-        let query = Query::new(id, control.clone(), schema, receiver, settings.rows, Arc::clone(&reason));
+        let ways = (control.clone(), entry);
+        let query = Query::new(id, ways, schema, receiver, settings.rows, Arc::clone(&reason));
         if let Some(limit_ms) = settings.time_limit_ms {
             let canceller = query.canceller();
-            inner.stages.clock().after(Duration::from_millis(limit_ms), move || {
+            clock.after(Duration::from_millis(limit_ms), move || {
                 let _ = reason.set(SqlError::TimedOut { limit_ms });
                 // Refused at shutdown only, which ends queries too.
                 let _ = canceller.cancel().map(filbert_pool::TaskFuture::detach);
@@ -125,13 +150,6 @@ impl Session {
         }
         inner.admission.admit(self.id, &control)?;
         Ok(query)
-    }
-
-    fn runtime(&self) -> Arc<RuntimeEnv> {
-        let inner = self.sql.inner();
-        let pool: Arc<dyn MemoryPool> =
-            Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &inner.memory));
-        Arc::new(RuntimeEnv { memory_pool: pool, ..inner.runtime.as_ref().clone() })
     }
 }
 
@@ -158,6 +176,7 @@ struct StatementOfQuery {
     rights: Arc<dyn TableRights>,
     query: Arc<QueryContext>,
     runtime: Arc<RuntimeEnv>,
+    sql: Sql,
 }
 
 impl StatementOfQuery {
@@ -178,13 +197,17 @@ impl StatementOfQuery {
     async fn planned(mut self) -> Result<(Work, Description), SqlError> {
         let mut state = self.session.state();
         state.config_mut().set_extension(Arc::clone(&self.query));
+        state.config_mut().set_extension(Arc::new(SessionRights::new(&self.rights)));
         text::check_depth(&self.text, self.depth_limit)?;
-        let parsed = maps::parse(&self.text)?;
+        let parsed = maps::parse(&self.text, Names::of(&state))?;
         rights::check(&parsed, &state, self.rights.as_ref())?;
         let mut statement = match parsed {
             maps::Parsed::Other(statement) => *statement,
             maps::Parsed::Own(own) => return self.own(own, &state).await,
         };
+        plan::check_size(&statement)?;
+        plan::check_multisets(&statement)?;
+        plain_table_functions(&mut statement);
         maps::show_visible(&mut statement, &state).await?;
         let logical = state.statement_to_plan(statement).await?;
         let parameters = description::parameters(&logical)?;
@@ -205,6 +228,9 @@ impl StatementOfQuery {
             return Err(SqlError::WrongParameters { expected: parameters.len(), given: values.len() });
         }
         let logical = if values.is_empty() { logical } else { logical.with_param_values(values)? };
+        if let LogicalPlan::Statement(Statement::SetVariable(set)) = &logical {
+            check_setting(&set.variable, &set.value)?;
+        }
         let mut kind = StatementKind::of(&logical);
         let running = SessionContext::new_with_state(state);
         let context = match &logical {
@@ -219,7 +245,8 @@ impl StatementOfQuery {
         }
         let state = running.state();
         let plan = state.create_physical_plan(&logical).await?;
-        let described = Description { parameters, columns: plan.schema(), kind };
+        let endless = plan.boundedness().is_unbounded();
+        let described = Description { parameters, columns: plan.schema(), kind, endless };
         Ok((self.work(plan, &state), described))
     }
 
@@ -231,17 +258,40 @@ impl StatementOfQuery {
     ) -> Result<(Work, Description), SqlError> {
         let kind = own.kind();
         let answer = match self.purpose {
+            Purpose::Run(_) if own == maps::OwnStatement::ShowQueries => {
+                let inner = self.sql.inner();
+                inner.registry.shown(&inner.stages.clock())?
+            }
             Purpose::Run(_) => maps::run(own, state).await?,
             Purpose::Describe => RecordBatch::new_empty(own.columns()),
         };
         let columns = answer.schema();
         let plan = MemorySourceConfig::try_new_exec(&[vec![answer]], Arc::clone(&columns), None)?;
-        Ok((self.work(plan, state), Description { parameters: Vec::new(), columns, kind }))
+        Ok((self.work(plan, state), Description { parameters: Vec::new(), columns, kind, endless: false }))
     }
 
     fn work(&self, plan: Arc<dyn ExecutionPlan>, state: &SessionState) -> Work {
         let task = TaskContext::from(state).with_runtime(Arc::clone(&self.runtime));
         Work { plan: gathered(plan), partition: 0, context: Arc::new(task), router: Router::To(0) }
+    }
+}
+
+/// Refuses what a session may not set: bounds of the member, and numbers that would use it up.
+fn check_setting(variable: &str, value: &str) -> Result<(), SqlError> {
+    if variable.starts_with("datafusion.runtime.") {
+        return Err(SqlError::Refused(format!(
+            "{variable} is not a session's to set; the member's settings sql.query_memory_bytes, sql.memory_bytes and sql.spill_bytes \
+             bound what queries use"
+        )));
+    }
+    let most = match variable {
+        "datafusion.execution.target_partitions" => 256,
+        "datafusion.execution.batch_size" => 1 << 20,
+        _ => return Ok(()),
+    };
+    match value.parse::<u64>() {
+        Ok(number) if (1..=most).contains(&number) => Ok(()),
+        _ => Err(SqlError::Refused(format!("{variable} is a number from 1 to {most}, not {value}"))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The numbers of the SQL engine.
 
 use filbert_pool::settings_fields::{self, Shape};
+use std::path::PathBuf;
 
 /// No bound but that of a number in a settings file.
 const MOST: u64 = i64::MAX as u64;
@@ -40,6 +41,10 @@ filbert_pool::settings_struct! {
         pub exchange_bytes: usize = 16 << 20 => Shape::Number(1 << 10, MOST),
         /// Threads for reads of files, made when needed.
         pub reading_threads: usize = 4 => Shape::Number(1, 1_024),
+        /// Folders with files that SQL may read, such as "/data"; none unless it stands here, and "/" is all.
+        pub files: Vec<PathBuf> = Vec::new() => Shape::Texts(settings_fields::is_path),
+        /// Folders in which COPY ... TO may write files; none unless it stands here.
+        pub write_files: Vec<PathBuf> = Vec::new() => Shape::Texts(settings_fields::is_path),
     }
 }
 

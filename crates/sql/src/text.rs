@@ -16,19 +16,30 @@ pub(crate) fn check_length(text: &str, limit: usize) -> Result<(), SqlError> {
     }
 }
 
-/// Refuses what is too deep; takes milliseconds on the longest texts.
-pub(crate) fn check_depth(text: &str, limit: usize) -> Result<(), SqlError> {
+/// Refuses what is too deep, before it is parsed; takes milliseconds on the longest texts.
+///
+/// ```
+/// let deep = format!("SELECT {}1{}", "(".repeat(300), ")".repeat(300));
+/// assert!(filbert_sql::check_depth(&deep, 100).is_err());
+/// ```
+///
+/// # Errors
+/// Where it is deeper than `limit`.
+pub fn check_depth(text: &str, limit: usize) -> Result<(), SqlError> {
     if text.len() <= limit {
         return Ok(());
     }
     // What is no text of tokens, the parser refuses as well.
     let Some(tokens) = tokens(text) else { return Ok(()) };
-    let mut scan = Scan { limit, open: vec![0], operators_open: 0 };
+    let mut scan = Scan { limit, open: vec![Level::default()], operators_open: 0 };
     for TokenWithSpan { token, span } in &tokens {
         let refused = match token {
-            Token::LParen | Token::LBracket | Token::LBrace => scan.open(),
+            Token::LParen | Token::LBrace => scan.open(),
+            // `a[1][1]` and `INT[][]` are as deep as they are long.
+            Token::LBracket => scan.operator().or_else(|| scan.open()),
             Token::RParen | Token::RBracket | Token::RBrace => scan.close(),
-            Token::Comma | Token::SemiColon => scan.part(),
+            Token::Comma => scan.comma(),
+            Token::SemiColon => scan.part(),
             Token::Word(word) if word.quote_style.is_none() => scan.word(&word.value),
             Token::Word(_)
             | Token::Number(..)
@@ -76,6 +87,12 @@ pub fn statements(text: &str) -> Vec<&str> {
     found
 }
 
+/// Where the tokens of a text begin; none when it cannot be taken apart.
+pub(crate) fn token_starts(text: &str) -> impl Iterator<Item = usize> {
+    let mut cursor = Cursor::new(text);
+    tokens(text).unwrap_or_default().into_iter().map(move |token| cursor.advance(token.span.start))
+}
+
 /// Where in the text a token begins.
 pub(crate) fn offset(text: &str, location: Location) -> usize {
     Cursor::new(text).advance(location)
@@ -115,10 +132,18 @@ impl<'t> Cursor<'t> {
 
 struct Scan {
     limit: usize,
-    /// By open parenthesis: operators since its begin or its last comma.
-    open: Vec<usize>,
+    /// By open parenthesis.
+    open: Vec<Level>,
     /// Their sum: how deep the tree is here at most.
     operators_open: usize,
+}
+
+#[derive(Default)]
+struct Level {
+    /// Operators since its begin or its last comma.
+    operators: usize,
+    /// Between FROM and what follows it: a comma there is a join.
+    is_from: bool,
 }
 
 /// What is too deep, and how deep.
@@ -126,34 +151,41 @@ type Refused = Option<(&'static str, usize)>;
 
 impl Scan {
     fn open(&mut self) -> Refused {
-        self.open.push(0);
+        self.open.push(Level::default());
         self.refuse("nests parentheses", self.open.len() - 1)
     }
 
     fn close(&mut self) -> Refused {
         if self.open.len() > 1 {
-            self.operators_open -= self.open.pop().unwrap_or(0);
+            self.operators_open -= self.open.pop().map_or(0, |level| level.operators);
         }
         None
     }
 
     fn part(&mut self) -> Refused {
-        if let Some(operators) = self.open.last_mut() {
-            self.operators_open -= std::mem::take(operators);
+        if let Some(level) = self.open.last_mut() {
+            self.operators_open -= std::mem::take(level).operators;
         }
         None
     }
 
+    fn comma(&mut self) -> Refused {
+        match self.open.last() {
+            Some(Level { is_from: true, .. }) => self.operator(),
+            _ => self.part(),
+        }
+    }
+
     fn operator(&mut self) -> Refused {
-        if let Some(operators) = self.open.last_mut() {
-            *operators += 1;
+        if let Some(level) = self.open.last_mut() {
+            level.operators += 1;
         }
         self.operators_open += 1;
         self.refuse("chains operators", self.operators_open)
     }
 
     fn word(&mut self, word: &str) -> Refused {
-        const OPERATORS: [&str; 14] = [
+        const OPERATORS: [&str; 17] = [
             "and",
             "or",
             "not",
@@ -168,6 +200,9 @@ impl Scan {
             "intersect",
             "join",
             "collate",
+            "zone",
+            "interval",
+            "explain",
         ];
         const CLAUSES: [&str; 5] = ["from", "where", "having", "group", "order"];
         let is_one_of = |words: &[&str]| words.iter().any(|other| word.eq_ignore_ascii_case(other));
@@ -175,7 +210,12 @@ impl Scan {
             return self.operator();
         }
         if is_one_of(&CLAUSES) {
-            return self.part();
+            self.part();
+        }
+        if let Some(level) = self.open.last_mut()
+            && (is_one_of(&CLAUSES) || is_one_of(&["select"]))
+        {
+            level.is_from = is_one_of(&["from"]);
         }
         None
     }
@@ -224,6 +264,12 @@ mod tests {
             "- ".repeat(500)
         );
         assert_eq!(refusal(&string), None);
+        let tables = vec!["t"; 1_000].join(", ");
+        assert!(refusal(&format!("SELECT 1 FROM {tables}")).is_some(), "a comma joins");
+        assert!(refusal(&format!("SELECT a{} FROM t", "[1]".repeat(1_000))).is_some());
+        assert!(refusal(&format!("SELECT now(){}", " AT TIME ZONE 'UTC'".repeat(1_000))).is_some());
+        assert!(refusal(&format!("{}SELECT 1", "EXPLAIN ".repeat(1_000))).is_some());
+        assert_eq!(refusal(&format!("SELECT 1 FROM t UNION SELECT {tables} FROM t ORDER BY {tables}")), None);
         assert_eq!(refusal("SELECT 'it''s ((' , e'x' FROM t WHERE a = 'ü'"), None);
     }
 

@@ -142,8 +142,11 @@ fn a_dropped_or_cancelled_query_stops_its_fragments_though_all_workers_are_busy(
     assert_eq!(cancelled.canceller().cancel().unwrap().wait(), Ok(true));
     let end = block_on(cancelled.next()).unwrap().unwrap_err();
     assert!(matches!(end, SqlError::Cancelled), "{end}");
+    let left: Vec<_> = queries.iter().map(filbert_sql::Query::canceller).collect();
+    assert!(left.iter().all(|left| left.fragments() > 0), "the others run on");
     drop(queries);
     idle(&stages, &sql);
+    assert!(left.iter().all(|left| left.fragments() == 0));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 """Runs the Python client's own integration tests through the remote controller and prints what passed, file by file.
 
-    python own_tests.py <checkout> [--filbert <binary> | --java <jars>] [--group core|connections|all] [--json file] [name ...]
+    python own_tests.py <checkout> [--filbert <binary> | --java <jars>] [--group core|sql|connections|all] [--json file] [name ...]
 
 A name chooses the files whose path contains it. A test that fails in `setUpClass` counts as failed. Each test and each
 file has a deadline, so that one that hangs costs minutes and not the run. The exit code says only whether the run itself
@@ -31,6 +31,8 @@ CORE = ["proxy/map_test", "proxy/list_test", "proxy/queue_test", "proxy/topic_te
 CONNECTIONS = ["backup_acks_test", "client_test", "cluster_test", "connection_strategy_test", "heartbeat_test",
                "invocation_test", "lifecycle_test", "listener_test", "reconnect_test", "shutdown_test",
                "smart_listener_test", "statistics_test"]  # fmt: skip
+SQL = ["sql_test"]
+DBAPI = ["dbapi/db_test", "dbapi/hazelcast_dbapi20_test"]
 EXTRA = ["backward_compatible/proxy/distributed_objects_test", "connection_manager_test",
          "asyncio/connection_manager_test", "asyncio/cancel_test"]  # fmt: skip
 
@@ -56,9 +58,10 @@ class FileResult:
 def files_of(checkout, group, names):
     """(group, path) of each file to run, in a fixed order."""
     chosen = []
-    for name, stems in (("core", CORE), ("connections", CONNECTIONS)):
+    for name, stems in (("core", CORE), ("sql", SQL), ("connections", CONNECTIONS)):
         for flavour in ("backward_compatible", "asyncio"):
             chosen += [(name, f"tests/integration/{flavour}/{stem}.py") for stem in stems]
+    chosen += [("sql", f"tests/integration/{stem}.py") for stem in DBAPI]
     chosen += [("connections", f"tests/integration/{stem}.py") for stem in EXTRA]
     return [
         (of, path)
@@ -176,7 +179,7 @@ def table(results):
     for result in results:
         note = f" ({result.note})" if result.note else ""
         lines.append(row(f"{result.file}{note}", result.passed, result.failed, result.skipped))
-    for group in ("core", "connections", None):
+    for group in ("core", "sql", "connections", None):
         of = [r for r in results if group in (None, r.group)]
         if of and (group or len({r.group for r in of}) > 1):
             passed, failed, skipped = (sum(getattr(r, key) for r in of) for key in ("passed", "failed", "skipped"))
@@ -195,9 +198,9 @@ def main():
     parser.add_argument("names", nargs="*", help="only files whose path contains one of these")
     parser.add_argument("--filbert", default=os.environ.get("FILBERT_BIN"))
     parser.add_argument("--java", help="the jars of a real Hazelcast, to start that instead")
-    parser.add_argument("--group", choices=["core", "connections", "all"], default="all")
+    parser.add_argument("--group", choices=["core", "sql", "connections", "all"], default="all")
     parser.add_argument("--json", metavar="FILE", help="write the results there as JSON, '-' is standard output")
-    parser.add_argument("--least", type=float, default=0, help="fail when a smaller percentage of the core tests passes")
+    parser.add_argument("--least", type=float, default=0, help="fail when a smaller percentage of the core or SQL tests passes")
     parser.add_argument("--folder", type=Path, help="where logs and reports go (default: a new folder)")
     options = parser.parse_intermixed_args()
     checkout = options.checkout.resolve()
@@ -229,10 +232,11 @@ def main():
         print(f"\nLogs: {folder}")
         if options.json:
             Path(options.json).write_text(json.dumps([asdict(r) for r in results], indent=1))
-    core = [r for r in results if r.group == "core"]
-    total = sum(r.total for r in core)
-    if total and 100 * sum(r.passed for r in core) / total < options.least:
-        sys.exit(f"fewer than {options.least}% of the core tests passed")
+    for group in ("core", "sql"):
+        of = [r for r in results if r.group == group]
+        total = sum(r.total for r in of)
+        if total and 100 * sum(r.passed for r in of) / total < options.least:
+            sys.exit(f"fewer than {options.least}% of the {group} tests passed")
 
 
 if __name__ == "__main__":

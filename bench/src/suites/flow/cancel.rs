@@ -4,7 +4,7 @@
 //! the turn that it is a part of, a millisecond at most.
 
 use super::SUITE;
-use crate::harness::Effort;
+use crate::harness::{Effort, Latencies};
 use crate::report::Report;
 use filbert_flow::{Dag, DagBuilder, JobError, processors};
 use filbert_pool::Stages;
@@ -37,7 +37,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
     let times = effort.pick(3, 100, 100);
     let stages = Stages::start().expect("the settings fit");
     let (dag, arrived) = endless();
-    let mut micros = Vec::with_capacity(times);
+    let mut nanos = Vec::with_capacity(times);
     for _ in 0..times {
         let before = arrived.load(Ordering::Relaxed);
         let job = dag.submit(&stages).expect("the stages run");
@@ -47,12 +47,16 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         let begin = Instant::now();
         job.cancel();
         let ended = job.wait();
-        micros.push(begin.elapsed().as_nanos() as f64 / 1e3);
+        nanos.push(begin.elapsed().as_nanos() as u64);
         assert!(matches!(ended, Err(JobError::Cancelled { .. })), "{ended:?}");
     }
-    micros.sort_by(f64::total_cmp);
+    let took = Latencies::from_nanos(nanos);
     for (label, share) in [("median", 0.5), ("p99", 0.99), ("longest", 1.0)] {
-        let at = ((micros.len() as f64 * share) as usize).min(micros.len() - 1);
-        report.alone(SUITE, &format!("cancel of a busy job, {times} times, {label}"), "us", micros[at]);
+        report.alone(
+            SUITE,
+            &format!("cancel of a busy job, {times} times, {label}"),
+            "us",
+            took.micros(share),
+        );
     }
 }

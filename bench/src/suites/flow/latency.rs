@@ -7,7 +7,7 @@
 use super::SUITE;
 #[cfg(feature = "peers")]
 use super::threads;
-use crate::harness::Effort;
+use crate::harness::{Effort, Latencies};
 use crate::report::Report;
 use filbert_flow::{DagBuilder, Failure, Many, Outbox, Processor, ProcessorContext, Step, processors};
 use filbert_pool::Stages;
@@ -56,7 +56,7 @@ fn pace(items: usize, mut send: impl FnMut(Item)) {
     }
 }
 
-fn ours(stages: &Stages, items: usize) -> Vec<f64> {
+fn ours(stages: &Stages, items: usize) -> Vec<u64> {
     let (mut sender, receiver) = conveyor::lane(QUEUE);
     let receiver = Arc::new(Mutex::new(Some(receiver)));
     let mut dag = DagBuilder::new("chain");
@@ -78,7 +78,7 @@ fn ours(stages: &Stages, items: usize) -> Vec<f64> {
     let sink = dag.vertex(
         "sink",
         processors::for_each(move |sent: Item| {
-            arrived.lock().expect("nobody panics").push(sent.elapsed().as_nanos() as f64);
+            arrived.lock().expect("nobody panics").push(sent.elapsed().as_nanos() as u64);
         }),
     );
     dag.local_parallelism(&sink, 1);
@@ -91,7 +91,7 @@ fn ours(stages: &Stages, items: usize) -> Vec<f64> {
 }
 
 #[cfg(feature = "peers")]
-fn of_tokio(runtime: &tokio::runtime::Runtime, items: usize) -> Vec<f64> {
+fn of_tokio(runtime: &tokio::runtime::Runtime, items: usize) -> Vec<u64> {
     use tokio::sync::mpsc;
     let (sender, mut last) = mpsc::channel::<Item>(QUEUE);
     // The source, which takes from outside, and three vertices.
@@ -109,18 +109,13 @@ fn of_tokio(runtime: &tokio::runtime::Runtime, items: usize) -> Vec<f64> {
     let sink = runtime.spawn(async move {
         let mut nanos = Vec::with_capacity(items);
         while let Some(sent) = last.recv().await {
-            nanos.push(sent.elapsed().as_nanos() as f64);
+            nanos.push(sent.elapsed().as_nanos() as u64);
         }
         nanos
     });
     pace(items, |item| assert!(sender.try_send(item).is_ok(), "there is room"));
     drop(sender);
     runtime.block_on(sink).expect("the sink ends well")
-}
-
-fn quantile(nanos: &mut [f64], share: f64) -> f64 {
-    nanos.sort_by(f64::total_cmp);
-    nanos[((nanos.len() as f64 * share) as usize).min(nanos.len() - 1)] / 1e3
 }
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
@@ -137,16 +132,18 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         #[cfg(feature = "peers")]
         all[1].extend(of_tokio(&runtime, items));
     }
-    let [mut ours, mut peer] = all;
-    assert_eq!(ours.len(), rounds * items, "every item arrives");
+    let [ours, peer] = all;
+    let ours = Latencies::from_nanos(ours);
+    let peer = (!peer.is_empty()).then(|| Latencies::from_nanos(peer));
+    assert_eq!(ours.count(), rounds * items, "every item arrives");
     for (label, share) in [("p50", 0.50), ("p99", 0.99)] {
         let case = format!("source, three vertices, sink, 1 item/ms, {label}");
-        let us = quantile(&mut ours, share);
-        if peer.is_empty() {
+        let us = ours.micros(share);
+        let Some(peer) = &peer else {
             report.alone(SUITE, &case, "us", us);
             continue;
-        }
-        let them = quantile(&mut peer, share);
+        };
+        let them = peer.micros(share);
         report.row(SUITE, &case, "us", us, Some(("tokio tasks", them)), true, 0.0);
         report.bar(SUITE, &case, them / us, 1.0, 0.0);
     }

@@ -4,8 +4,8 @@
 //! the other makes them wait until it ends. Expected bottleneck: the processor uses all cores, so a reader shares them; the
 //! bar for the other map is 3 times the undisturbed 99th percentile.
 
-use super::entries::{Draw, Entries, encode, fill, keys};
-use crate::harness::Effort;
+use super::entries::{Entries, encode, fill, keys};
+use crate::harness::{Draw, Effort, Latencies};
 use crate::report::Report;
 use filbert_grid::{Code, Entry, EntryProcessor, Grid, GridSettings, Map, Registry};
 use filbert_pool::Stages;
@@ -25,32 +25,21 @@ impl EntryProcessor for Burn {
     }
 }
 
-/// How long gets take, in nanoseconds.
-struct Latencies(Vec<u64>);
-
-impl Latencies {
-    /// Gets, one after the other with a pause that lets others run, until `is_over`.
-    fn of(map: &Map, keys: &[String], mut is_over: impl FnMut() -> bool) -> Self {
-        let (mut nanos, mut draw) = (Vec::new(), Draw::new(7));
-        while !is_over() {
-            for _ in 0..PAUSE_EVERY {
-                let key = &keys[draw.below(keys.len())];
-                let begin = Instant::now();
-                let found = Entries::get(map, key);
-                nanos.push(begin.elapsed().as_nanos() as u64);
-                assert!(found.is_some(), "every key is there");
-            }
-            // sleeps because a reader that never pauses is one more load, and not a bystander
-            std::thread::sleep(Duration::from_micros(200));
+/// How long gets take, one after the other with a pause that lets others run, until `is_over`.
+fn gets(map: &Map, keys: &[String], mut is_over: impl FnMut() -> bool) -> Latencies {
+    let (mut nanos, mut draw) = (Vec::new(), Draw::new(7));
+    while !is_over() {
+        for _ in 0..PAUSE_EVERY {
+            let key = &keys[draw.below(keys.len())];
+            let begin = Instant::now();
+            let found = Entries::get(map, key);
+            nanos.push(begin.elapsed().as_nanos() as u64);
+            assert!(found.is_some(), "every key is there");
         }
-        nanos.sort_unstable();
-        Self(nanos)
+        // sleeps because a reader that never pauses is one more load, and not a bystander
+        std::thread::sleep(Duration::from_micros(200));
     }
-
-    fn micros(&self, share: f64) -> f64 {
-        let at = ((self.0.len() as f64 * share) as usize).min(self.0.len() - 1);
-        self.0[at] as f64 / 1e3
-    }
+    Latencies::from_nanos(nanos)
 }
 
 /// Gets between two pauses.
@@ -71,10 +60,10 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
     }
     for (map, bystander) in [("another map", &other), ("the same map", &busy)] {
         let end = Instant::now() + wanted;
-        let undisturbed = Latencies::of(bystander, &keys, || Instant::now() >= end);
+        let undisturbed = gets(bystander, &keys, || Instant::now() >= end);
         let begin = Instant::now();
         let processing = busy.execute_on_entries(&Code::named("burn", encode(&())));
-        let disturbed = Latencies::of(bystander, &keys, || processing.is_done());
+        let disturbed = gets(bystander, &keys, || processing.is_done());
         let took = begin.elapsed();
         assert_eq!(processing.wait().expect("the processor runs").len(), 0);
         report.alone(

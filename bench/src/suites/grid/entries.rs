@@ -42,24 +42,6 @@ pub(super) fn number(value: &[u8]) -> Sum {
     u64::from_be_bytes(value[..8].try_into().expect("values have at least eight bytes"))
 }
 
-/// A cheap source of numbers that repeat with every round: all contestants draw the same.
-#[derive(Debug, Clone)]
-pub(super) struct Draw(u64);
-
-impl Draw {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    #[inline]
-    pub(super) fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) as usize % end
-    }
-}
-
 /// A thing with entries that many threads use.
 pub(super) trait Entries: Sync {
     /// The decoded value of a key.

@@ -1,7 +1,7 @@
 //! Gets and sets of one key at a time, by two threads, over a million keys in random order.
 
-use super::entries::{Draw, Entries, Sum, fill, keys, number, stamp, value};
-use crate::harness::{Contestant, Effort, alternate};
+use super::entries::{Entries, Sum, fill, keys, number, stamp, value};
+use crate::harness::{Contestant, Draw, Effort, alternate};
 use crate::report::Report;
 use filbert_grid::Grid;
 use filbert_pool::Stages;

@@ -20,12 +20,13 @@ where
     I::IntoIter: Send + 'static,
     I::Item: Send + 'static,
 {
-    move |share| Iterate { items: items(share).into_iter() }
+    move |share| Iterate { items: Some(items(share).into_iter()) }
 }
 
 /// The processor of [`iterate`].
 pub struct Iterate<I> {
-    items: I,
+    /// None only during a call.
+    items: Option<I>,
 }
 
 impl<I> Processor for Iterate<I>
@@ -37,7 +38,8 @@ where
     type Out = Many<I::Item>;
 
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
-        Ok(if outbox.emit_from(&mut self.items) { Step::Done } else { Step::Again })
+        let Some(items) = &mut self.items else { return Ok(Step::Done) };
+        Ok(if outbox.emit_from(items) { Step::Done } else { Step::Again })
     }
 
     #[inline]
@@ -46,7 +48,10 @@ where
         transform: &mut X,
         to: &mut Room<'_, X::Out>,
     ) -> Option<Result<Step, Failure>> {
-        let is_over = drive(&mut Yielded(&mut self.items), transform, to);
+        // On the stack, a range lives in registers; here it would be stored for every item.
+        let Some(mut items) = self.items.take() else { return Some(Ok(Step::Done)) };
+        let is_over = drive(&mut Yielded(&mut items), transform, to);
+        self.items = Some(items);
         Some(Ok(if is_over { Step::Done } else { Step::Again }))
     }
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// A table of more bytes is not in the cache of one processor. Where assertions are on, so in all tests, tables are large from a few groups on:
 /// what is done for large ones must come to the same.
-const CACHED_BYTES: usize = if cfg!(debug_assertions) { 1 << 8 } else { 1 << 19 };
+pub(super) const CACHED_BYTES: usize = if cfg!(debug_assertions) { 1 << 8 } else { 1 << 19 };
 
 /// True for keys whose bytes are elsewhere, and which we know how to find there.
 #[inline(always)]
@@ -35,6 +35,18 @@ fn text_of<K: 'static>(key: &K) -> Option<&[u8]> {
         return Some(text.as_bytes());
     }
     key.downcast_ref::<Arc<str>>().map(|text| text.as_bytes())
+}
+
+/// Where the group of a key is looked for.
+pub trait Table<K, S> {
+    /// The group of `key`, which may have been hashed before; a new one if there is none.
+    fn group_hashed(&mut self, key: K, hash: Option<u64>, new: impl FnOnce() -> S) -> &mut (K, S);
+
+    /// The group of a key like `part`; a new one, with a key made of it, if there is none.
+    fn group_of<Q>(&mut self, part: &Q, hash: Option<u64>, new: impl FnOnce() -> S) -> &mut (K, S)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized;
 }
 
 /// Groups by key, each with a state.
@@ -97,31 +109,10 @@ impl<K: Hash + Eq, S> Groups<K, S> {
         self.group_hashed(key, None, new)
     }
 
-    /// As [`Groups::group`], for a key that may have been hashed before.
-    #[inline(always)]
-    pub(crate) fn group_hashed(&mut self, key: K, hash: Option<u64>, new: impl FnOnce() -> S) -> &mut (K, S) {
+    /// So many groups more are coming.
+    pub(super) fn reserve(&mut self, more: usize) {
         let Self { table, hasher } = self;
-        let hash = hash.unwrap_or_else(|| hasher.hash_one(&key));
-        match table.entry(hash, |group| group.0 == key, |group| hasher.hash_one(&group.0)) {
-            Entry::Occupied(group) => group.into_mut(),
-            Entry::Vacant(free) => free.insert((key, new())).into_mut(),
-        }
-    }
-
-    /// The group of a key like `part`; a new one, with a key made of it, if there is none.
-    #[inline(always)]
-    pub(crate) fn group_of<Q>(&mut self, part: &Q, hash: Option<u64>, new: impl FnOnce() -> S) -> &mut (K, S)
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
-    {
-        let Self { table, hasher } = self;
-        let hash = hash.unwrap_or_else(|| hasher.hash_one(part));
-        let same = |group: &(K, S)| group.0.borrow() == part;
-        match table.entry(hash, same, |group| hasher.hash_one(group.0.borrow())) {
-            Entry::Occupied(group) => group.into_mut(),
-            Entry::Vacant(free) => free.insert((part.to_owned(), new())).into_mut(),
-        }
+        table.reserve(more, |group| hasher.hash_one(&group.0));
     }
 
     /// Puts an item into the group of `key`: `first` makes a group of it, `more` adds it to one.
@@ -176,5 +167,32 @@ impl<K: Hash + Eq, S> Groups<K, S> {
     /// Takes all groups, in no particular order; the table is empty then.
     pub(crate) fn drain(&mut self) -> IntoIter<(K, S)> {
         std::mem::take(&mut self.table).into_iter()
+    }
+}
+
+impl<K: Hash + Eq, S> Table<K, S> for Groups<K, S> {
+    #[inline(always)]
+    fn group_hashed(&mut self, key: K, hash: Option<u64>, new: impl FnOnce() -> S) -> &mut (K, S) {
+        let Self { table, hasher } = self;
+        let hash = hash.unwrap_or_else(|| hasher.hash_one(&key));
+        match table.entry(hash, |group| group.0 == key, |group| hasher.hash_one(&group.0)) {
+            Entry::Occupied(group) => group.into_mut(),
+            Entry::Vacant(free) => free.insert((key, new())).into_mut(),
+        }
+    }
+
+    #[inline(always)]
+    fn group_of<Q>(&mut self, part: &Q, hash: Option<u64>, new: impl FnOnce() -> S) -> &mut (K, S)
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
+        let Self { table, hasher } = self;
+        let hash = hash.unwrap_or_else(|| hasher.hash_one(part));
+        let same = |group: &(K, S)| group.0.borrow() == part;
+        match table.entry(hash, same, |group| hasher.hash_one(group.0.borrow())) {
+            Entry::Occupied(group) => group.into_mut(),
+            Entry::Vacant(free) => free.insert((part.to_owned(), new())).into_mut(),
+        }
     }
 }

@@ -12,7 +12,7 @@
 //! their own, and tries again.
 
 use super::keying::Keying;
-use super::{Ahead, FUEL, Groups, Receiver, Recipe, Transform};
+use super::{Ahead, FUEL, Groups, Growing, Receiver, Recipe, Transform};
 use crate::aggregate::{Aggregate, Fold};
 use crate::processor::Share;
 use hashbrown::hash_table::IntoIter;
@@ -58,7 +58,7 @@ pub struct Grouping<K, F> {
 /// The transform of [`Grouping`].
 pub struct GroupingTransform<T, K: Keying<T>, F: Fold<K::Value>> {
     recipe: Grouping<K, F>,
-    groups: Groups<K::Key, F::Accumulator>,
+    groups: Growing<K::Key, F::Accumulator>,
     ahead: Ahead<T>,
     leaving: Option<IntoIter<(K::Key, F::Accumulator)>>,
 }
@@ -68,7 +68,7 @@ impl<T, K: Keying<T>, F: Fold<K::Value>> GroupingTransform<T, K, F> {
     #[inline(never)]
     fn catch_up(&mut self) {
         let Self { recipe: Grouping { keying, fold }, groups, ahead, .. } = self;
-        groups.expect_contents(ahead.hashes());
+        groups.many().expect_contents(ahead.hashes());
         ahead.go_on(|hash, item| keying.fold_hashed(groups, fold, Some(hash), item));
     }
 }
@@ -85,11 +85,14 @@ where
     #[inline(always)]
     fn push<R: Receiver<Self::Out>>(&mut self, item: T, _: &mut R) {
         let Self { recipe: Grouping { keying, fold }, groups, ahead, .. } = self;
-        if !Ahead::<T>::IS_WORTHWHILE || !K::HASHES_FREELY || !groups.is_large() {
+        if groups.is_few() {
             return keying.fold(groups, fold, item);
         }
-        let hash = keying.hash(groups.hasher(), &item);
-        groups.expect(hash);
+        if !Ahead::<T>::IS_WORTHWHILE || !K::HASHES_FREELY || !groups.many().is_large() {
+            return keying.fold(groups, fold, item);
+        }
+        let hash = keying.hash(groups.many().hasher(), &item);
+        groups.many().expect(hash);
         if ahead.wait(hash, item) {
             self.catch_up();
         }
@@ -117,7 +120,7 @@ where
     fn transform(&self, _: Share) -> Self::Transform {
         GroupingTransform {
             recipe: self.clone(),
-            groups: Groups::new(SECOND_SEED),
+            groups: Growing::new(SECOND_SEED),
             ahead: Ahead::new(),
             leaving: None,
         }
@@ -138,10 +141,10 @@ pub struct Accumulating<K, G> {
 /// The transform of [`Accumulating`].
 pub struct AccumulatingTransform<T, K: Keying<T>, G: Fold<K::Value>> {
     recipe: Accumulating<K, G>,
-    groups: Groups<K::Key, G::Accumulator>,
+    groups: Growing<K::Key, G::Accumulator>,
     ahead: Ahead<T>,
     leaving: Option<IntoIter<(K::Key, G::Accumulator)>>,
-    /// Items since the table was empty.
+    /// Items since the table was empty, without those that came while there were few groups.
     grouped: usize,
     /// At how many groups it asks whether they are worthwhile.
     limit: usize,
@@ -173,7 +176,7 @@ impl<T, K: Keying<T>, G: Fold<K::Value>> AccumulatingTransform<T, K, G> {
     #[inline(never)]
     fn catch_up(&mut self) {
         let mut ahead = std::mem::replace(&mut self.ahead, Ahead::new());
-        self.groups.expect_contents(ahead.hashes());
+        self.groups.many().expect_contents(ahead.hashes());
         ahead.go_on(|hash, item| {
             self.accumulate(Some(hash), item);
         });
@@ -208,15 +211,19 @@ where
 
     #[inline(always)]
     fn push<R: Receiver<Self::Out>>(&mut self, item: T, to: &mut R) {
+        if self.groups.is_few() {
+            let Accumulating { keying, aggregate } = &self.recipe;
+            return keying.fold(&mut self.groups, aggregate, item);
+        }
         if self.passing > 0 {
             self.passing -= 1;
             to.put(self.recipe.keying.alone(&self.recipe.aggregate, item));
             return;
         }
         self.grouped += 1;
-        if Ahead::<T>::IS_WORTHWHILE && K::HASHES_FREELY && self.groups.is_large() {
-            let hash = self.recipe.keying.hash(self.groups.hasher(), &item);
-            self.groups.expect(hash);
+        if Ahead::<T>::IS_WORTHWHILE && K::HASHES_FREELY && self.groups.many().is_large() {
+            let hash = self.recipe.keying.hash(self.groups.many().hasher(), &item);
+            self.groups.many().expect(hash);
             if self.ahead.wait(hash, item) {
                 self.catch_up();
             }
@@ -258,7 +265,7 @@ where
         let group = size_of::<(K::Key, G::Accumulator)>().max(1);
         AccumulatingTransform {
             recipe: self.clone(),
-            groups: Groups::new(FIRST_SEED),
+            groups: Growing::new(FIRST_SEED),
             ahead: Ahead::new(),
             leaving: None,
             grouped: 0,

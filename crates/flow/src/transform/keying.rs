@@ -7,7 +7,7 @@
 //! | [`ByItem`] | the item itself | the items, as the key |
 //! | [`ByPair`] | the first of a pair | the second |
 
-use super::Groups;
+use super::{Groups, Table};
 use crate::aggregate::Fold;
 use crate::edge::Edge;
 use foldhash::fast::FixedState;
@@ -27,7 +27,7 @@ pub trait Keying<T>: Clone + Send + Sync + 'static {
     /// The hash of its key is taken unless it is known.
     fn visit<S>(
         &self,
-        groups: &mut Groups<Self::Key, S>,
+        groups: &mut impl Table<Self::Key, S>,
         hash: Option<u64>,
         item: T,
         new: impl FnOnce() -> S,
@@ -37,7 +37,12 @@ pub trait Keying<T>: Clone + Send + Sync + 'static {
 
     /// Adds the item to its group.
     #[inline(always)]
-    fn fold<F: Fold<Self::Value>>(&self, groups: &mut Groups<Self::Key, F::Accumulator>, fold: &F, item: T) {
+    fn fold<F: Fold<Self::Value>>(
+        &self,
+        groups: &mut impl Table<Self::Key, F::Accumulator>,
+        fold: &F,
+        item: T,
+    ) {
         self.fold_hashed(groups, fold, None, item);
     }
 
@@ -45,7 +50,7 @@ pub trait Keying<T>: Clone + Send + Sync + 'static {
     #[inline(always)]
     fn fold_hashed<F: Fold<Self::Value>>(
         &self,
-        groups: &mut Groups<Self::Key, F::Accumulator>,
+        groups: &mut impl Table<Self::Key, F::Accumulator>,
         fold: &F,
         hash: Option<u64>,
         item: T,
@@ -102,7 +107,7 @@ where
     #[inline(always)]
     fn visit<S>(
         &self,
-        groups: &mut Groups<K, S>,
+        groups: &mut impl Table<K, S>,
         hash: Option<u64>,
         item: T,
         new: impl FnOnce() -> S,
@@ -163,7 +168,7 @@ where
     #[inline(always)]
     fn visit<S>(
         &self,
-        groups: &mut Groups<Q::Owned, S>,
+        groups: &mut impl Table<Q::Owned, S>,
         hash: Option<u64>,
         item: T,
         new: impl FnOnce() -> S,
@@ -219,7 +224,7 @@ impl<T: Hash + Eq + Send + 'static> Keying<T> for ByItem {
     #[inline(always)]
     fn visit<S>(
         &self,
-        groups: &mut Groups<T, S>,
+        groups: &mut impl Table<T, S>,
         hash: Option<u64>,
         item: T,
         new: impl FnOnce() -> S,
@@ -262,7 +267,7 @@ where
     #[inline(always)]
     fn visit<S>(
         &self,
-        groups: &mut Groups<K, S>,
+        groups: &mut impl Table<K, S>,
         hash: Option<u64>,
         (key, value): (K, V),
         new: impl FnOnce() -> S,

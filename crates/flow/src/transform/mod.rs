@@ -18,7 +18,9 @@
 //! step). Runs on whatever thread runs the processor; one thread at a time.
 
 mod ahead;
+mod few;
 mod groups;
+mod growing;
 mod join;
 mod keyed;
 mod keying;
@@ -28,7 +30,8 @@ mod stateful;
 mod stateless;
 
 use ahead::Ahead;
-pub(crate) use groups::Groups;
+pub(crate) use groups::{Groups, Table};
+use growing::Growing;
 pub use join::{Inner, JoinTable, Joined, LeftOuter, Probing, TableBuilding};
 pub use keyed::{Accumulating, AggregatingAll, Combining, CombiningAll, Grouping};
 pub use keying::{ByItem, ByKey, ByPair, ByPart, KeyBeside, Keying};

@@ -165,6 +165,13 @@ impl<R: Request> Answering<'_, R> {
         Ok(())
     }
 
+    /// The right to answer after any time and from any thread. Nothing when too many of the connection wait already, which the client is
+    /// told then.
+    pub(super) fn later(self) -> Option<Later<R>> {
+        let mut ticket = self.ticket();
+        ticket.wait(None).then_some(Later { ticket, request: PhantomData })
+    }
+
     fn follow_later<T, F>(self, invocation: Invocation<T>, encode: F)
     where
         R: 'static,
@@ -300,6 +307,20 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         self.send(Bytes::from, |correlation, out| Failure::lost().encode(correlation, out));
+    }
+}
+
+/// The right, and the duty, to answer a request of type `R` that may take any time.
+pub(super) struct Later<R: Request> {
+    ticket: Ticket,
+    request: PhantomData<fn() -> R>,
+}
+
+impl<R: Request> Later<R> {
+    /// Answers; the allowance is given back when the peer has taken it.
+    pub(super) fn answer(mut self, response: &R::Response, allowance: Allowance) {
+        let keep = |bytes| Bytes::from_owner(Kept { bytes, _allowance: allowance });
+        self.ticket.send(keep, |correlation, out| R::respond(response, correlation, out));
     }
 }
 

@@ -7,6 +7,7 @@ use super::host::Host;
 use super::login::Identity;
 use super::registrations::Registrations;
 use super::rights::{self, Actions};
+use super::sql::Statements;
 use super::waiters::Waiters;
 use filbert_grid::{Action, Map, Service};
 use filbert_net::{ConnectionInfo, Outbound, Outlet};
@@ -31,6 +32,10 @@ pub(super) struct Desk {
     pub(super) identity: Identity,
     pub(super) registrations: Registrations,
     pub(super) waiters: Arc<Waiters>,
+    /// The statements of SQL that are open.
+    pub(super) statements: Arc<Statements>,
+    /// As whom they run; made with the first.
+    pub(super) sql_session: Option<filbert_sql::Session>,
     /// The maps that the client has locked keys of, perhaps.
     locked: MapsByName,
 }
@@ -54,6 +59,8 @@ impl Desk {
             identity,
             registrations: Registrations::default(),
             waiters: Arc::new(Waiters::new(host.settings.waiting_invocations, host.settings.waiting_bytes)),
+            statements: Statements::new(host.settings.sql_statements),
+            sql_session: None,
             locked: HashMap::new(),
         }
     }
@@ -72,6 +79,7 @@ impl Desk {
     /// The connection is gone: what it had goes too.
     pub(super) fn leave(&mut self) {
         self.waiters.end();
+        self.statements.clear();
         self.registrations.clear();
         let client = self.identity.client;
         let locked = self.host.clients.leave(client, std::mem::take(&mut self.locked));

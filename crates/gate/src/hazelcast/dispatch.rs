@@ -12,12 +12,15 @@ use super::list;
 use super::map;
 use super::queue;
 use super::schemas;
+use super::sql;
 use super::topic;
 use filbert_grid::{Action, ExecutorService, List, Map, Queue, Service, Topic};
 use filbert_net::Outbound;
 use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::error::ErrorCode;
-use filbert_wire::messages::{MESSAGES, client, executor as e, list as l, map as m, queue as q, topic as t};
+use filbert_wire::messages::{
+    MESSAGES, client, executor as e, list as l, map as m, queue as q, sql as s, topic as t,
+};
 use std::sync::Arc;
 
 /// What a client needs so that a message is served.
@@ -120,6 +123,9 @@ served! {
         client::FetchSchema => schemas::fetch_schema;
         client::SendAllSchemas => schemas::send_all_schemas;
         m::FetchNearCacheInvalidationMetadata => map::fetch_near_cache_invalidation_metadata;
+        s::Close => sql::close;
+        s::Execute => sql::execute;
+        s::Fetch => sql::fetch;
     }
     Map in maps: Map {
         Put m::Put => map::put;

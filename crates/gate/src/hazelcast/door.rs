@@ -8,6 +8,7 @@ use super::settings::HazelcastSettings;
 use filbert_grid::{Change, Grid, WatcherId};
 use filbert_net::{DoorStats, DrainReport, ListenError, Listener};
 use filbert_pool::{SubmitError, TaskFuture};
+use filbert_sql::Sql;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use uuid::Uuid;
 #[must_use = "call `open`"]
 pub struct Door {
     grid: Grid,
+    sql: Option<Sql>,
     settings: HazelcastSettings,
 }
 
@@ -48,7 +50,13 @@ pub struct OpenDoor {
 impl Door {
     /// To that grid.
     pub fn new(grid: &Grid, settings: HazelcastSettings) -> Self {
-        Self { grid: grid.clone(), settings }
+        Self { grid: grid.clone(), sql: None, settings }
+    }
+
+    /// Serves SQL too; without an engine its messages are answered with an error.
+    pub fn sql(mut self, sql: &Sql) -> Self {
+        self.sql = Some(sql.clone());
+        self
     }
 
     /// Listens from now on. Refused when others than programs of this machine could come in unknown or unencrypted.
@@ -62,7 +70,7 @@ impl Door {
             listener = listener.tls(tls.clone());
         }
         let stages = self.grid.stages().clone();
-        let host = Arc::new(Host::new(self.grid, self.settings));
+        let host = Arc::new(Host::new(self.grid, self.sql, self.settings));
         let shared = Arc::clone(&host);
         let door = listener.listen(&stages, move |info, _| Session::new(&shared, info))?;
         let watching = Arc::downgrade(&host);

@@ -5,6 +5,7 @@ use super::counters::Counters;
 use super::settings::{HazelcastSettings, public_parts};
 use filbert_grid::{Allowance, Grid, ResultSpace};
 use filbert_net::ConnectionInfo;
+use filbert_sql::Sql;
 use filbert_wire::PARTITION_COUNT;
 use filbert_wire::field::Keyed;
 use filbert_wire::messages::structures::{Address, MemberInfo, MemberVersion};
@@ -22,6 +23,8 @@ const COMPATIBLE_VERSION: MemberVersion = MemberVersion { major: 5, minor: 5, pa
 #[derive(Debug)]
 pub(super) struct Host {
     pub(super) grid: Grid,
+    /// None: the member runs without SQL.
+    pub(super) sql: Option<Sql>,
     pub(super) settings: HazelcastSettings,
     pub(super) cluster: Uuid,
     pub(super) clients: Clients,
@@ -33,11 +36,12 @@ pub(super) struct Host {
 }
 
 impl Host {
-    pub(super) fn new(grid: Grid, settings: HazelcastSettings) -> Self {
+    pub(super) fn new(grid: Grid, sql: Option<Sql>, settings: HazelcastSettings) -> Self {
         let cluster = grid.new_id();
         let results = ResultSpace::new(settings.total_answer_bytes);
         Self {
             grid,
+            sql,
             settings,
             cluster,
             clients: Clients::default(),

@@ -47,6 +47,7 @@ mod schemas;
 mod secret;
 mod session;
 mod settings;
+mod sql;
 mod structures;
 mod topic;
 mod waiters;

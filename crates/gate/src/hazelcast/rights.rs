@@ -29,7 +29,7 @@ const ACTIONS: [(Action, &str); 10] = [
 
 /// A set of actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Actions(u16);
+pub(crate) struct Actions(u16);
 
 impl Actions {
     const ALL: Self = Self((1 << ACTIONS.len()) - 1);
@@ -45,7 +45,7 @@ impl Actions {
     }
 
     #[inline]
-    pub(super) fn has(self, action: Action) -> bool {
+    pub(crate) fn has(self, action: Action) -> bool {
         self.0 & bit(action) != 0
     }
 }
@@ -119,11 +119,27 @@ impl Rights {
         Self { rights: vec![all] }
     }
 
+    /// True when nothing is refused.
+    pub(super) fn are_everything(&self) -> bool {
+        let is_all = |right: &Right| right.service.is_none() && right.prefix && right.name.is_empty();
+        self.rights.iter().any(|right| is_all(right) && right.actions == Actions::ALL)
+    }
+
     /// What may be done with that structure.
-    pub(super) fn of(&self, service: Service, name: &str) -> Actions {
+    pub(crate) fn of(&self, service: Service, name: &str) -> Actions {
         let fits = |right: &&Right| {
             right.service.is_none_or(|known| known == service)
                 && if right.prefix { name.starts_with(&right.name) } else { name == right.name }
+        };
+        Actions(self.rights.iter().filter(fits).fold(0, |all, right| all | right.actions.0))
+    }
+}
+
+impl Rights {
+    /// What may be done with every structure of that kind, whatever its name.
+    pub(crate) fn of_all(&self, service: Service) -> Actions {
+        let fits = |right: &&Right| {
+            right.service.is_none_or(|known| known == service) && right.prefix && right.name.is_empty()
         };
         Actions(self.rights.iter().filter(fits).fold(0, |all, right| all | right.actions.0))
     }
@@ -229,6 +245,8 @@ mod tests {
         assert_eq!(Rights::default().of(Service::Map, ""), Actions::default());
         assert_eq!(Rights::everything().of(Service::Executor, "any"), Actions::ALL);
         assert_eq!(rights(&["*"]).of(Service::Executor, "any"), Actions::ALL);
+        assert!(Rights::everything().are_everything() && rights(&["*"]).are_everything());
+        assert!(!rights(&["map/*", "*/*: read", "*/a*"]).are_everything());
     }
 
     #[test]

@@ -41,6 +41,10 @@ filbert_pool::settings_struct! {
         /// Structures that there may be before clients are refused to make more. Each takes memory, an
         /// empty map some hundred kilobytes.
         pub structures: usize = 4_000 => Shape::Number(1, 10_000_000),
+        /// Statements of SQL that one connection may have open: executed, and neither read to the end nor closed.
+        pub sql_statements: usize = 32 => Shape::Number(1, 1_000_000),
+        /// Bytes of rows on one page of a statement's result, roughly; a page has at least one row.
+        pub sql_page_bytes: usize = 4 << 20 => Shape::Number(1 << 10, 1 << 30),
         /// Logins that may fail on one connection before it is closed.
         pub failed_logins: u32 = 3 => Shape::Number(1, 1_000),
         /// Limits of all connections.
@@ -100,25 +104,7 @@ impl HazelcastSettings {
                 ));
             }
         }
-        for (at, user) in self.users.iter().enumerate() {
-            let before = &self.users[..at];
-            if before.iter().any(|other| other.name == user.name) {
-                problems.push(format!("users: two are called {:?}; give each a name of its own", user.name));
-            }
-            if user.token.is_some() && before.iter().any(|other| other.token == user.token) {
-                problems.push(format!("users: {:?} has the token of another; give each its own", user.name));
-            }
-            let secrets: Vec<_> = [&user.password, &user.token].into_iter().flatten().collect();
-            if user.name.is_empty() {
-                problems.push("users: one has no name; give each a name".to_owned());
-            }
-            if secrets.is_empty() || secrets.iter().any(|secret| secret.is_empty()) {
-                problems.push(format!(
-                    "users: {:?} has no password or token, or an empty one; there is no default: set one of them",
-                    user.name
-                ));
-            }
-        }
+        problems.extend(User::problems(&self.users));
         if self.total_answer_bytes < self.answer_bytes {
             problems.push(format!(
                 "total_answer_bytes = {}: must not be less than answer_bytes, which is {}",
@@ -138,6 +124,33 @@ impl HazelcastSettings {
     /// What a connection may send after login.
     pub(super) fn limits(&self) -> Limits {
         Limits { frame_bytes: self.message_bytes, message_bytes: self.message_bytes, ..Limits::AFTER_LOGIN }
+    }
+}
+
+impl User {
+    /// What is wrong with the users of a door, one sentence each.
+    pub(crate) fn problems(users: &[Self]) -> Vec<String> {
+        let mut problems = Vec::new();
+        for (at, user) in users.iter().enumerate() {
+            let before = &users[..at];
+            if before.iter().any(|other| other.name == user.name) {
+                problems.push(format!("users: two are called {:?}; give each a name of its own", user.name));
+            }
+            if user.token.is_some() && before.iter().any(|other| other.token == user.token) {
+                problems.push(format!("users: {:?} has the token of another; give each its own", user.name));
+            }
+            let secrets: Vec<_> = [&user.password, &user.token].into_iter().flatten().collect();
+            if user.name.is_empty() {
+                problems.push("users: one has no name; give each a name".to_owned());
+            }
+            if secrets.is_empty() || secrets.iter().any(|secret| secret.is_empty()) {
+                problems.push(format!(
+                    "users: {:?} has no password or token, or an empty one; there is no default: set one of them",
+                    user.name
+                ));
+            }
+        }
+        problems
     }
 }
 

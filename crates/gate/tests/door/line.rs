@@ -4,6 +4,7 @@ use bytes::BytesMut;
 use filbert_gate::hazelcast::{Door, HazelcastSettings, OpenDoor};
 use filbert_grid::Grid;
 use filbert_pool::Stages;
+use filbert_sql::{Sql, SqlSettings};
 use filbert_wire::Data;
 use filbert_wire::frame::{Flags, Limits, PREAMBLE, Splitter};
 use filbert_wire::message::{MessageReader, Request};
@@ -22,6 +23,7 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 pub(crate) struct Member {
     pub(crate) door: OpenDoor,
     pub(crate) grid: Grid,
+    sql: Option<Sql>,
     _stages: Stages,
 }
 
@@ -33,9 +35,26 @@ impl Member {
     pub(crate) fn with(settings: HazelcastSettings) -> Self {
         let stages = Stages::start().unwrap();
         let grid = Grid::new(&stages);
-        let settings = HazelcastSettings { address: "127.0.0.1:0".parse().unwrap(), ..settings };
-        let door = Door::new(&grid, settings).open().unwrap();
-        Self { door, grid, _stages: stages }
+        let door = Door::new(&grid, on_any_port(settings)).open().unwrap();
+        Self { door, grid, sql: None, _stages: stages }
+    }
+
+    /// One whose maps are tables.
+    pub(crate) fn with_sql() -> Self {
+        Self::with_sql_and(HazelcastSettings::default())
+    }
+
+    pub(crate) fn with_sql_and(settings: HazelcastSettings) -> Self {
+        let stages = Stages::start().unwrap();
+        let grid = Grid::new(&stages);
+        let sql = Sql::start(&stages, SqlSettings::default()).unwrap();
+        sql.attach(&grid).unwrap();
+        let door = Door::new(&grid, on_any_port(settings)).sql(&sql).open().unwrap();
+        Self { door, grid, sql: Some(sql), _stages: stages }
+    }
+
+    pub(crate) fn sql(&self) -> &Sql {
+        self.sql.as_ref().expect("a member with SQL")
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -53,6 +72,10 @@ impl Member {
         assert_eq!(answer.status, 0);
         client
     }
+}
+
+fn on_any_port(settings: HazelcastSettings) -> HazelcastSettings {
+    HazelcastSettings { address: "127.0.0.1:0".parse().unwrap(), ..settings }
 }
 
 /// A login with the default cluster name and no credentials.

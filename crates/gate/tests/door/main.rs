@@ -19,3 +19,4 @@ mod login;
 mod messages;
 mod pressure;
 mod rights;
+mod sql;

@@ -5,8 +5,11 @@
 //! single thread on purpose: given a runtime of many threads, such libraries move the computing there as well.
 
 use super::dedicated::{Dedicated, StopSignal, WokenByStop};
-use crate::error::SubmitError;
-use std::future::poll_fn;
+use crate::context::StageId;
+use crate::error::{SubmitError, TaskError};
+use crate::panics::caught;
+use crate::rules::StageKind;
+use std::future::{Future, poll_fn};
 use std::task::Poll;
 use tokio::runtime::{Builder, EnterGuard, Handle};
 
@@ -22,18 +25,51 @@ impl Reactor {
     pub fn enter(&self) -> Option<EnterGuard<'_>> {
         self.handle.as_ref().map(Handle::enter)
     }
+
+    /// Runs something that blocks, such as a read of a file, on one of the reactor's threads for that; whoever awaits it keeps no thread.
+    /// It begins now, not when it is first polled. Under simulation it is done at once, by the caller.
+    ///
+    /// The result is an error when the closure panics, and when the reactor ends first.
+    pub fn submit<R, F>(
+        &self,
+        task: &'static str,
+        body: F,
+    ) -> impl Future<Output = Result<R, TaskError>> + Send + use<R, F>
+    where
+        R: Send + 'static,
+        F: FnOnce() -> R + Send + 'static,
+    {
+        let stage = StageId::of(StageKind::Dedicated);
+        let under_way = match &self.handle {
+            Some(handle) => Ok(handle.spawn_blocking(move || caught(body))),
+            None => Err(caught(body)),
+        };
+        async move {
+            let done = match under_way {
+                Ok(under_way) => under_way.await.map_err(|_| TaskError::Cancelled { stage, task })?,
+                Err(done) => done,
+            };
+            done.map_err(|message| TaskError::Panicked { stage, task, message })
+        }
+    }
 }
 
 impl Dedicated {
     /// Starts a reactor on a thread of its own, named `task`. Blocking calls that libraries hand to it (reading a file) run on up to
-    /// `blocking_threads` more, made when needed.
+    /// `blocking_threads` more, made when needed. When the stages end, `at_end` is called before the reactor stops: whoever waits for it
+    /// can then be told. (Not under simulation, where nobody waits.)
     ///
     /// # Errors
     /// As for every submit.
     ///
     /// # Panics
     /// When the operating system gives it no event queue, as at the start of every stage that waits for sockets.
-    pub fn reactor(&self, task: &'static str, blocking_threads: usize) -> Result<Reactor, SubmitError> {
+    pub fn reactor(
+        &self,
+        task: &'static str,
+        blocking_threads: usize,
+        at_end: impl FnOnce() + Send + 'static,
+    ) -> Result<Reactor, SubmitError> {
         if self.is_simulated() {
             return Ok(Reactor { handle: None });
         }
@@ -46,6 +82,7 @@ impl Dedicated {
         let handle = runtime.handle().clone();
         self.submit(task, move |stop| {
             runtime.block_on(stopped(stop));
+            at_end();
             // A blocking call under way must not hold up the shutdown.
             runtime.shutdown_background();
         })?

@@ -200,3 +200,23 @@ fn the_stop_signal_wakes_threads_that_sleep_elsewhere_and_forgets_those_that_are
     let _woken = late.wakes(Waker::from(Arc::clone(&parker)));
     parker.park();
 }
+
+#[test]
+fn a_reactor_runs_blocking_calls_on_its_threads_and_says_when_it_ends() {
+    let stages = crate::Stages::start().unwrap();
+    let (tell, told) = mpsc::channel();
+    let end = move || tell.send("over").unwrap();
+    let reactor = stages.dedicated().reactor("files", 1, end).unwrap();
+    let awaited = |future| stages.mixed().spawn("await", future).unwrap().wait().unwrap();
+    let here = std::thread::current().id();
+    let call = reactor.submit("read", move || std::thread::current().id() == here);
+    assert_eq!(awaited(Box::pin(call) as std::pin::Pin<Box<dyn Future<Output = _> + Send>>), Ok(false));
+    let call = reactor.submit("read", || -> bool { panic!("bad sector") });
+    let failed = awaited(Box::pin(call)).unwrap_err().to_string();
+    assert!(failed.contains("read") && failed.contains("bad sector"), "{failed}");
+    stages.shutdown(crate::Shutdown::Cancel).unwrap();
+    assert_eq!(told.recv_timeout(Duration::from_secs(60)), Ok("over"));
+    let mut late = Box::pin(reactor.submit("late", || ()));
+    let polled = late.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop()));
+    assert!(matches!(polled, std::task::Poll::Ready(Err(TaskError::Cancelled { .. }))), "{polled:?}");
+}

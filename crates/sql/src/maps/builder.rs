@@ -100,7 +100,7 @@ impl ColumnBuilder {
             Self::Bytes(builder) => match cell {
                 Cell::Value(Value::Null) => builder.append_null(),
                 Cell::Value(Value::ByteArray(bytes)) => builder.append_value(bytes),
-                Cell::Value(Value::Opaque(data)) => builder.append_value(data.payload()),
+                Cell::Value(Value::Opaque(data)) => builder.append_value(data.as_bytes()),
                 other => return Err(misfit(&other, "bytes")),
             },
             Self::Date(builder) => builder.append_option(date(&cell)?),

@@ -10,7 +10,8 @@ use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use filbert_grid::query::Catalog;
 use filbert_wire::compact::CompactRecord;
-use filbert_wire::{Data, FromData, Input, Value, type_id};
+use filbert_wire::portable::{PortableField, PortableReader};
+use filbert_wire::{Data, DecodeError, FromData, Input, Value, type_id};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -169,7 +170,24 @@ fn fields<'a>(
             }
             Ok(())
         }
+        type_id::PORTABLE => {
+            for (name, place) in wanted {
+                cells[*place] = Cell::Value(portable_field(data, name).map_err(|error| error.to_string())?);
+            }
+            Ok(())
+        }
         // Something without fields: they are null.
         _ => Ok(()),
     }
+}
+
+/// A field of a Portable object; null when it has none of that name. Each field pays its reading on its own.
+fn portable_field(data: &Data, name: &str) -> Result<Value, DecodeError> {
+    let mut reader = PortableReader::new(data.as_bytes());
+    let object = reader.root()?;
+    Ok(match reader.field(object, name)? {
+        Some(PortableField::Value(value)) => value,
+        Some(PortableField::Record(record)) => reader.opaque(record)?,
+        _ => Value::Null,
+    })
 }

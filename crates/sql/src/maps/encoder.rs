@@ -85,6 +85,10 @@ impl Encoder {
                 self.compact(side, schema, values, &fields)
             }
             Format::Compact(_) => Err(self.refused(whole_name, "a Compact object is written by its fields, not as a whole")),
+            Format::Portable => {
+                let text = "SQL does not write Portable objects; put it with a client that knows its class";
+                Err(self.refused(whole_name, text))
+            }
             Format::Unknown => Err(self.refused(
                 whole_name,
                 "how it is stored is not known, since the map is empty or holds several kinds; CREATE MAPPING says it",
@@ -120,6 +124,10 @@ impl Encoder {
                     values.map(|field| Ok(record.field(&field.name).map_err(no)?.unwrap_or(Value::Null)));
                 self.compact(Side::Value, record.schema(), values.collect::<Result<_>>()?, &fields)
             }
+            type_id::PORTABLE => Err(self.refused(
+                &self.layout.columns[fields[0].0].name,
+                "SQL does not write Portable objects; put it with a client that knows its class",
+            )),
             _ => {
                 let key = shown(&entry.0, &self.catalog);
                 Err(self.refused(

@@ -13,6 +13,8 @@ pub(crate) enum Format {
     JsonFlat,
     /// A Compact object, a field per column.
     Compact(Arc<Schema>),
+    /// A Portable object, a field per column: read, and not written.
+    Portable,
     /// Nobody said, and there is nothing to see it from.
     Unknown,
 }

@@ -2,6 +2,7 @@
 
 use super::format::Format;
 use super::kind::Kind;
+use crate::column_form::ColumnForm;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -50,6 +51,16 @@ impl Column {
             (Some(field), Side::Value) => field.clone(),
         }
     }
+
+    /// As the planner knows it.
+    fn arrow_field(&self) -> Field {
+        let field = Field::new(&self.name, self.data_type.clone(), true);
+        match (self.kinds.as_slice(), &self.data_type) {
+            ([Kind::Json], DataType::Utf8) => ColumnForm::Json.mark(field),
+            ([Kind::Opaque], DataType::Binary) => ColumnForm::Object.mark(field),
+            _ => field,
+        }
+    }
 }
 
 /// The columns of a map, and how what is written is stored.
@@ -75,17 +86,15 @@ impl Layout {
         for side in [Side::Key, Side::Value] {
             let has_whole = columns.iter().any(|column| column.side == side && column.field.is_none());
             if !has_whole && names.insert(side.whole().to_owned()) {
-                columns.push(Column {
-                    name: side.whole().to_owned(),
-                    side,
-                    field: None,
-                    data_type: DataType::Utf8,
-                    kinds: Vec::new(),
-                });
+                let format = if side == Side::Key { &key } else { &value };
+                let (data_type, kinds) = match format {
+                    Format::Portable => (DataType::Binary, vec![Kind::Opaque]),
+                    _ => (DataType::Utf8, Vec::new()),
+                };
+                columns.push(Column { name: side.whole().to_owned(), side, field: None, data_type, kinds });
             }
         }
-        let fields = columns.iter().map(|column| Field::new(&column.name, column.data_type.clone(), true));
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let schema = Arc::new(Schema::new(columns.iter().map(Column::arrow_field).collect::<Vec<_>>()));
         Self { map: Arc::clone(map), columns, visible, schema, key, value }
     }
 

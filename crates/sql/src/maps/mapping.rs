@@ -31,13 +31,19 @@ pub(crate) struct Mapping {
 }
 
 /// The options that there are.
-const OPTIONS: [&str; 6] = [
+const OPTIONS: [&str; 12] = [
     "keyFormat",
     "valueFormat",
     "keyCompactTypeName",
     "valueCompactTypeName",
     "keyJavaClass",
     "valueJavaClass",
+    "keyPortableFactoryId",
+    "valuePortableFactoryId",
+    "keyPortableClassId",
+    "valuePortableClassId",
+    "keyPortableClassVersion",
+    "valuePortableClassVersion",
 ];
 
 fn refused(text: String) -> SqlError {
@@ -110,6 +116,8 @@ impl Mapping {
                 return Err(wrong(format!("'{prefix}Format'='{format}' needs columns that name its fields")));
             }
             "json-flat" => return Ok(Format::JsonFlat),
+            // Each object says what its fields are; the ids of its class are for those who write.
+            "portable" => return Ok(Format::Portable),
             "compact" => {
                 let Some(type_name) = option("CompactTypeName") else {
                     return Err(wrong(format!("'{prefix}Format'='compact' needs '{prefix}CompactTypeName'")));
@@ -127,7 +135,7 @@ impl Mapping {
             word => kind_of_word(word).ok_or_else(|| {
                 wrong(format!(
                     "'{prefix}Format'='{format}' is not known; there are boolean, tinyint, smallint, int, bigint, decimal, real, double, \
-                     varchar, character, uuid, bytes, date, time, timestamp, timestamp with time zone, json, json-flat, compact, java"
+                     varchar, character, uuid, bytes, date, time, timestamp, timestamp with time zone, json, json-flat, compact, portable, java"
                 ))
             })?,
         };

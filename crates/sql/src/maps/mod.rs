@@ -22,6 +22,7 @@ mod mapping;
 mod own;
 mod pages;
 mod reach;
+mod scalar;
 mod scan;
 mod schema;
 mod sink;
@@ -32,6 +33,7 @@ mod visible;
 
 pub(crate) use change::ChangeMaps;
 pub(crate) use own::run;
+pub(crate) use scalar::scalar_of_value;
 pub use scan::MapScanExec;
 pub(crate) use statement::{OwnStatement, Parsed, parse};
 pub(crate) use visible::show_visible;

@@ -32,6 +32,8 @@ pub(crate) async fn run(statement: OwnStatement, state: &SessionState) -> Result
             let names = StringArray::from(maps.mapping_names());
             return Ok(RecordBatch::try_new(columns, vec![Arc::new(names)]).map_err(DataFusionError::from)?);
         }
+        // Answered where queries are known.
+        OwnStatement::ShowQueries => {}
         OwnStatement::CreateIndex { name, table, columns, kind, if_not_exists } => {
             create_index(maps, &name, &table, &columns, kind, if_not_exists).await?;
         }

@@ -117,10 +117,13 @@ impl SchemaProvider for MapsSchema {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        if let Some(table) = self.registered.table(name).await? {
+        if !self.registered.table_exist(name)
+            && let Some(table) = self.map_table(name).await?
+        {
             return Ok(Some(table));
         }
-        Ok(self.map_table(name).await?.map(|table| table as Arc<dyn TableProvider>))
+        // A file, at last: one that has the name of a map is hidden by it.
+        self.registered.table(name).await
     }
 
     async fn table_type(&self, name: &str) -> Result<Option<TableType>> {

@@ -5,14 +5,17 @@
 //!     [(column type [EXTERNAL NAME "__key.field"], ...)] TYPE IMap OPTIONS ('keyFormat' = '...', ...)
 //! DROP [EXTERNAL] MAPPING [IF EXISTS] name
 //! SHOW [EXTERNAL] MAPPINGS
+//! SHOW QUERIES
 //! CREATE INDEX [IF NOT EXISTS] name ON map (column, ...) [TYPE SORTED | HASH]
-//! SINK INTO map ...          as INSERT INTO, but it replaces
+//! [EXPLAIN ...] SINK INTO map ...          as INSERT INTO, but it replaces
 //! ```
 
 use super::kind::Kind;
 use super::mapping::{DeclaredColumn, Mapping, decimal, kind_of_word};
 use crate::description::StatementKind;
 use crate::error::SqlError;
+use crate::names::Names;
+use crate::query::Registry;
 use crate::text::offset;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
@@ -33,6 +36,7 @@ pub(crate) enum OwnStatement {
     CreateMapping { mapping: Mapping, replaces: bool, if_not_exists: bool },
     DropMapping { name: String, if_exists: bool },
     ShowMappings,
+    ShowQueries,
     CreateIndex { name: String, table: String, columns: Vec<String>, kind: IndexKind, if_not_exists: bool },
 }
 
@@ -42,7 +46,7 @@ impl OwnStatement {
         let name = match self {
             Self::CreateMapping { .. } => "CREATE MAPPING",
             Self::DropMapping { .. } => "DROP MAPPING",
-            Self::ShowMappings => return StatementKind::Rows,
+            Self::ShowMappings | Self::ShowQueries => return StatementKind::Rows,
             Self::CreateIndex { .. } => "CREATE INDEX",
         };
         StatementKind::Other(name.to_owned())
@@ -52,6 +56,7 @@ impl OwnStatement {
     pub(crate) fn columns(&self) -> SchemaRef {
         match self {
             Self::ShowMappings => Arc::new(Schema::new(vec![Field::new("name", DataType::Utf8, false)])),
+            Self::ShowQueries => Registry::columns(),
             _ => Arc::new(Schema::empty()),
         }
     }
@@ -66,17 +71,23 @@ pub(crate) enum Parsed {
 }
 
 /// Reads one statement.
-pub(crate) fn parse(text: &str) -> Result<Parsed, SqlError> {
+pub(crate) fn parse(text: &str, names: Names) -> Result<Parsed, SqlError> {
     if !mentions_own(text) {
         return one(text).map(|statement| Parsed::Other(Box::new(statement)));
     }
     let mut parser = Parser::new(&GenericDialect {}).try_with_sql(text).map_err(said)?;
     let begin = parser.peek_token().span.start;
-    let mut reader = Reader { parser: &mut parser };
+    let mut reader = Reader { parser: &mut parser, names };
     if let Some(own) = reader.own().map_err(said)? {
         reader.end().map_err(said)?;
         return Ok(Parsed::Own(own));
     }
+    let begin = if reader.words(&["EXPLAIN"]) {
+        while reader.words(&["ANALYZE"]) || reader.words(&["VERBOSE"]) {}
+        reader.parser.peek_token().span.start
+    } else {
+        begin
+    };
     let statement = if reader.words(&["SINK", "INTO"]) { sink(text, begin)? } else { one(text)? };
     Ok(Parsed::Other(Box::new(statement)))
 }
@@ -86,7 +97,7 @@ fn mentions_own(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mentions =
         |word: &str| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
-    ["mapping", "index", "sink"].into_iter().any(mentions)
+    ["mapping", "index", "sink", "queries"].into_iter().any(mentions)
 }
 
 fn said(error: ParserError) -> SqlError {
@@ -107,7 +118,11 @@ fn sink(text: &str, begin: Location) -> Result<Statement, SqlError> {
     let start = offset(text, begin);
     let rest = text.get(start + "SINK".len()..).unwrap_or_default();
     let mut statement = one(&format!("{}INSERT{rest}", &text[..start]))?;
-    if let Statement::Statement(inner) = &mut statement
+    let inner = match &mut statement {
+        Statement::Explain(explain) => explain.statement.as_mut(),
+        other => other,
+    };
+    if let Statement::Statement(inner) = inner
         && let SqlStatement::Insert(insert) = inner.as_mut()
     {
         insert.replace_into = true;
@@ -117,6 +132,7 @@ fn sink(text: &str, begin: Location) -> Result<Statement, SqlError> {
 
 struct Reader<'p, 'd> {
     parser: &'p mut Parser<'d>,
+    names: Names,
 }
 
 type Read<T> = Result<T, ParserError>;
@@ -141,6 +157,9 @@ impl Reader<'_, '_> {
         }
         if self.words(&["SHOW", "MAPPINGS"]) || self.words(&["SHOW", "EXTERNAL", "MAPPINGS"]) {
             return Ok(Some(OwnStatement::ShowMappings));
+        }
+        if self.words(&["SHOW", "QUERIES"]) {
+            return Ok(Some(OwnStatement::ShowQueries));
         }
         if self.words(&["CREATE", "INDEX"]) {
             return self.create_index().map(Some);
@@ -228,13 +247,12 @@ impl Reader<'_, '_> {
         Ok(OwnStatement::CreateIndex { name, table, columns, kind, if_not_exists })
     }
 
-    /// A name: lower case unless it is quoted. One in a schema is known by its last part.
+    /// A name. One in a schema is known by its last part.
     fn name(&mut self) -> Read<String> {
         loop {
             let ident = self.parser.parse_identifier()?;
-            let name = if ident.quote_style.is_some() { ident.value } else { ident.value.to_lowercase() };
             if !self.parser.consume_token(&Token::Period) {
-                return Ok(name);
+                return Ok(self.names.read(&ident));
             }
         }
     }
@@ -308,14 +326,14 @@ mod tests {
     use super::*;
 
     fn own(text: &str) -> OwnStatement {
-        match parse(text) {
+        match parse(text, Names::LowerCase) {
             Ok(Parsed::Own(own)) => own,
             other => panic!("{text}: {other:?}"),
         }
     }
 
     fn says(text: &str) -> String {
-        parse(text).map(|parsed| format!("{parsed:?}")).unwrap_err().to_string()
+        parse(text, Names::LowerCase).map(|parsed| format!("{parsed:?}")).unwrap_err().to_string()
     }
 
     #[test]
@@ -356,9 +374,20 @@ mod tests {
     }
 
     #[test]
+    fn names_are_as_written_where_that_is_wanted() {
+        let text = "CREATE MAPPING People EXTERNAL NAME MyMap (firstName INT) TYPE IMap";
+        let Ok(Parsed::Own(OwnStatement::CreateMapping { mapping, .. })) = parse(text, Names::AsWritten)
+        else {
+            panic!()
+        };
+        assert_eq!((mapping.name.as_str(), mapping.external_name.as_str()), ("People", "MyMap"));
+        assert_eq!(mapping.columns[0].name, "firstName");
+    }
+
+    #[test]
     fn a_sink_is_an_insert_that_replaces() {
         let text = "-- sink\n/* ü */ sink INTO m VALUES (1, 'SINK INTO x')";
-        let Ok(Parsed::Other(statement)) = parse(text) else { panic!() };
+        let Ok(Parsed::Other(statement)) = parse(text, Names::LowerCase) else { panic!() };
         let Statement::Statement(inner) = *statement else { panic!() };
         let SqlStatement::Insert(insert) = *inner else { panic!() };
         assert!(insert.replace_into);
@@ -374,7 +403,7 @@ mod tests {
         assert!(says("DROP MAPPING a b").contains("end of the statement"));
         assert!(says("SHOW MAPPINGS; SELECT 1").contains("end of the statement"));
         for text in ["CREATE MAPPING", "CREATE MAPPING m (", "CREATE INDEX i ON", "SINK INTO", "SINK"] {
-            assert!(parse(text).is_err(), "{text}");
+            assert!(parse(text, Names::LowerCase).is_err(), "{text}");
         }
     }
 }

@@ -6,6 +6,7 @@
 use super::schema::MapsSchema;
 use super::table::MapTable;
 use crate::error::SqlError;
+use crate::names::Names;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
@@ -27,7 +28,8 @@ pub(crate) async fn show_visible(statement: &mut Statement, state: &SessionState
         },
         _ => return Ok(()),
     };
-    let mut search = Search::default();
+    let read = Names::of(state);
+    let mut search = Search { names: BTreeSet::new(), ctes: BTreeSet::new(), is_concerned: false, read };
     let _ = Visit::visit(inner, &mut search);
     search.look_at_insert(inner);
     if !search.is_concerned {
@@ -49,9 +51,9 @@ pub(crate) async fn show_visible(statement: &mut Statement, state: &SessionState
     if tables.is_empty() {
         return Ok(());
     }
-    let mut hide = Hide { tables };
+    let mut hide = Hide { tables, read };
     let _ = VisitMut::visit(inner, &mut hide);
-    if let Some((name, insert)) = bare_insert(inner)
+    if let Some((name, insert)) = bare_insert(inner, read)
         && let Some(table) = hide.tables.get(&name)
     {
         let columns = &table.layout.columns[..table.layout.visible];
@@ -61,14 +63,14 @@ pub(crate) async fn show_visible(statement: &mut Statement, state: &SessionState
 }
 
 /// An `INSERT` without a list of columns, and where it goes.
-fn bare_insert(statement: &mut SqlStatement) -> Option<(String, &mut Insert)> {
+fn bare_insert(statement: &mut SqlStatement, read: Names) -> Option<(String, &mut Insert)> {
     let statement = match statement {
         SqlStatement::Explain { statement, .. } => statement.as_mut(),
         other => other,
     };
     match statement {
         SqlStatement::Insert(insert) if insert.columns.is_empty() => match &insert.table {
-            TableObject::TableName(name) => Some((name_of(name)?, insert)),
+            TableObject::TableName(name) => Some((name_of(name, read)?, insert)),
             _ => None,
         },
         _ => None,
@@ -79,14 +81,13 @@ fn quoted(name: &str) -> ObjectName {
     ObjectName::from(vec![Ident::with_quote('"', name)])
 }
 
-/// As the planner reads it.
-fn normal(ident: &Ident) -> String {
-    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_lowercase() }
-}
-
 /// The name of a table in schema `public`.
-fn name_of(name: &ObjectName) -> Option<String> {
-    let parts = name.0.iter().map(|part| part.as_ident().map(normal)).collect::<Option<Vec<_>>>()?;
+fn name_of(name: &ObjectName, read: Names) -> Option<String> {
+    let parts = name
+        .0
+        .iter()
+        .map(|part| part.as_ident().map(|ident| read.read(ident)))
+        .collect::<Option<Vec<_>>>()?;
     match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [name] | ["public", name] | ["filbert", "public", name] => Some((*name).to_owned()),
         _ => None,
@@ -94,16 +95,16 @@ fn name_of(name: &ObjectName) -> Option<String> {
 }
 
 /// Which tables a statement names, and whether it names columns.
-#[derive(Default)]
 struct Search {
     names: BTreeSet<String>,
     ctes: BTreeSet<String>,
     is_concerned: bool,
+    read: Names,
 }
 
 impl Search {
     fn look_at_insert(&mut self, statement: &mut SqlStatement) {
-        self.is_concerned |= bare_insert(statement).is_some();
+        self.is_concerned |= bare_insert(statement, self.read).is_some();
     }
 }
 
@@ -112,7 +113,7 @@ impl Visitor for Search {
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
-        self.ctes.extend(ctes.map(|cte: &Cte| normal(&cte.alias.name)));
+        self.ctes.extend(ctes.map(|cte: &Cte| self.read.read(&cte.alias.name)));
         ControlFlow::Continue(())
     }
 
@@ -124,7 +125,7 @@ impl Visitor for Search {
     }
 
     fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
-        self.names.extend(name_of(name));
+        self.names.extend(name_of(name, self.read));
         ControlFlow::Continue(())
     }
 }
@@ -132,6 +133,7 @@ impl Visitor for Search {
 /// Excludes the hidden columns of these tables.
 struct Hide {
     tables: BTreeMap<String, Arc<MapTable>>,
+    read: Names,
 }
 
 impl Hide {
@@ -141,7 +143,7 @@ impl Hide {
             TableFactor::Table { name, alias, args: None, .. } => {
                 let called =
                     alias.as_ref().map_or_else(|| name.clone(), |alias| vec![alias.name.clone()].into());
-                let table = name_of(name).and_then(|name| self.tables.get(&name));
+                let table = name_of(name, self.read).and_then(|name| self.tables.get(&name));
                 let hidden = table.map_or(&[][..], |table| &table.layout.columns[table.layout.visible..]);
                 Some((called, hidden.iter().map(|column| quoted(&column.name)).collect()))
             }
@@ -211,7 +213,9 @@ impl VisitorMut for Hide {
                     }
                 }
                 SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
-                    let same = |other: &&(ObjectName, Vec<ObjectName>)| name_of(&other.0) == name_of(name);
+                    let same = |other: &&(ObjectName, Vec<ObjectName>)| {
+                        name_of(&other.0, self.read) == name_of(name, self.read)
+                    };
                     let hidden =
                         relations.iter().find(same).map_or_else(Vec::new, |(_, hidden)| hidden.clone());
                     exclude(options, hidden);

@@ -4,41 +4,36 @@
 //! comes before cancel in the order in which they were sent: a cancel that overtakes its start would leave the query running.
 
 use super::admission::Permit;
-use crate::error::SqlError;
+use super::registry::{Entry, State};
 use filbert_pool::{Engagement, Group, Strand, SubmitError, TaskFuture};
+use std::sync::Arc;
 
 /// How far a query is.
 pub(crate) enum Control {
-    /// It waits for its turn.
-    Waiting(Waiting),
+    /// It waits for its turn. Engaged already: a shutdown that drains waits for what was accepted.
+    Waiting(Arc<Entry>, Engagement),
     /// Its tasks are this group's.
     Running {
-        group: Group,
+        entry: Arc<Entry>,
         /// Given back when the query is over.
         _permit: Permit,
-        /// Files, maps and fragments are needed together: a draining shutdown waits for the query before it ends the first of them.
-        _engagement: Engagement,
+        /// Without it the reactor would end, and fail the reads of files, before the fragments are drained.
+        _engaged: Engagement,
     },
     /// It ended, or was cancelled before it began.
     Over,
-}
-
-/// A query before its begin.
-pub(crate) struct Waiting {
-    /// Begins it.
-    pub(crate) start: Box<dyn FnOnce() -> Result<(), SqlError> + Send>,
-    pub(crate) group: Group,
-    pub(crate) engagement: Engagement,
 }
 
 impl Control {
     /// The message `execute`: the query may run now.
     pub(crate) fn execute(&mut self, permit: Permit) {
         match std::mem::replace(self, Control::Over) {
-            Control::Waiting(Waiting { start, group, engagement }) => {
+            Control::Waiting(entry, engaged) => {
+                entry.set(State::Running);
                 // What fails here, the reader sees: its sender is dropped with the closure.
-                if start().is_ok() {
-                    *self = Control::Running { group, _permit: permit, _engagement: engagement };
+                match entry.take_start().map(|start| start()) {
+                    Some(Ok(())) => *self = Control::Running { entry, _permit: permit, _engaged: engaged },
+                    _ => entry.set(State::Over),
                 }
             }
             other => *self = other,
@@ -48,8 +43,10 @@ impl Control {
     /// The message `cancel`: every task of the query drops its state at its next turn. True when there was something to cancel.
     pub(crate) fn cancel(&mut self) -> bool {
         match std::mem::replace(self, Control::Over) {
-            Control::Waiting(Waiting { group, .. }) | Control::Running { group, .. } => {
-                group.cancel();
+            Control::Waiting(entry, _) | Control::Running { entry, .. } => {
+                entry.set(State::Over);
+                drop(entry.take_start());
+                Group::cancel(entry.group());
                 true
             }
             Control::Over => false,
@@ -61,11 +58,17 @@ impl Control {
 #[derive(Clone)]
 pub struct QueryCanceller {
     control: Strand<Control>,
+    entry: Arc<Entry>,
 }
 
 impl QueryCanceller {
-    pub(super) fn new(control: Strand<Control>) -> Self {
-        Self { control }
+    pub(super) fn new(control: Strand<Control>, entry: Arc<Entry>) -> Self {
+        Self { control, entry }
+    }
+
+    /// Fragments of the query that are not gone: those that were cancelled are there until their next turn.
+    pub fn fragments(&self) -> usize {
+        self.entry.fragments()
     }
 
     /// Cancels the query. The future says that stage `query` has done so, and whether there was something to cancel; fragments end at

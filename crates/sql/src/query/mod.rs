@@ -3,12 +3,14 @@
 mod admission;
 mod context;
 mod control;
+mod registry;
 
 pub(crate) use admission::Admission;
 pub(crate) use context::QueryContext;
 pub use context::QueryId;
 pub use control::QueryCanceller;
-pub(crate) use control::{Control, Waiting};
+pub(crate) use control::Control;
+pub(crate) use registry::{Entry, Registry};
 
 use crate::description::Description;
 use crate::error::SqlError;
@@ -36,6 +38,7 @@ use std::task::{Context, Poll};
 pub struct Query {
     id: QueryId,
     control: Strand<Control>,
+    entry: Arc<Entry>,
     planned: Planned,
     /// `None` when there is nothing more to read.
     rows: Option<Receiver>,
@@ -55,7 +58,7 @@ enum Planned {
 impl Query {
     pub(crate) fn new(
         id: QueryId,
-        control: Strand<Control>,
+        (control, entry): (Strand<Control>, Arc<Entry>),
         planned: TaskFuture<Result<Description, SqlError>>,
         rows: Receiver,
         limit: Option<u64>,
@@ -64,6 +67,7 @@ impl Query {
         Self {
             id,
             control,
+            entry,
             planned: Planned::Soon(planned),
             rows: Some(rows),
             left: limit,
@@ -80,7 +84,7 @@ impl Query {
 
     /// Cancels it from elsewhere.
     pub fn canceller(&self) -> QueryCanceller {
-        QueryCanceller::new(self.control.clone())
+        QueryCanceller::new(self.control.clone(), Arc::clone(&self.entry))
     }
 
     /// The columns; known when the statement is planned, before the first row.

@@ -1,0 +1,267 @@
+//! What clients say that only PostgreSQL understands, said in the engine's words: `version()`, `OPERATOR(pg_catalog.~)`, `'t'::regclass`, and
+//! the queries by which tools read the catalog.
+//!
+//! A statement that mentions none of it passes untouched, byte for byte. The others are parsed, changed and written anew: calls whose answer
+//! the session knows become that answer, casts and operators of PostgreSQL become those of the engine, and a query that can only be empty
+//! (policies, triggers, publications) becomes one that is. Functions of the engine were considered: most of these answers differ by session.
+
+mod empty;
+mod functions;
+
+use super::catalog::is_catalog_table;
+use super::variables::Variables;
+use datafusion::sql::sqlparser::ast::{
+    BinaryOperator, DataType, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, Statement,
+    Value, VisitMut, VisitorMut,
+};
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+/// Longer texts are not those of tools.
+const MOST_BYTES: usize = 32 << 10;
+
+/// Deeper texts neither; parsing and dropping them takes stack.
+const MOST_DEPTH: usize = 250;
+
+/// What makes a text worth a closer look.
+const MENTIONS: [&str; 13] = [
+    "pg_",
+    "version",
+    "current_",
+    "session_user",
+    "format_type",
+    "quote_ident",
+    "set_config",
+    "inet_",
+    "txid_",
+    "_description",
+    "::reg",
+    "has_",
+    "operator",
+];
+
+/// What a session knows of itself.
+#[derive(Debug)]
+pub(super) struct Dialect<'a> {
+    pub(super) variables: &'a Variables,
+    pub(super) user: &'a str,
+    pub(super) process: i32,
+}
+
+impl Dialect<'_> {
+    /// The statement in the engine's words.
+    pub(super) fn adapted<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let unchanged = Cow::Borrowed(text);
+        if text.len() > MOST_BYTES || !mentions(text) || filbert_sql::check_depth(text, MOST_DEPTH).is_err() {
+            return unchanged;
+        }
+        // What cannot be parsed, the engine refuses with its own words.
+        let Ok(mut statements) = Parser::parse_sql(&PostgreSqlDialect {}, text) else { return unchanged };
+        let [statement @ (Statement::Query(_) | Statement::Explain { .. })] = statements.as_mut_slice()
+        else {
+            return unchanged;
+        };
+        let mut rewriting = Rewriting { session: self, changed: false };
+        let _ = VisitMut::visit(statement, &mut rewriting);
+        if rewriting.changed { Cow::Owned(statement.to_string()) } else { unchanged }
+    }
+}
+
+fn mentions(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    MENTIONS
+        .iter()
+        .any(|word| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes())))
+}
+
+/// A walk over a statement.
+struct Rewriting<'a> {
+    session: &'a Dialect<'a>,
+    changed: bool,
+}
+
+/// An expression that is written here, and therefore parses.
+fn written(text: &str) -> Option<Expr> {
+    Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?.parse_expr().ok()
+}
+
+/// The last part of a name, when what is before it is nothing or the catalog.
+fn catalog_name(name: &ObjectName) -> Option<String> {
+    let word = |part: &ObjectNamePart| part.as_ident().map(|ident| ident.value.to_lowercase());
+    match name.0.as_slice() {
+        [name] => word(name),
+        [schema, name] if word(schema)? == "pg_catalog" => word(name),
+        _ => None,
+    }
+}
+
+impl Rewriting<'_> {
+    fn put(&mut self, expr: &mut Expr, text: &str) {
+        if let Some(new) = written(text) {
+            *expr = new;
+            self.changed = true;
+        }
+    }
+
+    /// Operators and types with the catalog's name before them.
+    fn plain(&mut self, expr: &mut Expr) {
+        match expr {
+            Expr::Collate { expr: inner, .. } => {
+                *expr = inner.as_ref().clone();
+                self.changed = true;
+            }
+            Expr::BinaryOp { op, .. } => {
+                if let BinaryOperator::PGCustomBinaryOperator(parts) = op
+                    && let Some(known) = parts.last().and_then(|sign| operator(sign))
+                {
+                    *op = known;
+                    self.changed = true;
+                }
+            }
+            Expr::Cast { expr: inner, data_type, .. } => {
+                if let DataType::Custom(name, _) = data_type
+                    && let Some(name) = catalog_name(name)
+                    && let Some(text) = functions::cast(&name, inner)
+                {
+                    self.put(expr, &text);
+                } else if let DataType::Regclass = data_type
+                    && let Some(text) = functions::cast("regclass", inner)
+                {
+                    self.put(expr, &text);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn operator(sign: &str) -> Option<BinaryOperator> {
+    Some(match sign {
+        "~" => BinaryOperator::PGRegexMatch,
+        "~*" => BinaryOperator::PGRegexIMatch,
+        "!~" => BinaryOperator::PGRegexNotMatch,
+        "!~*" => BinaryOperator::PGRegexNotIMatch,
+        "~~" => BinaryOperator::PGLikeMatch,
+        "!~~" => BinaryOperator::PGNotLikeMatch,
+        "=" => BinaryOperator::Eq,
+        "<>" => BinaryOperator::NotEq,
+        "<" => BinaryOperator::Lt,
+        ">" => BinaryOperator::Gt,
+        "<=" => BinaryOperator::LtEq,
+        ">=" => BinaryOperator::GtEq,
+        "+" => BinaryOperator::Plus,
+        "-" => BinaryOperator::Minus,
+        "||" => BinaryOperator::StringConcat,
+        _ => return None,
+    })
+}
+
+impl VisitorMut for Rewriting<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        if let Some(replaced) = empty::replaced(query) {
+            *query = replaced;
+            self.changed = true;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
+        keep_names(select);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<()> {
+        if let [ObjectNamePart::Identifier(name)] = relation.0.as_slice()
+            && name.quote_style.is_none()
+            && is_catalog_table(&name.value.to_lowercase())
+        {
+            relation.0.insert(0, ObjectNamePart::Identifier(Ident::new("pg_catalog")));
+            self.changed = true;
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Subquery(query) if empty::is_always_empty(query) => self.put(expr, functions::NO_TEXT),
+            Expr::Exists { subquery, negated } if empty::is_always_empty(subquery) => {
+                let text = negated.to_string();
+                self.put(expr, &text);
+            }
+            Expr::Function(function) => {
+                // Before its arguments are visited: they may be what cannot be said otherwise.
+                if let Some(text) = functions::call(self.session, function) {
+                    self.put(expr, &text);
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        self.plain(expr);
+        ControlFlow::Continue(())
+    }
+}
+
+/// Gives columns the names that PostgreSQL would, before what they are computed from changes. Not in itself a change.
+fn keep_names(select: &mut Select) {
+    let mut taken = HashSet::new();
+    for item in &mut select.projection {
+        match item {
+            SelectItem::ExprWithAlias { alias, .. } => {
+                taken.insert(alias.value.clone());
+            }
+            SelectItem::UnnamedExpr(Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => {}
+            SelectItem::UnnamedExpr(expr) => {
+                let alias = unique(name_of(expr), &mut taken);
+                *item =
+                    SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', alias) };
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A name that no column before has: the engine wants that.
+fn unique(name: String, taken: &mut HashSet<String>) -> String {
+    let mut number = 1;
+    let mut unique = name.clone();
+    while !taken.insert(unique.clone()) {
+        number += 1;
+        unique = format!("{name}_{number}");
+    }
+    unique
+}
+
+/// What PostgreSQL calls a column that has no name.
+fn name_of(expr: &Expr) -> String {
+    let last = |name: &ObjectName| {
+        name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.to_lowercase())
+    };
+    let unknown = || "?column?".to_owned();
+    match expr {
+        Expr::Identifier(name) => name.value.clone(),
+        Expr::CompoundIdentifier(parts) => parts.last().map_or_else(unknown, |name| name.value.clone()),
+        Expr::Function(function) => last(&function.name).unwrap_or_else(unknown),
+        Expr::Case { .. } => "case".to_owned(),
+        Expr::Exists { .. } => "exists".to_owned(),
+        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => name_of(inner),
+        Expr::Cast { expr: inner, data_type, .. } => match (name_of(inner), data_type) {
+            (name, DataType::Custom(custom, _)) if name == "?column?" => last(custom).unwrap_or(name),
+            (name, data_type) if name == "?column?" => data_type.to_string().to_lowercase(),
+            (name, _) => name,
+        },
+        Expr::Value(value) if matches!(value.value, Value::Boolean(_)) => "bool".to_owned(),
+        _ => unknown(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! Statements as the engine is given them.
+
+use super::*;
+
+fn adapted(text: &str) -> String {
+    let variables = Variables::new("ann");
+    Dialect { variables: &variables, user: "ann", process: 7 }.adapted(text).into_owned()
+}
+
+#[test]
+fn what_the_engine_knows_passes_untouched() {
+    for text in [
+        "SELECT  1",
+        "SELECT current_date,  current_timestamp",
+        "select version from releases",
+        "SELECT * FROM orders WHERE pg_size > 1 -- kept",
+        "SELECT (",
+        "INSERT INTO pg_class VALUES (1)",
+        "SELECT current_user; SELECT 1",
+    ] {
+        assert_eq!(adapted(text), text);
+    }
+}
+
+#[test]
+fn what_the_session_knows_becomes_its_answer() {
+    assert_eq!(
+        adapted("SELECT version()"),
+        format!("SELECT 'PostgreSQL {}' AS \"version\"", crate::postgres::variables::SERVER_VERSION)
+    );
+    assert_eq!(
+        adapted("select current_schema(), current_user"),
+        "SELECT 'public' AS \"current_schema\", 'ann' AS \"current_user\""
+    );
+    assert_eq!(adapted("SELECT pg_backend_pid() AS pid"), "SELECT 7 AS pid");
+    assert_eq!(
+        adapted("SELECT pg_catalog.current_setting('server_encoding')"),
+        "SELECT 'UTF8' AS \"current_setting\""
+    );
+}
+
+#[test]
+fn operators_casts_and_tables_lose_their_catalog() {
+    let text = "SELECT c.oid FROM pg_catalog.pg_class c WHERE c.relname OPERATOR(pg_catalog.~) '^(a)$' COLLATE pg_catalog.default";
+    assert_eq!(adapted(text), "SELECT c.oid FROM pg_catalog.pg_class AS c WHERE c.relname ~ '^(a)$'");
+    assert_eq!(adapted("SELECT oid FROM pg_class"), "SELECT oid FROM pg_catalog.pg_class");
+    let oid = crate::postgres::catalog::table_oid("orders");
+    assert_eq!(
+        adapted("SELECT oid FROM pg_class WHERE oid = 'public.orders'::regclass"),
+        format!("SELECT oid FROM pg_catalog.pg_class WHERE oid = {oid}")
+    );
+    assert!(
+        adapted("SELECT pg_catalog.format_type(a.atttypid, a.atttypmod) FROM pg_attribute a")
+            .contains("WHEN 23 THEN 'integer'")
+    );
+    assert_eq!(adapted("SELECT pg_catalog.lower('A')"), "SELECT lower('A') AS \"lower\"");
+}
+
+#[test]
+fn what_can_only_be_empty_is() {
+    let policies = "SELECT pol.polname, pg_catalog.pg_get_expr(pol.polqual, pol.polrelid), 'x' FROM pg_catalog.pg_policy pol \
+                    WHERE pol.polrelid = '1' ORDER BY 1";
+    let none = "CAST(NULL AS VARCHAR) AS";
+    assert_eq!(
+        adapted(policies),
+        format!("SELECT {none} \"polname\", {none} \"pg_get_expr\", {none} \"?column?\" WHERE false")
+    );
+    let joined = "SELECT c.relname FROM pg_class c, pg_inherits i WHERE c.oid = i.inhparent UNION SELECT relname FROM pg_class x \
+                  JOIN pg_index ON true";
+    assert_eq!(adapted(joined), format!("SELECT {none} \"relname\" WHERE false"));
+    // A left join needs no row of its right side, and a count of nothing is a row.
+    assert!(adapted("SELECT c.relname FROM pg_class c LEFT JOIN pg_index i ON true").contains("LEFT JOIN"));
+    assert!(adapted("SELECT count(*) FROM pg_proc").contains("pg_catalog.pg_proc"));
+    let column = "SELECT a.attname, (SELECT d.adbin FROM pg_attrdef d WHERE d.adrelid = a.attrelid) FROM pg_attribute a";
+    assert_eq!(
+        adapted(column),
+        format!("SELECT a.attname, {none} \"?column?\" FROM pg_catalog.pg_attribute AS a")
+    );
+}
+
+#[test]
+fn deep_and_long_texts_are_left_to_the_engine() {
+    let deep = format!("SELECT version(), {}1{}", "(".repeat(10_000), ")".repeat(10_000));
+    assert_eq!(adapted(&deep), deep);
+    let chained = format!("SELECT version() + {}", vec!["1"; 10_000].join("+"));
+    assert_eq!(adapted(&chained), chained);
+}

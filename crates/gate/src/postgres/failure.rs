@@ -1,0 +1,132 @@
+//! What clients are told when something goes wrong: a code of five letters that programs look at, and a sentence for people.
+
+use datafusion::arrow::error::ArrowError;
+use datafusion::common::SchemaError;
+use datafusion::error::DataFusionError;
+use datafusion::sql::sqlparser::parser::ParserError;
+use filbert_sql::SqlError;
+use std::borrow::Cow;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Severity {
+    /// The statement failed, the session goes on.
+    Error,
+    /// The connection ends.
+    Fatal,
+    /// Nothing failed.
+    Warning,
+}
+
+impl Severity {
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Error => "ERROR",
+            Self::Fatal => "FATAL",
+            Self::Warning => "WARNING",
+        }
+    }
+}
+
+/// Something went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Failure {
+    pub(super) severity: Severity,
+    /// The SQLSTATE.
+    pub(super) code: &'static str,
+    pub(super) message: Cow<'static, str>,
+    /// Where in the statement, counted in letters from 1.
+    pub(super) position: Option<String>,
+}
+
+impl Failure {
+    fn new(severity: Severity, code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { severity, code, message: message.into(), position: None }
+    }
+
+    pub(super) fn error(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Severity::Error, code, message)
+    }
+
+    pub(super) fn fatal(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Severity::Fatal, code, message)
+    }
+
+    pub(super) fn warning(code: &'static str, message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(Severity::Warning, code, message)
+    }
+
+    /// Bytes that break the protocol.
+    pub(super) fn malformed(what: &'static str) -> Self {
+        Self::fatal("08P01", format!("this is not the PostgreSQL protocol: {what}"))
+    }
+}
+
+impl From<SqlError> for Failure {
+    fn from(error: SqlError) -> Self {
+        let code = match &error {
+            SqlError::TooDeep { .. } => "54001",
+            SqlError::TextTooLong { .. } | SqlError::TooManyRows { .. } => "54000",
+            SqlError::NotOneStatement { .. } => "42601",
+            SqlError::Refused(_) => "0A000",
+            SqlError::Denied(_) => "42501",
+            SqlError::WrongParameters { .. } => "08P01",
+            SqlError::Failed(cause) => code_of(cause),
+            SqlError::Cancelled | SqlError::TimedOut { .. } => "57014",
+            SqlError::Overloaded { .. } => "53000",
+            SqlError::Submit(_) | SqlError::Task(_) => "57P03",
+            _ => "XX000",
+        };
+        Self::error(code, error.to_string())
+    }
+}
+
+/// The code of what DataFusion says. Where only its text tells, the text is looked at: its kinds are few and coarse.
+fn code_of(error: &DataFusionError) -> &'static str {
+    match error.find_root() {
+        DataFusionError::SQL(cause, _) => match cause.as_ref() {
+            ParserError::RecursionLimitExceeded => "54001",
+            _ => "42601",
+        },
+        DataFusionError::SchemaError(cause, _) => match cause.as_ref() {
+            SchemaError::FieldNotFound { .. } => "42703",
+            SchemaError::AmbiguousReference { .. } => "42702",
+            _ => "42701",
+        },
+        DataFusionError::Plan(text) if text.contains("table '") && text.contains("not found") => "42P01",
+        DataFusionError::Plan(text) if text.contains("Invalid function") => "42883",
+        DataFusionError::Plan(text) if text.contains("coerc") || text.contains("argument types") => "42804",
+        DataFusionError::Plan(_) => "42000",
+        DataFusionError::NotImplemented(_) => "0A000",
+        DataFusionError::ResourcesExhausted(_) => "53200",
+        DataFusionError::ArrowError(cause, _) => code_of_arrow(cause),
+        DataFusionError::Execution(text) if text.contains("already exists") => "42P07",
+        DataFusionError::Execution(text) if text.contains("ivide by zero") => "22012",
+        DataFusionError::Execution(text)
+            if text.contains("oesn't exist") || text.contains("does not exist") =>
+        {
+            "42P01"
+        }
+        DataFusionError::Execution(_) => "22000",
+        DataFusionError::IoError(_) => "58030",
+        DataFusionError::ObjectStore(_) => "58030",
+        DataFusionError::Configuration(_) => "42704",
+        _ => "XX000",
+    }
+}
+
+fn code_of_arrow(error: &ArrowError) -> &'static str {
+    match error {
+        ArrowError::DivideByZero => "22012",
+        ArrowError::ArithmeticOverflow(_) => "22003",
+        ArrowError::CastError(text)
+            if ["overflow", "out of range", "Can't cast value"].iter().any(|part| text.contains(part)) =>
+        {
+            "22003"
+        }
+        ArrowError::CastError(_) | ArrowError::ParseError(_) => "22P02",
+        ArrowError::InvalidArgumentError(_) => "22023",
+        ArrowError::MemoryError(_) => "53200",
+        _ => "22000",
+    }
+}

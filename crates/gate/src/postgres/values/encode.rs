@@ -1,0 +1,475 @@
+//! Rows of Arrow batches as messages. Each column is looked at once per batch; what is left per value is a call and the bytes.
+
+use super::interval::Interval;
+use super::numeric::{decimal_text, put_numeric};
+use super::oid::{self, PgType, Shown};
+use super::time::{self, DAY_MICROS, EPOCH_DAYS, EPOCH_MICROS};
+use crate::postgres::answer::{Format, patch_length};
+use crate::postgres::failure::Failure;
+use bytes::{BufMut, BytesMut};
+use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch};
+use datafusion::arrow::compute::cast;
+use datafusion::arrow::datatypes::{
+    DataType, Date32Type, Date64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
+    DurationMillisecondType, DurationNanosecondType, DurationSecondType, Field, Float32Type, Float64Type,
+    Int8Type, Int16Type, Int32Type, Int64Type, IntervalDayTimeType, IntervalMonthDayNanoType, IntervalUnit,
+    IntervalYearMonthType, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
+    Time64NanosecondType, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use datafusion::arrow::error::ArrowError;
+use datafusion::arrow::json::writer::{EncoderOptions, make_encoder};
+use std::fmt::{Display, Write};
+use std::sync::Arc;
+
+/// Writes one value, which is not null.
+type Put = Box<dyn Fn(usize, &mut BytesMut) + Send + Sync>;
+
+/// The rows of one batch, ready to be written.
+pub(in crate::postgres) struct RowEncoder {
+    columns: Vec<Column>,
+    rows: usize,
+}
+
+struct Column {
+    array: ArrayRef,
+    put: Put,
+}
+
+impl RowEncoder {
+    /// For a client that wants its columns in these formats.
+    pub(in crate::postgres) fn new(
+        batch: &RecordBatch,
+        format: impl Fn(usize) -> Format,
+    ) -> Result<Self, Failure> {
+        let schema = batch.schema();
+        let column = |(at, array): (usize, &ArrayRef)| {
+            Column::new(schema.field(at), array, format(at)).map_err(|error| {
+                Failure::error(
+                    "22000",
+                    format!("column {:?} cannot be sent: {error}", schema.field(at).name()),
+                )
+            })
+        };
+        let columns = batch.columns().iter().enumerate().map(column).collect::<Result<_, _>>()?;
+        Ok(Self { columns, rows: batch.num_rows() })
+    }
+
+    pub(in crate::postgres) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Writes a row as a message of its own.
+    pub(in crate::postgres) fn put_row(&self, row: usize, out: &mut BytesMut) {
+        out.put_u8(b'D');
+        let begin = out.len();
+        out.put_i32(0);
+        out.put_u16(self.columns.len() as u16);
+        for column in &self.columns {
+            put_value(&column.array, &column.put, row, out);
+        }
+        patch_length(out, begin, 0);
+    }
+}
+
+/// Writes a value and its length, or that there is none.
+fn put_value(array: &ArrayRef, put: &Put, row: usize, out: &mut BytesMut) {
+    if array.is_null(row) {
+        out.put_i32(-1);
+        return;
+    }
+    let begin = out.len();
+    out.put_i32(0);
+    put(row, out);
+    patch_length(out, begin, 4);
+}
+
+impl Column {
+    fn new(field: &Field, array: &ArrayRef, format: Format) -> Result<Self, ArrowError> {
+        let array = plain(array)?;
+        let put = match oid::pg_type(field) {
+            Shown::One(of) => one(&array, of, format)?,
+            Shown::Array(of) => list(&array, of, format)?,
+        };
+        Ok(Self { array, put })
+    }
+}
+
+/// Without what only saves space.
+fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    match array.data_type() {
+        DataType::Dictionary(_, values) => plain(&cast(array, values)?),
+        DataType::RunEndEncoded(_, values) => plain(&cast(array, values.data_type())?),
+        DataType::Float16 => cast(array, &DataType::Float32),
+        DataType::Decimal32(precision, scale) | DataType::Decimal64(precision, scale) => {
+            cast(array, &DataType::Decimal128(*precision, *scale))
+        }
+        DataType::FixedSizeList(item, _) | DataType::ListView(item) | DataType::LargeListView(item) => {
+            cast(array, &DataType::LargeList(Arc::clone(item)))
+        }
+        DataType::List(item) => cast(array, &DataType::LargeList(Arc::clone(item))),
+        _ => Ok(Arc::clone(array)),
+    }
+}
+
+fn one(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, ArrowError> {
+    let binary = format == Format::Binary;
+    Ok(match array.data_type() {
+        DataType::Null => Box::new(|_, _| ()),
+        _ if *of == oid::JSON && !is_text(array.data_type()) => json(array),
+        _ if *of == oid::UUID => uuid(array, binary),
+        DataType::Boolean => {
+            let values = array.as_boolean().clone();
+            Box::new(move |row, out| match (binary, values.value(row)) {
+                (true, value) => out.put_u8(u8::from(value)),
+                (false, true) => out.put_u8(b't'),
+                (false, false) => out.put_u8(b'f'),
+            })
+        }
+        DataType::Int8 => number::<Int8Type>(array, binary, |value, out| out.put_i16(value.into())),
+        DataType::UInt8 => number::<UInt8Type>(array, binary, |value, out| out.put_i16(value.into())),
+        DataType::Int16 => number::<Int16Type>(array, binary, |value, out| out.put_i16(value)),
+        DataType::UInt16 => number::<UInt16Type>(array, binary, |value, out| out.put_i32(value.into())),
+        DataType::Int32 => number::<Int32Type>(array, binary, |value, out| out.put_i32(value)),
+        DataType::UInt32 => number::<UInt32Type>(array, binary, |value, out| out.put_i64(value.into())),
+        DataType::Int64 => number::<Int64Type>(array, binary, |value, out| out.put_i64(value)),
+        DataType::UInt64 => {
+            number::<UInt64Type>(array, binary, |value, out| put_numeric(out, &value.to_string()))
+        }
+        DataType::Float32 => {
+            let values = array.as_primitive::<Float32Type>().clone();
+            Box::new(move |row, out| match values.value(row) {
+                value if binary => out.put_f32(value),
+                value => put_float(out, &value, value.is_nan(), value.is_infinite(), 6),
+            })
+        }
+        DataType::Float64 => {
+            let values = array.as_primitive::<Float64Type>().clone();
+            Box::new(move |row, out| match values.value(row) {
+                value if binary => out.put_f64(value),
+                value => put_float(out, &value, value.is_nan(), value.is_infinite(), 15),
+            })
+        }
+        DataType::Decimal128(_, scale) => decimal::<Decimal128Type>(array, *scale, binary),
+        DataType::Decimal256(_, scale) => decimal::<Decimal256Type>(array, *scale, binary),
+        DataType::Utf8 => {
+            let values = array.as_string::<i32>().clone();
+            Box::new(move |row, out| put_text(out, values.value(row)))
+        }
+        DataType::LargeUtf8 => {
+            let values = array.as_string::<i64>().clone();
+            Box::new(move |row, out| put_text(out, values.value(row)))
+        }
+        DataType::Utf8View => {
+            let values = array.as_string_view().clone();
+            Box::new(move |row, out| put_text(out, values.value(row)))
+        }
+        DataType::Binary => {
+            let values = array.as_binary::<i32>().clone();
+            Box::new(move |row, out| put_bytes(out, values.value(row), binary))
+        }
+        DataType::LargeBinary => {
+            let values = array.as_binary::<i64>().clone();
+            Box::new(move |row, out| put_bytes(out, values.value(row), binary))
+        }
+        DataType::BinaryView => {
+            let values = array.as_binary_view().clone();
+            Box::new(move |row, out| put_bytes(out, values.value(row), binary))
+        }
+        DataType::FixedSizeBinary(_) => {
+            let values = array.as_fixed_size_binary().clone();
+            Box::new(move |row, out| put_bytes(out, values.value(row), binary))
+        }
+        DataType::Date32 => mapped::<Date32Type>(array, i64::from, date(binary)),
+        DataType::Date64 => mapped::<Date64Type>(array, |ms| ms.div_euclid(86_400_000), date(binary)),
+        DataType::Time32(TimeUnit::Second) => {
+            mapped::<Time32SecondType>(array, |value| i64::from(value) * 1_000_000, clock(binary))
+        }
+        DataType::Time32(_) => {
+            mapped::<Time32MillisecondType>(array, |value| i64::from(value) * 1_000, clock(binary))
+        }
+        DataType::Time64(TimeUnit::Nanosecond) => {
+            mapped::<Time64NanosecondType>(array, |value| value.div_euclid(1_000), clock(binary))
+        }
+        DataType::Time64(_) => mapped::<Time64MicrosecondType>(array, |value| value, clock(binary)),
+        DataType::Timestamp(unit, zone) => {
+            let zone = if zone.is_some() { "+00" } else { "" };
+            let put = moment(binary, zone);
+            match unit {
+                TimeUnit::Second => {
+                    mapped::<TimestampSecondType>(array, |value| value.saturating_mul(1_000_000), put)
+                }
+                TimeUnit::Millisecond => {
+                    mapped::<TimestampMillisecondType>(array, |value| value.saturating_mul(1_000), put)
+                }
+                TimeUnit::Microsecond => mapped::<TimestampMicrosecondType>(array, |value| value, put),
+                TimeUnit::Nanosecond => {
+                    mapped::<TimestampNanosecondType>(array, |value| value.div_euclid(1_000), put)
+                }
+            }
+        }
+        DataType::Duration(unit) => {
+            let put = move |micros, out: &mut BytesMut| {
+                put_interval(out, Interval { micros, ..Interval::default() }, binary)
+            };
+            match unit {
+                TimeUnit::Second => {
+                    mapped::<DurationSecondType>(array, |value| value.saturating_mul(1_000_000), put)
+                }
+                TimeUnit::Millisecond => {
+                    mapped::<DurationMillisecondType>(array, |value| value.saturating_mul(1_000), put)
+                }
+                TimeUnit::Microsecond => mapped::<DurationMicrosecondType>(array, |value| value, put),
+                TimeUnit::Nanosecond => {
+                    mapped::<DurationNanosecondType>(array, |value| value.div_euclid(1_000), put)
+                }
+            }
+        }
+        DataType::Interval(unit) => interval(array, *unit, binary),
+        other => return Err(ArrowError::NotYetImplemented(format!("values of type {other}"))),
+    })
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// A number: in binary as `put` writes it, as text as Rust does.
+fn number<T>(array: &ArrayRef, binary: bool, put: fn(T::Native, &mut BytesMut)) -> Put
+where
+    T: ArrowPrimitiveType,
+    T::Native: Display,
+{
+    let values: PrimitiveArray<T> = array.as_primitive::<T>().clone();
+    if binary {
+        Box::new(move |row, out| put(values.value(row), out))
+    } else {
+        Box::new(move |row, out| {
+            // Writing to memory does not fail.
+            let _ = write!(out, "{}", values.value(row));
+        })
+    }
+}
+
+/// A number that `change` makes another of, which `put` writes.
+fn mapped<T: ArrowPrimitiveType>(
+    array: &ArrayRef,
+    change: fn(T::Native) -> i64,
+    put: impl Fn(i64, &mut BytesMut) + Send + Sync + 'static,
+) -> Put {
+    let values: PrimitiveArray<T> = array.as_primitive::<T>().clone();
+    Box::new(move |row, out| put(change(values.value(row)), out))
+}
+
+fn decimal<T>(array: &ArrayRef, scale: i8, binary: bool) -> Put
+where
+    T: ArrowPrimitiveType,
+    T::Native: Display,
+{
+    let values: PrimitiveArray<T> = array.as_primitive::<T>().clone();
+    Box::new(move |row, out| {
+        let text = decimal_text(&values.value(row).to_string(), scale);
+        if binary { put_numeric(out, &text) } else { out.put_slice(text.as_bytes()) }
+    })
+}
+
+fn date(binary: bool) -> impl Fn(i64, &mut BytesMut) + Send + Sync {
+    move |days, out| {
+        if binary {
+            let days = (days - i64::from(EPOCH_DAYS)).clamp(i32::MIN.into(), i32::MAX.into());
+            out.put_i32(days as i32);
+        } else {
+            time::put_date(out, days);
+        }
+    }
+}
+
+fn clock(binary: bool) -> impl Fn(i64, &mut BytesMut) + Send + Sync {
+    move |micros, out| {
+        let micros = micros.rem_euclid(DAY_MICROS);
+        if binary { out.put_i64(micros) } else { time::put_time(out, micros) }
+    }
+}
+
+fn moment(binary: bool, zone: &'static str) -> impl Fn(i64, &mut BytesMut) + Send + Sync {
+    move |micros, out| {
+        if binary {
+            out.put_i64(micros.saturating_sub(EPOCH_MICROS))
+        } else {
+            time::put_timestamp(out, micros, zone)
+        }
+    }
+}
+
+fn interval(array: &ArrayRef, unit: IntervalUnit, binary: bool) -> Put {
+    match unit {
+        IntervalUnit::YearMonth => {
+            let values = array.as_primitive::<IntervalYearMonthType>().clone();
+            Box::new(move |row, out| {
+                put_interval(out, Interval { months: values.value(row), ..Interval::default() }, binary);
+            })
+        }
+        IntervalUnit::DayTime => {
+            let values = array.as_primitive::<IntervalDayTimeType>().clone();
+            Box::new(move |row, out| {
+                let value = values.value(row);
+                let micros = i64::from(value.milliseconds) * 1_000;
+                put_interval(out, Interval { days: value.days, micros, months: 0 }, binary);
+            })
+        }
+        IntervalUnit::MonthDayNano => {
+            let values = array.as_primitive::<IntervalMonthDayNanoType>().clone();
+            Box::new(move |row, out| {
+                let value = values.value(row);
+                let micros = value.nanoseconds.div_euclid(1_000);
+                put_interval(out, Interval { months: value.months, days: value.days, micros }, binary);
+            })
+        }
+    }
+}
+
+fn put_interval(out: &mut BytesMut, interval: Interval, binary: bool) {
+    if binary { interval.put_binary(out) } else { interval.put_text(out) }
+}
+
+fn put_text(out: &mut BytesMut, text: &str) {
+    out.put_slice(text.as_bytes());
+}
+
+fn put_bytes(out: &mut BytesMut, bytes: &[u8], binary: bool) {
+    if binary {
+        out.put_slice(bytes);
+        return;
+    }
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.reserve(2 + bytes.len() * 2);
+    out.put_slice(b"\\x");
+    for byte in bytes {
+        out.put_u8(HEX[usize::from(byte >> 4)]);
+        out.put_u8(HEX[usize::from(byte & 15)]);
+    }
+}
+
+/// The shortest text that reads as the same number; very large and very small ones with an exponent, as PostgreSQL does.
+fn put_float(
+    out: &mut BytesMut,
+    value: &(impl Display + std::fmt::LowerExp),
+    nan: bool,
+    infinite: bool,
+    digits: i32,
+) {
+    if nan {
+        out.put_slice(b"NaN");
+        return;
+    }
+    let scientific = format!("{value:e}");
+    if infinite {
+        out.put_slice(if scientific.starts_with('-') { b"-Infinity" } else { b"Infinity" });
+        return;
+    }
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let _ = if (-4..digits).contains(&exponent) {
+        write!(out, "{value}")
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        write!(out, "{mantissa}e{sign}{:02}", exponent.abs())
+    };
+}
+
+fn uuid(array: &ArrayRef, binary: bool) -> Put {
+    let values = array.as_fixed_size_binary().clone();
+    Box::new(move |row, out| match uuid::Uuid::from_slice(values.value(row)) {
+        Ok(id) if !binary => {
+            let _ = write!(out, "{id}");
+        }
+        _ => out.put_slice(values.value(row)),
+    })
+}
+
+/// Objects and whatever else has no type of its own.
+fn json(array: &ArrayRef) -> Put {
+    let field = Arc::new(Field::new("value", array.data_type().clone(), true));
+    let array = Arc::clone(array);
+    Box::new(move |row, out| {
+        let options = EncoderOptions::default();
+        let one = array.slice(row, 1);
+        match make_encoder(&field, &one, &options) {
+            Ok(mut encoder) => {
+                let mut text = Vec::new();
+                encoder.encode(0, &mut text);
+                out.put_slice(&text);
+            }
+            Err(_) => out.put_slice(b"null"),
+        }
+    })
+}
+
+/// An array of one dimension.
+fn list(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, ArrowError> {
+    let lists = array.as_list::<i64>().clone();
+    let items = plain(lists.values())?;
+    let put = one(&items, of, format)?;
+    Ok(Box::new(move |row, out| {
+        let offsets = lists.value_offsets();
+        let range = offsets[row] as usize..offsets[row + 1] as usize;
+        match format {
+            Format::Binary => put_binary_array(out, &items, &put, range, of),
+            Format::Text => put_text_array(out, &items, &put, range),
+        }
+    }))
+}
+
+fn put_binary_array(
+    out: &mut BytesMut,
+    items: &ArrayRef,
+    put: &Put,
+    range: std::ops::Range<usize>,
+    of: &PgType,
+) {
+    out.put_i32(i32::from(!range.is_empty()));
+    out.put_i32(i32::from(range.clone().any(|row| items.is_null(row))));
+    out.put_u32(of.oid);
+    if !range.is_empty() {
+        out.put_i32(range.len() as i32);
+        // Arrays of PostgreSQL begin at 1.
+        out.put_i32(1);
+    }
+    for row in range {
+        put_value(items, put, row, out);
+    }
+}
+
+fn put_text_array(out: &mut BytesMut, items: &ArrayRef, put: &Put, range: std::ops::Range<usize>) {
+    out.put_u8(b'{');
+    let (begin, mut item) = (range.start, BytesMut::new());
+    for row in range {
+        if row > begin {
+            out.put_u8(b',');
+        }
+        if items.is_null(row) {
+            out.put_slice(b"NULL");
+            continue;
+        }
+        item.clear();
+        put(row, &mut item);
+        let special =
+            |byte: &u8| matches!(byte, b'{' | b'}' | b',' | b'"' | b'\\') || byte.is_ascii_whitespace();
+        if item.is_empty() || item.iter().any(special) || item.eq_ignore_ascii_case(b"null") {
+            out.put_u8(b'"');
+            for byte in &item {
+                if matches!(byte, b'"' | b'\\') {
+                    out.put_u8(b'\\');
+                }
+                out.put_u8(*byte);
+            }
+            out.put_u8(b'"');
+        } else {
+            out.put_slice(&item);
+        }
+    }
+    out.put_u8(b'}');
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! The extended protocol: prepared statements, values, portals.
+
+use crate::client::Member;
+
+#[test]
+fn a_statement_is_prepared_once_and_run_with_values() {
+    let member = Member::with_cities();
+    let mut client = member.client();
+    client.parse("s", "SELECT __key AS name FROM cities WHERE this > $1 ORDER BY this", &[]);
+    client.send('D', b"Ss\0");
+    let described = client.sync().ok();
+    assert_eq!(described.parameter_oids, [20]);
+    assert_eq!(described.columns, [("name".to_owned(), 25)]);
+    assert_eq!(described.kinds, "1tTZ");
+    for (least, names) in [("100000", vec!["Bergen", "Oslo"]), ("300000", vec!["Oslo"]), ("1000000", vec![])]
+    {
+        client.bind("", "s", 0, &[Some(least.as_bytes())], 0);
+        client.execute("", 0);
+        let reply = client.sync().ok();
+        let expected: Vec<Vec<String>> = names.iter().map(|name| vec![(*name).to_owned()]).collect();
+        assert_eq!(reply.texts(), expected);
+        assert_eq!(reply.tags, [format!("SELECT {}", names.len())]);
+    }
+    // In binary, both ways.
+    client.bind("", "s", 1, &[Some(&300_000_i64.to_be_bytes())], 1);
+    client.execute("", 0);
+    assert_eq!(client.sync().ok().texts(), [["Oslo"]]);
+    client.send('C', b"Ss\0");
+    client.bind("", "s", 0, &[Some(b"1")], 0);
+    let reply = client.sync();
+    assert_eq!((reply.code(), reply.kinds.as_str()), ("26000", "3EZ"));
+}
+
+#[test]
+fn types_that_a_client_declares_hold() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.parse("", "SELECT $1 AS a, $2 AS b, $3 AS c", &[23, 1082, 0]);
+    client.send('D', b"S\0");
+    let described = client.sync().ok();
+    assert_eq!(described.parameter_oids, [23, 1082, 25]);
+    assert_eq!(described.columns.iter().map(|(_, oid)| *oid).collect::<Vec<_>>()[..2], [23, 1082]);
+    client.parse("", "SELECT $1 + 1 AS a, $2 AS b", &[23, 1082]);
+    client.bind("", "", 1, &[Some(&41_i32.to_be_bytes()), Some(&1_i32.to_be_bytes())], 0);
+    client.send('D', b"P\0");
+    client.execute("", 0);
+    assert_eq!(client.sync().ok().texts(), [["42", "2000-01-02"]]);
+}
+
+#[test]
+fn values_of_every_type_come_back_in_binary() {
+    let member = Member::start();
+    let mut client = member.client();
+    let numeric: &[u8] = &[0, 2, 0, 0, 0x40, 0, 0, 1, 0, 1, 0x13, 0x88];
+    let cases: [(u32, &[u8]); 11] = [
+        (16, &[1]),
+        (20, &258_i64.to_be_bytes()),
+        (21, &7_i16.to_be_bytes()),
+        (23, &(-9_i32).to_be_bytes()),
+        (700, &1.5_f32.to_be_bytes()),
+        (701, &(-2.25_f64).to_be_bytes()),
+        (25, "gr\u{f6}\u{df}e".as_bytes()),
+        (17, &[0, 255, 1]),
+        (1082, &8_000_i32.to_be_bytes()),
+        (1083, &3_600_000_000_i64.to_be_bytes()),
+        (1114, &752_000_000_000_000_i64.to_be_bytes()),
+    ];
+    for (oid, bytes) in cases {
+        client.parse("", "SELECT $1 AS v", &[oid]);
+        client.bind("", "", 1, &[Some(bytes)], 1);
+        client.send('D', b"P\0");
+        client.execute("", 0);
+        let reply = client.sync().ok();
+        assert_eq!(reply.columns[0].1, oid);
+        assert_eq!(reply.rows, [[Some(bytes.to_vec())]], "type {oid}");
+        client.bind("", "", 1, &[None], 1);
+        client.execute("", 0);
+        assert_eq!(client.sync().ok().rows, [[None]], "type {oid}");
+    }
+    // Numbers have the scale of their type.
+    client.parse("", "SELECT CAST($1 AS DECIMAL(10, 1)) AS v", &[1700]);
+    client.bind("", "", 1, &[Some(numeric)], 1);
+    client.execute("", 0);
+    assert_eq!(client.sync().ok().rows, [[Some(numeric.to_vec())]]);
+}
+
+#[test]
+fn a_portal_gives_as_many_rows_as_are_asked_for() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.query("BEGIN").ok();
+    client.parse("", "SELECT value FROM generate_series(1, 7)", &[]);
+    client.bind("p", "", 0, &[], 0);
+    client.execute("p", 3);
+    let first = client.sync().ok();
+    assert_eq!((first.texts().len(), first.kinds.as_str(), first.status), (3, "12DDDsZ", 'T'));
+    client.execute("p", 3);
+    let second = client.sync().ok();
+    assert_eq!(second.texts(), [["4"], ["5"], ["6"]]);
+    client.execute("p", 0);
+    let last = client.sync().ok();
+    assert_eq!(
+        (last.texts(), last.tags.as_slice()),
+        (vec![vec!["7".to_owned()]], &["SELECT 7".to_owned()][..])
+    );
+    client.query("COMMIT").ok();
+    client.execute("p", 0);
+    assert_eq!(client.sync().code(), "34000");
+    // Outside of a transaction it ends with the next Sync, and so does its query.
+    client.parse("", "SELECT a.value FROM generate_series(1, 100000) a, generate_series(1, 100000) b", &[]);
+    client.bind("q", "", 0, &[], 0);
+    client.execute("q", 1);
+    assert_eq!(client.sync().ok().rows.len(), 1);
+    crate::client::eventually("the query has ended", || member.sql.snapshot().running == 0);
+}
+
+#[test]
+fn after_a_failure_nothing_happens_until_sync() {
+    let member = Member::with_cities();
+    let mut client = member.client();
+    client.parse("", "SELECT nothing FROM cities", &[]);
+    client.bind("", "", 0, &[], 0);
+    client.execute("", 0);
+    client.parse("t", "DELETE FROM cities", &[]);
+    client.bind("", "t", 0, &[], 0);
+    client.execute("", 0);
+    let reply = client.sync();
+    assert_eq!((reply.code(), reply.kinds.as_str()), ("42703", "EZ"));
+    assert_eq!(client.query("SELECT count(*) AS n FROM cities").ok().texts(), [["3"]]);
+}
+
+#[test]
+fn what_has_no_rows_says_so() {
+    let member = Member::with_cities();
+    let mut client = member.client();
+    for (sql, tag) in
+        [("INSERT INTO cities VALUES ($1, $2)", "INSERT 0 1"), ("BEGIN", "BEGIN"), ("COMMIT", "COMMIT")]
+    {
+        client.parse("", sql, &[]);
+        let values: &[Option<&[u8]>] = if sql.contains('$') { &[Some(b"Moss"), Some(b"50000")] } else { &[] };
+        client.bind("", "", 0, values, 0);
+        client.send('D', b"P\0");
+        client.execute("", 0);
+        let reply = client.sync().ok();
+        assert_eq!((reply.kinds.as_str(), reply.tags[0].as_str()), ("12nCZ", tag), "{sql}");
+    }
+    client.parse("", "", &[]);
+    client.bind("", "", 0, &[], 0);
+    client.execute("", 0);
+    assert_eq!(client.sync().ok().kinds, "12IZ");
+    client.parse("", "SHOW server_encoding", &[]);
+    client.bind("", "", 0, &[], 0);
+    client.send('D', b"P\0");
+    client.execute("", 0);
+    assert_eq!(client.sync().ok().texts(), [["UTF8"]]);
+}
+
+#[test]
+fn several_requests_at_once_are_answered_in_order() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.parse("s", "SELECT $1 AS v", &[23]);
+    for number in 0..50 {
+        client.bind("", "s", 0, &[Some(number.to_string().as_bytes())], 0);
+        client.execute("", 0);
+    }
+    let reply = client.sync().ok();
+    let expected: Vec<Vec<String>> = (0..50).map(|number| vec![number.to_string()]).collect();
+    assert_eq!(reply.texts(), expected);
+}
+
+#[test]
+fn flush_sends_what_there_is() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.parse("", "SELECT 1 AS a", &[]);
+    client.send('H', &[]);
+    assert_eq!(client.receive().unwrap().kind, '1');
+    client.sync().ok();
+}

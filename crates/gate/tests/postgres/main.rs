@@ -1,0 +1,18 @@
+//! The door for PostgreSQL clients, seen from a socket. The tests with drivers that we did not write are in `tests/clients`.
+
+#![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
+
+mod cancel;
+mod catalog;
+mod client;
+mod closing;
+mod drivers;
+mod errors;
+mod extended;
+mod hostile;
+mod limits;
+mod login;
+mod psql;
+mod rights;
+mod simple;
+mod slow;

@@ -1,0 +1,50 @@
+//! What users may do.
+
+use crate::client::{Client, Member};
+use crate::login::user;
+use filbert_gate::hazelcast::Rights;
+use filbert_gate::postgres::PostgresSettings;
+
+fn rights(lines: &[&str]) -> Rights {
+    lines.iter().map(|line| line.parse::<Rights>().unwrap()).collect()
+}
+
+#[test]
+fn users_see_and_do_what_they_may() {
+    let users = vec![
+        user("ann", "a", Rights::everything()),
+        user("bob", "b", rights(&["map/cities: read"])),
+        user("eve", "e", rights(&[])),
+    ];
+    let member = Member::with(PostgresSettings { users, ..PostgresSettings::default() });
+    member.add_cities();
+    member.grid.typed_map::<String, i64>("secrets").set("x", &1).wait().unwrap();
+    let log_in = |name: &str, password: &str| {
+        let mut client = Client::connect(member.address());
+        client.scram(name, password).ok();
+        client
+    };
+    let mut bob = log_in("bob", "b");
+    assert_eq!(bob.query("SELECT count(*) AS n FROM cities").ok().texts(), [["3"]]);
+    for sql in [
+        "DELETE FROM cities",
+        "INSERT INTO cities VALUES ('a', 1)",
+        "SELECT * FROM secrets",
+        "SELECT * FROM nowhere",
+        "DROP TABLE cities",
+        "SELECT * FROM information_schema.tables",
+    ] {
+        let reply = bob.query(sql);
+        assert_eq!(reply.code(), "42501", "{sql}");
+        assert!(reply.errors[0].1.contains("\"bob\""), "{reply:?}");
+    }
+    let tables = "SELECT relname FROM pg_class ORDER BY relname";
+    assert_eq!(bob.query(tables).ok().texts(), [["cities"]]);
+    let columns = "SELECT count(*) AS n FROM pg_attribute WHERE attrelid = 'secrets'::regclass";
+    assert_eq!(bob.query(columns).ok().texts(), [["0"]]);
+    assert_eq!(log_in("eve", "e").query(tables).ok().rows.len(), 0);
+    let mut ann = log_in("ann", "a");
+    assert_eq!(ann.query(tables).ok().texts(), [["cities"], ["secrets"]]);
+    ann.query("SELECT * FROM information_schema.tables").ok();
+    ann.query("DELETE FROM secrets").ok();
+}

@@ -1,0 +1,111 @@
+//! Files as tables: read by path, glob or folder, declared with `CREATE EXTERNAL TABLE`, written with `COPY ... TO`.
+//!
+//! ```text
+//! 'data/*.csv' --> FilesSchema --> Location --> FileTable --> ListingTable --> DataSourceExec over a NamedSource
+//!                                  expanded,    columns       of DataFusion    errors name file and part
+//!                                  checked
+//!                                                 every byte comes from FileStore, which checks again
+//! COPY ... TO  --> CopyFiles   --> FileTarget  --> FileSink --> a hidden file, renamed when it is whole
+//! ```
+//!
+//! Which files SQL may touch is a setting ([`FileAccess`]); nothing is allowed by default. Whatever way a statement finds to a path, the
+//! bytes come from [`FileStore`], the only store there is, so a way that was overlooked is refused there. It cannot write; what is written
+//! goes through [`FileSink`](sink::FileSink) alone.
+//!
+//! Planning and decoding run on stage `fragment`; calls that block run on the reactor's threads. Listing is ours and not DataFusion's,
+//! whose globs know no `**` and whose listings are kept without end.
+
+mod access;
+mod copy;
+mod encoder;
+mod factory;
+mod json_line;
+mod kind;
+mod location;
+mod named;
+mod schema;
+mod sink;
+mod store;
+mod table;
+
+pub(crate) use copy::CopyFiles;
+
+use crate::error::SqlError;
+use crate::settings::SqlSettings;
+use access::FileAccess;
+use datafusion::catalog::{CatalogProviderList, TableProviderFactory};
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use filbert_pool::Reactor;
+use kind::FileKind;
+use location::Location;
+use schema::FilesSchema;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use store::FileStore;
+
+/// The files of one engine: what may be touched, and the threads that do. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Files {
+    access: Arc<FileAccess>,
+    reactor: Reactor,
+    /// With which columns of files are found when nobody's session asks; it knows no tables.
+    state: SessionState,
+}
+
+/// True for a table name that means files.
+pub(crate) fn is_file(name: &str) -> bool {
+    Location::is_meant(name)
+}
+
+impl Files {
+    /// Takes the place of the file system in `runtime`.
+    pub(crate) fn new(settings: &SqlSettings, reactor: &Reactor, runtime: &Arc<RuntimeEnv>) -> Self {
+        let access = Arc::new(FileAccess::new(&settings.files, &settings.write_files));
+        let store = FileStore::new(Arc::clone(&access), reactor.clone());
+        let local = datafusion::execution::object_store::ObjectStoreUrl::local_filesystem();
+        runtime.register_object_store(local.as_ref(), Arc::new(store));
+        let state = SessionStateBuilder::new_with_default_features()
+            .with_runtime_env(Arc::clone(runtime))
+            .with_table_factories(HashMap::new())
+            .build();
+        Self { access, reactor: reactor.clone(), state }
+    }
+
+    /// What `CREATE EXTERNAL TABLE ... STORED AS` knows.
+    pub(crate) fn factories(&self) -> HashMap<String, Arc<dyn TableProviderFactory>> {
+        let factory: Arc<dyn TableProviderFactory> = Arc::new(factory::FileTableFactory(self.clone()));
+        FileKind::ALL
+            .iter()
+            .flat_map(|kind| kind.words())
+            .map(|word| (word.to_uppercase(), Arc::clone(&factory)))
+            .collect()
+    }
+
+    /// Files are tables of that schema from now on, behind what it has.
+    pub(crate) fn attach(
+        &self,
+        catalogs: &Arc<dyn CatalogProviderList>,
+        catalog: &str,
+        schema: &str,
+    ) -> Result<(), SqlError> {
+        let missing = || SqlError::Refused(format!("there is no schema {catalog}.{schema}"));
+        let catalog = catalogs.catalog(catalog).ok_or_else(missing)?;
+        let registered = catalog.schema(schema).ok_or_else(missing)?;
+        catalog.register_schema(schema, Arc::new(FilesSchema::new(self.clone(), registered)))?;
+        Ok(())
+    }
+
+    /// The files that there are at these locations now, in order.
+    async fn expanded(
+        &self,
+        locations: Vec<Location>,
+        kind: Option<FileKind>,
+    ) -> Result<Vec<PathBuf>, SqlError> {
+        let access = Arc::clone(&self.access);
+        let expanded =
+            self.reactor.submit("list files", move || location::expanded(&locations, kind, &access));
+        expanded.await?
+    }
+}

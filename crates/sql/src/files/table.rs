@@ -1,0 +1,198 @@
+//! Files as a table of DataFusion.
+//!
+//! The columns are found once, or declared; which files there are is looked at for every statement, so that a file that appears later
+//! is read as well.
+
+use super::Files;
+use super::access::problem;
+use super::kind::FileKind;
+use super::location::Location;
+use super::named::named;
+use crate::error::SqlError;
+use arrow::datatypes::SchemaRef;
+use async_trait::async_trait;
+use datafusion::catalog::{Session, TableProvider};
+use datafusion::common::{Result, internal_datafusion_err};
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
+use datafusion::execution::SessionState;
+use datafusion::execution::object_store::ObjectStoreUrl;
+use datafusion::logical_expr::dml::InsertOp;
+use datafusion::logical_expr::{Expr, SortExpr, TableProviderFilterPushDown, TableType};
+use datafusion::object_store::{ObjectMeta, ObjectStoreExt};
+use datafusion::physical_plan::ExecutionPlan;
+use futures::{StreamExt, TryStreamExt, stream};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use url::Url;
+
+/// Files that are looked at side by side.
+const SIDE_BY_SIDE: usize = 16;
+
+/// Files, read as one table.
+#[derive(Debug, Clone)]
+pub(super) struct FileTable {
+    files: Files,
+    locations: Vec<Location>,
+    kind: FileKind,
+    format: Arc<dyn FileFormat>,
+    schema: SchemaRef,
+    order: Vec<Vec<SortExpr>>,
+    definition: Option<String>,
+}
+
+/// What a statement says of a table of files beside where they are.
+#[derive(Debug, Default)]
+pub(super) struct Declared {
+    /// `None`: as the files' names end.
+    pub(super) kind: Option<FileKind>,
+    pub(super) options: HashMap<String, String>,
+    /// `None`: found in the files.
+    pub(super) schema: Option<SchemaRef>,
+    pub(super) order: Vec<Vec<SortExpr>>,
+    pub(super) definition: Option<String>,
+}
+
+impl FileTable {
+    /// Looks at the files, unless all is declared.
+    pub(super) async fn open(
+        files: &Files,
+        state: &SessionState,
+        locations: Vec<Location>,
+        declared: Declared,
+    ) -> Result<Self> {
+        let paths = files.expanded(locations.clone(), declared.kind).await.map_err(SqlError::into_plan)?;
+        let kind = match declared.kind {
+            Some(kind) => kind,
+            None => kind_of(&paths).map_err(SqlError::into_plan)?,
+        };
+        let format = format_of(kind, state, &declared.options)?;
+        let schema = match declared.schema {
+            Some(schema) => schema,
+            None => found(state, &*format, &paths).await?,
+        };
+        let Declared { order, definition, .. } = declared;
+        Ok(Self { files: files.clone(), locations, kind, format, schema, order, definition })
+    }
+}
+
+/// What all the files are.
+fn kind_of(paths: &[PathBuf]) -> std::result::Result<FileKind, SqlError> {
+    let mut known = None;
+    for path in paths {
+        let Some(kind) = FileKind::of_path(path) else {
+            let text = format!(
+                "its ending says not what is in it, as {} do; CREATE EXTERNAL TABLE ... STORED AS ... LOCATION says it",
+                FileKind::endings()
+            );
+            return Err(problem(path, &text));
+        };
+        if *known.get_or_insert(kind) != kind {
+            return Err(problem(
+                path,
+                "this is of another format than the other files; read one format at a time",
+            ));
+        }
+    }
+    known.ok_or_else(|| SqlError::Refused("there are no files".to_owned()))
+}
+
+pub(super) fn format_of(
+    kind: FileKind,
+    state: &SessionState,
+    options: &HashMap<String, String>,
+) -> Result<Arc<dyn FileFormat>> {
+    let Some(factory) = state.get_file_format_factory(kind.words()[0]) else {
+        return Err(internal_datafusion_err!("the format {:?} is registered", kind.words()));
+    };
+    factory.create(state, options)
+}
+
+/// The columns of the files; what goes wrong names the file.
+async fn found(state: &SessionState, format: &dyn FileFormat, paths: &[PathBuf]) -> Result<SchemaRef> {
+    let store = state.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
+    let look = |path: &PathBuf| {
+        let (store, path) = (Arc::clone(&store), path.clone());
+        async move {
+            Ok::<ObjectMeta, datafusion::error::DataFusionError>(store.head(url_of(&path)?.prefix()).await?)
+        }
+    };
+    let objects: Vec<ObjectMeta> =
+        stream::iter(paths.iter().map(look).collect::<Vec<_>>()).buffered(SIDE_BY_SIDE).try_collect().await?;
+    let error = match format.infer_schema(state, &store, &objects).await {
+        Ok(schema) if schema.fields().is_empty() => {
+            let text = "no columns can be found in it; it is empty, or not what its ending says";
+            return Err(problem(&paths[0], text).into_plan());
+        }
+        Ok(schema) => return Ok(schema),
+        Err(error) => error,
+    };
+    if let Some(own) = SqlError::within(&error) {
+        return Err(own.into_plan());
+    }
+    // Which of them is it?
+    for (path, object) in paths.iter().zip(&objects) {
+        if let Err(error) = format.infer_schema(state, &store, std::slice::from_ref(object)).await {
+            return Err(problem(path, &error.strip_backtrace()).into_plan());
+        }
+    }
+    let text = format!("this and the other files have not the same columns: {}", error.strip_backtrace());
+    Err(problem(&paths[0], &text).into_plan())
+}
+
+fn url_of(path: &Path) -> Result<ListingTableUrl> {
+    let url =
+        Url::from_file_path(path).map_err(|()| problem(path, "this path cannot be read").into_plan())?;
+    ListingTableUrl::try_new(url, None)
+}
+
+#[async_trait]
+impl TableProvider for FileTable {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn table_type(&self) -> TableType {
+        TableType::Base
+    }
+
+    fn get_table_definition(&self) -> Option<&str> {
+        self.definition.as_deref()
+    }
+
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Result<Vec<TableProviderFilterPushDown>> {
+        Ok(vec![TableProviderFilterPushDown::Inexact; filters.len()])
+    }
+
+    async fn scan(
+        &self,
+        state: &dyn Session,
+        projection: Option<&Vec<usize>>,
+        filters: &[Expr],
+        limit: Option<usize>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let expanded = self.files.expanded(self.locations.clone(), Some(self.kind));
+        let paths = expanded.await.map_err(SqlError::into_plan)?;
+        let urls = paths.iter().map(|path| url_of(path)).collect::<Result<Vec<_>>>()?;
+        let options = ListingOptions::new(Arc::clone(&self.format))
+            .with_file_extension("")
+            .with_file_sort_order(self.order.clone());
+        let config = ListingTableConfig::new_with_multi_paths(urls)
+            .with_listing_options(options)
+            .with_schema(Arc::clone(&self.schema));
+        let statistics = state.runtime_env().cache_manager.get_file_statistic_cache();
+        let table = ListingTable::try_new(config)?.with_cache(statistics);
+        Ok(named(table.scan(state, projection, filters, limit).await?))
+    }
+
+    async fn insert_into(
+        &self,
+        _: &dyn Session,
+        _: Arc<dyn ExecutionPlan>,
+        _: InsertOp,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let text = "a table of files takes no rows; COPY (query) TO 'file' writes a file beside the others";
+        Err(SqlError::Refused(text.to_owned()).into_plan())
+    }
+}
