@@ -195,7 +195,10 @@ fn a_moment_with_a_time_zone_stays_one() {
     let member = started();
     let batch = member.batch("SELECT CAST('2024-02-29 12:00:00+02:00' AS TIMESTAMP WITH TIME ZONE) AS t");
     assert_eq!(batch.schema().field(0).data_type().to_string(), "Timestamp(µs, \"UTC\")");
-    assert_eq!(member.longs("SELECT CAST(CAST('1970-01-01 02:00:01+02:00' AS TIMESTAMP WITH TIME ZONE) AS BIGINT)"), [1_000_000]);
+    assert_eq!(
+        member.longs("SELECT CAST(CAST('1970-01-01 02:00:01+02:00' AS TIMESTAMP WITH TIME ZONE) AS BIGINT)"),
+        [1_000_000]
+    );
 }
 
 /// Writes down what is asked.

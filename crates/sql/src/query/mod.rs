@@ -8,8 +8,8 @@ mod registry;
 pub(crate) use admission::Admission;
 pub(crate) use context::QueryContext;
 pub use context::QueryId;
-pub use control::QueryCanceller;
 pub(crate) use control::Control;
+pub use control::QueryCanceller;
 pub(crate) use registry::{Entry, Registry};
 
 use crate::description::Description;
