@@ -5,7 +5,7 @@
 
 use filbert::arrow::array::AsArray;
 use filbert::arrow::datatypes::Int64Type;
-use filbert::{Member, Session, Shutdown, SqlError};
+use filbert::{Member, Session, Shutdown, SqlError, SqlSettings};
 use futures::StreamExt;
 use std::error::Error;
 use std::path::Path;
@@ -48,7 +48,9 @@ pub(crate) async fn pieces(session: Session, orders: &Path) -> Result<Vec<(Strin
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let member = Member::start()?;
+    // SQL touches the files that it is told to, and no others.
+    let sql = SqlSettings { files: vec![std::env::temp_dir()], ..Default::default() };
+    let member = Member::builder().sql(sql).start()?;
     let orders = std::env::temp_dir().join(format!("filbert-orders-{}.csv", std::process::id()));
     prepare(&member, &orders, 1_000_000)?;
     let (session, path) = (member.sql().session(), orders.clone());

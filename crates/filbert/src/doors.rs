@@ -4,6 +4,7 @@
 
 use filbert_gate::hazelcast::{Door, DoorError, HazelcastSettings, OpenDoor};
 use filbert_grid::Grid;
+use filbert_sql::Sql;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -18,8 +19,12 @@ impl Doors {
     pub(crate) const HAZELCAST: &'static str = "Hazelcast clients";
 
     /// Opens those that have settings, or none.
-    pub(crate) fn open(grid: &Grid, hazelcast: Option<HazelcastSettings>) -> Result<Self, DoorError> {
-        let hazelcast = hazelcast.map(|settings| Door::new(grid, settings).open()).transpose()?;
+    pub(crate) fn open(
+        grid: &Grid,
+        sql: &Sql,
+        hazelcast: Option<HazelcastSettings>,
+    ) -> Result<Self, DoorError> {
+        let hazelcast = hazelcast.map(|settings| Door::new(grid, settings).sql(sql).open()).transpose()?;
         Ok(Self { hazelcast })
     }
 

@@ -337,7 +337,7 @@ impl MemberBuilder {
         let grid = Grid::with(&stages, self.grid, self.registry);
         let sql = Sql::start(&stages, self.sql).map_err(StartError::Sql)?;
         sql.attach(&grid).map_err(StartError::Sql)?;
-        let doors = Doors::open(&grid, self.hazelcast)?;
+        let doors = Doors::open(&grid, &sql, self.hazelcast)?;
         let listening = doors.listening();
         Ok(Member { inner: Arc::new(Inner { stages, grid, sql, doors: Mutex::new(Some(doors)), listening }) })
     }
@@ -375,7 +375,8 @@ mod tests {
         let path = folder.path().join("numbers.csv");
         let lines: String = (0..ROWS).map(|number| format!("{number}\n")).collect();
         std::fs::write(&path, format!("n\n{lines}")).unwrap();
-        let member = Member::start().unwrap();
+        let sql = SqlSettings { files: vec![folder.path().to_owned()], ..Default::default() };
+        let member = Member::builder().sql(sql).start().unwrap();
         let table = format!(
             "CREATE EXTERNAL TABLE numbers STORED AS CSV LOCATION '{}' OPTIONS ('format.has_header' 'true')",
             path.display()

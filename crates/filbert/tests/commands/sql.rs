@@ -1,6 +1,7 @@
 //! `filbert sql`.
 
 use crate::line::DEADLINE;
+use crate::process::Process;
 use crate::{await_handler, command, filbert, signal, text};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
@@ -183,6 +184,49 @@ fn settings_hold() {
     std::fs::write(&config, "[sql]\nrow = 2\n").unwrap();
     let failed = filbert(&["sql", "SELECT 1", "--config", &config]);
     assert!(text(&failed.stderr).contains("did you mean rows?"), "{}", text(&failed.stderr));
+}
+
+/// Without a settings file everything that the user may touch; with one, what stands in it.
+#[test]
+fn files_are_tables_by_their_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    std::fs::write(path("nuts.csv"), "name,price\nfilbert,2.5\nwalnut,1.5\n").unwrap();
+    std::fs::write(path("filbert.toml"), "[sql]\nrows = 10\n").unwrap();
+    let select = format!("SELECT name FROM '{}' WHERE price > 2", path("nuts.csv"));
+    assert_eq!(printed(&filbert(&["sql", &select, "--format", "csv"])), "name\nfilbert");
+    let denied = filbert(&["sql", &select, "--config", &path("filbert.toml")]);
+    assert_eq!(denied.status.code(), Some(1));
+    assert!(text(&denied.stderr).contains("sql.files"), "{}", text(&denied.stderr));
+}
+
+#[test]
+fn a_running_member_is_asked_over_the_network() {
+    let member = Process::start("");
+    let address = member.address().to_string();
+    let remote = |words: &[&str]| filbert(&[&["sql", "--connect", &address], words].concat());
+    let statements =
+        "CREATE MAPPING squares TYPE IMap OPTIONS ('keyFormat' = 'int', 'valueFormat' = 'bigint');
+        SINK INTO squares SELECT value, value * value FROM generate_series(1, 10000)";
+    assert_eq!(printed(&remote(&[statements])), "done\n10,000 inserted");
+    // More than a page, in the session of another connection.
+    let said =
+        printed(&remote(&["SELECT __key AS n, this AS square FROM squares ORDER BY n", "--format", "csv"]));
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!((lines.len(), lines[0], lines[10_000]), (10_001, "n,square", "10000,100000000"));
+    let table = "SELECT * FROM (VALUES (1, 'one', 2.5), (NULL, NULL, NULL)) AS t (n, word, x) ORDER BY n";
+    assert_eq!(
+        printed(&remote(&[table])),
+        "   n  word     x\n----  ----  ----\n   1  one    2.5\nNULL  NULL  NULL\n(2 rows)"
+    );
+    let wrong = remote(&["SELECT nonsense"]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(text(&wrong.stderr).contains("nonsense"), "{}", text(&wrong.stderr));
+    let child = piped(&["sql", "--connect", &address, ENDLESS]);
+    await_handler(child.id());
+    signal(child.id(), "INT");
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert_eq!(printed(&remote(&["SELECT 1 AS a", "--format", "csv"])), "a\n1");
 }
 
 #[test]

@@ -70,7 +70,12 @@ const EXAMPLES: &str = "Examples:
 The first statement that fails ends a text with status 1. Ctrl-C cancels a statement, not the shell.";
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let config = settings_file::read(arguments.config.as_deref())?;
+    let mut config = settings_file::read(arguments.config.as_deref())?;
+    // Whoever types the statements may touch the files anyway; a settings file may say less.
+    if arguments.config.is_none() {
+        config.sql.files = vec!["/".into()];
+        config.sql.write_files = vec!["/".into()];
+    }
     let text_bytes = config.sql.text_bytes;
     let stdin = std::io::stdin();
     let is_shell = arguments.statements.is_none()
@@ -129,12 +134,14 @@ fn script(path: Option<&Path>) -> Result<Option<BufReader<File>>, Box<dyn std::e
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filbert::SqlSettings;
 
     #[test]
     fn the_example_joins_a_map_and_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let orders = folder.path().join("orders.csv");
-        let member = Member::start().unwrap();
+        let sql = SqlSettings { files: vec![folder.path().to_owned()], ..Default::default() };
+        let member = Member::builder().sql(sql).start().unwrap();
         example::prepare(&member, &orders, 30_000).unwrap();
         let session = member.sql().session();
         let asked = async move { example::pieces(session, &orders).await };
