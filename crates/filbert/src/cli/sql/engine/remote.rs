@@ -69,7 +69,8 @@ impl Engine for Remote {
         refused(error)?;
         let Some(columns) = row_metadata else { return changed(text, update_count, take) };
         let columns = Arc::new(page::schema(&columns));
-        let description = Description { parameters: Vec::new(), columns, kind: StatementKind::Rows, endless: false };
+        let description =
+            Description { parameters: Vec::new(), columns, kind: StatementKind::Rows, endless: false };
         take(Came::Planned(&description))?;
         let mut next = row_page;
         while let Some(Page { last, columns }) = next {
