@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `[cluster]` | `name`: what clients must call the cluster |
 //! | `[hazelcast]` | the door for Hazelcast clients: address, users, limits, TLS |
+//! | `[postgres]` | the door for PostgreSQL clients: the same |
 //! | `[sql]` | what queries may use: memory, time, rows, how many at a time |
 //! | `[map.<name>]`, `[list.<name>]`, `[queue.<name>]` | structures; one `*` in a name stands for any text |
 //! | `[grid]` | what holds for all structures |
@@ -11,6 +12,7 @@
 
 use crate::member::StartError;
 use filbert_gate::hazelcast::HazelcastSettings;
+use filbert_gate::postgres::PostgresSettings;
 use filbert_grid::GridSettings;
 use filbert_pool::settings_fields::{self, Field, Shape, any_text, quoted_key};
 use filbert_pool::{Settings, SettingsError, settings_table};
@@ -46,6 +48,8 @@ pub struct MemberConfig {
     pub sql: SqlSettings,
     /// The door for Hazelcast clients.
     pub hazelcast: HazelcastSettings,
+    /// The door for PostgreSQL clients; without users of its own it has those of the Hazelcast door.
+    pub postgres: PostgresSettings,
 }
 
 filbert_pool::settings_struct! {
@@ -98,6 +102,12 @@ impl MemberConfig {
         [
             ("cluster", "The cluster.", false, ClusterSettings::FIELDS.to_vec()),
             ("hazelcast", "The door for Hazelcast clients.", false, door),
+            (
+                "postgres",
+                "The door for PostgreSQL clients; without users of its own it has those of [hazelcast].",
+                false,
+                PostgresSettings::FIELDS.to_vec(),
+            ),
             ("sql", "What queries may use.", false, SqlSettings::FIELDS.to_vec()),
             ("grid", "What holds for all structures.", false, grid),
         ]
@@ -123,6 +133,7 @@ impl MemberConfig {
         let cluster: ClusterSettings = take(&mut sections, "cluster", &mut problems);
         let mut hazelcast: HazelcastSettings = take(&mut sections, "hazelcast", &mut problems);
         hazelcast.cluster_name = cluster.name;
+        let postgres = take(&mut sections, "postgres", &mut problems);
         let sql = take(&mut sections, "sql", &mut problems);
         let grid = take_grid(&mut sections, &mut problems);
         // What is left belongs to the stages, which read their own text.
@@ -131,7 +142,7 @@ impl MemberConfig {
                 problems.extend(more);
                 Settings::new()
             });
-        let config = Self { stages, grid, sql, hazelcast };
+        let config = Self { stages, grid, sql, hazelcast, postgres };
         // A value that cannot be read counts as not set: what follows from that is no second mistake.
         let follows = |problem: &String| {
             let table =
@@ -168,7 +179,9 @@ impl MemberConfig {
             .map(|problem| if is_structure(&problem) { problem } else { format!("grid.{problem}") });
         let door = self.hazelcast.problems().into_iter().map(|problem| format!("hazelcast.{problem}"));
         let sql = self.sql.problems().into_iter().map(|problem| format!("sql.{problem}"));
-        grid.chain(sql).chain(door).collect()
+        let postgres = self.postgres.clone().or_users_of(&self.hazelcast).problems();
+        let postgres = postgres.into_iter().map(|problem| format!("postgres.{problem}"));
+        grid.chain(sql).chain(door).chain(postgres).collect()
     }
 }
 

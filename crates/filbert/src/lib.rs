@@ -83,6 +83,7 @@ pub use filbert_flow::{
 };
 // The grid.
 pub use filbert_gate::hazelcast::HazelcastSettings;
+pub use filbert_gate::postgres::PostgresSettings;
 pub use filbert_grid::{
     Entry, EntryProcessor, Grid, GridError, GridResult, GridSettings, Interceptor, Invocation, Map, MapEvent,
     MapEventKind, MapSettings, Reading, Registry, TypedMap, TypedMapEvent,

@@ -4,6 +4,7 @@ use crate::config::MemberConfig;
 use crate::doors::Doors;
 use filbert_flow::{Dag, Job, JobError};
 use filbert_gate::hazelcast::{DoorError, HazelcastSettings};
+use filbert_gate::postgres::{self, PostgresSettings};
 use filbert_grid::{EntryProcessor, Grid, GridSettings, GridSettingsError, MapSettings, Registry, TypedMap};
 use filbert_pool::{
     Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, StageKind, Stages, StagesBuilder,
@@ -83,6 +84,9 @@ pub enum StartError {
     /// A door does not open.
     #[error(transparent)]
     Door(#[from] DoorError),
+    /// The door for PostgreSQL clients does not open.
+    #[error(transparent)]
+    Postgres(postgres::DoorError),
 }
 
 impl StartError {
@@ -91,7 +95,8 @@ impl StartError {
         match self {
             StartError::Settings { problems }
             | StartError::File { problems, .. }
-            | StartError::Door(DoorError::Settings { problems }) => problems,
+            | StartError::Door(DoorError::Settings { problems })
+            | StartError::Postgres(postgres::DoorError::Settings { problems }) => problems,
             _ => &[],
         }
     }
@@ -124,6 +129,7 @@ pub struct MemberBuilder {
     sql: SqlSettings,
     registry: Registry,
     hazelcast: Option<HazelcastSettings>,
+    postgres: Option<PostgresSettings>,
     problems: Vec<String>,
 }
 
@@ -201,8 +207,16 @@ impl Member {
 
     /// Where Hazelcast clients connect to, if that door is open.
     pub fn hazelcast_address(&self) -> Option<SocketAddr> {
-        let hazelcast = self.inner.listening.iter().find(|(whom, _)| *whom == Doors::HAZELCAST);
-        hazelcast.map(|(_, address)| *address)
+        self.address_for(Doors::HAZELCAST)
+    }
+
+    /// Where PostgreSQL clients connect to, if that door is open.
+    pub fn postgres_address(&self) -> Option<SocketAddr> {
+        self.address_for(Doors::POSTGRES)
+    }
+
+    fn address_for(&self, whom: &str) -> Option<SocketAddr> {
+        self.inner.listening.iter().find(|(other, _)| *other == whom).map(|(_, address)| *address)
     }
 
     /// Every door that was opened at the start: whom it is for, and where it listens.
@@ -251,13 +265,17 @@ impl MemberBuilder {
         self
     }
 
-    /// Replaces all settings by those of a settings file's text, see [`MemberConfig`]; `[hazelcast]` in it opens that door.
+    /// Replaces all settings by those of a settings file's text, see [`MemberConfig`]; `[hazelcast]` and `[postgres]` in it open
+    /// those doors.
     pub fn toml(self, text: &str) -> Self {
-        let opens = text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("hazelcast"));
+        let opens = |door: &str| text.parse::<toml::Table>().is_ok_and(|table| table.contains_key(door));
         match MemberConfig::from_toml(text) {
             Ok(config) => {
-                let door = opens.then_some(config.hazelcast).or_else(|| self.hazelcast.clone());
-                Self { hazelcast: door, ..self }
+                let postgres = opens("postgres").then(|| config.postgres.or_users_of(&config.hazelcast));
+                let hazelcast = opens("hazelcast").then_some(config.hazelcast);
+                let hazelcast = hazelcast.or_else(|| self.hazelcast.clone());
+                let postgres = postgres.or_else(|| self.postgres.clone());
+                Self { hazelcast, postgres, ..self }
                     .stage_settings(config.stages)
                     .grid(config.grid)
                     .sql(config.sql)
@@ -270,9 +288,11 @@ impl MemberBuilder {
         }
     }
 
-    /// Replaces all settings by those of a file that was read, and opens the door for Hazelcast clients.
+    /// Replaces all settings by those of a file that was read, and opens the doors for Hazelcast and PostgreSQL clients.
     pub fn config(self, config: MemberConfig) -> Self {
-        self.stage_settings(config.stages).grid(config.grid).sql(config.sql).hazelcast(config.hazelcast)
+        let postgres = config.postgres.or_users_of(&config.hazelcast);
+        let builder = self.stage_settings(config.stages).grid(config.grid).sql(config.sql);
+        builder.hazelcast(config.hazelcast).postgres(postgres)
     }
 
     /// Replaces all settings of the stages.
@@ -321,6 +341,12 @@ impl MemberBuilder {
         self
     }
 
+    /// Opens the door for PostgreSQL clients: psql, drivers, BI tools.
+    pub fn postgres(mut self, settings: PostgresSettings) -> Self {
+        self.postgres = Some(settings);
+        self
+    }
+
     /// Starts the member, or says everything that is wrong with the settings and starts nothing.
     pub fn start(self) -> Result<Member, StartError> {
         if !self.problems.is_empty() {
@@ -337,7 +363,7 @@ impl MemberBuilder {
         let grid = Grid::with(&stages, self.grid, self.registry);
         let sql = Sql::start(&stages, self.sql).map_err(StartError::Sql)?;
         sql.attach(&grid).map_err(StartError::Sql)?;
-        let doors = Doors::open(&grid, &sql, self.hazelcast)?;
+        let doors = Doors::open(&grid, &sql, self.hazelcast, self.postgres)?;
         let listening = doors.listening();
         Ok(Member { inner: Arc::new(Inner { stages, grid, sql, doors: Mutex::new(Some(doors)), listening }) })
     }

@@ -16,6 +16,9 @@ pub(super) struct Arguments {
     /// The port for Hazelcast clients; 0 lets the system choose.
     #[arg(long)]
     port: Option<u16>,
+    /// The port for PostgreSQL clients; 0 lets the system choose.
+    #[arg(long, value_name = "PORT")]
+    postgres_port: Option<u16>,
     /// What clients must call the cluster.
     #[arg(long, value_name = "NAME")]
     cluster_name: Option<String>,
@@ -68,6 +71,9 @@ fn config(arguments: &Arguments) -> Result<MemberConfig, Box<dyn std::error::Err
     let mut config = settings_file::read(arguments.config.as_deref())?;
     if let Some(port) = arguments.port {
         config.hazelcast.address.set_port(port);
+    }
+    if let Some(port) = arguments.postgres_port {
+        config.postgres.address.set_port(port);
     }
     if let Some(name) = &arguments.cluster_name {
         config.hazelcast.cluster_name.clone_from(name);

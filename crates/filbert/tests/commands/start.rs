@@ -17,10 +17,11 @@ fn terminate(child: u32) {
 
 #[test]
 fn a_member_says_what_it_is_and_when_it_has_ended() {
-    let words = ["start", "--port", "0", "--cluster-name", "shop"];
+    let words = ["start", "--port", "0", "--postgres-port", "0", "--cluster-name", "shop"];
     let mut child = command(&words).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.next().unwrap().starts_with("filbert: Hazelcast clients on 127.0.0.1:"));
+    assert!(lines.next().unwrap().starts_with("filbert: PostgreSQL clients on 127.0.0.1:"));
     assert_eq!(lines.next().unwrap(), "filbert: the cluster is called \"shop\"; Ctrl-C ends the member");
     signal(child.id(), "INT");
     assert_eq!(lines.collect::<Vec<_>>(), ["filbert: SIGINT, draining", "filbert: ended"]);
@@ -62,7 +63,7 @@ fn a_second_signal_ends_a_member_at_once() {
 }
 
 fn start(words: &[&str]) -> (Child, String) {
-    let words = [&["start", "--port", "0"], words].concat();
+    let words = [&["start", "--port", "0", "--postgres-port", "0"], words].concat();
     let mut child = command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -6,13 +6,10 @@ mod fixtures;
 mod order_entries;
 
 use clap::Parser;
-use filbert::gate::hazelcast::Door;
-use filbert::{Member, MemberConfig, Shutdown};
-use filbert_sql::{Sql, SqlSettings};
+use filbert::{Member, MemberConfig, PostgresSettings, Shutdown};
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// A Filbert member with the code that the tests of clients call.
 #[derive(Debug, Parser)]
@@ -50,18 +47,17 @@ fn run() -> Result<(), Box<dyn Error>> {
     if let Some(name) = cluster_name {
         config.hazelcast.cluster_name = name;
     }
-    let MemberConfig { stages, grid, hazelcast, .. } = config;
-    let member =
-        Member::builder().stage_settings(stages).grid(grid).registry(fixtures::registry()).start()?;
+    // Several run at a time; whoever wants the PostgreSQL door says where.
+    if config.postgres.address == PostgresSettings::default().address {
+        config.postgres.address.set_port(0);
+    }
+    let member = Member::builder().config(config).registry(fixtures::registry()).start()?;
     fixtures::add_comparators(member.grid().catalog());
-    let sql = Sql::start(member.stages(), SqlSettings::default())?;
-    sql.attach(member.grid())?;
-    let door = Door::new(member.grid(), hazelcast).sql(&sql).open()?;
     let end = member.end_signal()?;
-    println!("test member: Hazelcast clients on {}", door.local_addr());
+    for (whom, address) in member.listening() {
+        println!("test member: {whom} on {address}");
+    }
     println!("test member: {}, draining", end.wait()?);
-    door.drain(Duration::from_secs(10))?.wait()?;
-    drop(door);
     member.shutdown(Shutdown::Drain)?;
     Ok(())
 }

@@ -36,8 +36,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let out = &mut std::io::stdout().lock();
     match &arguments.command {
         Command::Check { file } => {
-            if let Some(tls) = settings_file::read(Some(file))?.hazelcast.tls {
-                let wrong = |error| vec![format!("hazelcast.tls: {error}")];
+            let config = settings_file::read(Some(file))?;
+            for (door, tls) in [("hazelcast", config.hazelcast.tls), ("postgres", config.postgres.tls)] {
+                let Some(tls) = tls else { continue };
+                let wrong = |error| vec![format!("{door}.tls: {error}")];
                 tls.check()
                     .map_err(|error| StartError::File { path: file.clone(), problems: wrong(error) })?;
             }
@@ -63,6 +65,7 @@ fn whole(config: &MemberConfig) -> Result<toml::Table, toml::ser::Error> {
         table.insert("cluster".to_owned(), toml::Table::from_iter([("name".to_owned(), name)]).into());
     }
     table.insert("hazelcast".to_owned(), hazelcast.into());
+    table.insert("postgres".to_owned(), toml::Table::try_from(&config.postgres)?.into());
     table.insert("sql".to_owned(), toml::Table::try_from(&config.sql)?.into());
     let mut grid = toml::Table::try_from(&config.grid)?;
     for kind in ["map", "list", "queue"] {
