@@ -1,7 +1,7 @@
 //! Alternating measurement: one round of ours, one of each peer, in turn, so that the machine's drift hits all alike.
 
 use std::hint::black_box;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// How much time a suite may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +81,27 @@ impl Latencies {
         Self { sorted: nanos }
     }
 
+    /// Of a bystander's calls: sixteen one after the other and a pause that lets others run, until `is_over`. `prepare` makes what a call
+    /// takes; only the call is measured.
+    pub(crate) fn of_bystander<P>(
+        mut prepare: impl FnMut() -> P,
+        mut call: impl FnMut(P),
+        mut is_over: impl FnMut() -> bool,
+    ) -> Self {
+        let mut nanos = Vec::new();
+        while nanos.is_empty() || !is_over() {
+            for _ in 0..16 {
+                let prepared = prepare();
+                let begin = Instant::now();
+                call(prepared);
+                nanos.push(begin.elapsed().as_nanos() as u64);
+            }
+            // sleeps because one who never pauses is one more load, and not a bystander
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Self::from_nanos(nanos)
+    }
+
     /// The longest of that share of the calls, in microseconds: 0.5 for the median, 1.0 for the longest of all.
     pub(crate) fn micros(&self, share: f64) -> f64 {
         let at = ((self.sorted.len() as f64 * share) as usize).min(self.sorted.len() - 1);
@@ -108,6 +129,13 @@ impl Draw {
         self.0 ^= self.0 << 17;
         (self.0 >> 33) as usize % end
     }
+}
+
+/// The pages of this process that are in memory, in bytes.
+pub(crate) fn resident() -> f64 {
+    const PAGE: f64 = 4096.0;
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok()).unwrap_or(0.0) * PAGE
 }
 
 /// Runs each contestant `rounds` times, `calls` calls a round, alternating, and checks that all answers agree.

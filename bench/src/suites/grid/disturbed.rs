@@ -25,25 +25,12 @@ impl EntryProcessor for Burn {
     }
 }
 
-/// How long gets take, one after the other with a pause that lets others run, until `is_over`.
-fn gets(map: &Map, keys: &[String], mut is_over: impl FnMut() -> bool) -> Latencies {
-    let (mut nanos, mut draw) = (Vec::new(), Draw::new(7));
-    while !is_over() {
-        for _ in 0..PAUSE_EVERY {
-            let key = &keys[draw.below(keys.len())];
-            let begin = Instant::now();
-            let found = Entries::get(map, key);
-            nanos.push(begin.elapsed().as_nanos() as u64);
-            assert!(found.is_some(), "every key is there");
-        }
-        // sleeps because a reader that never pauses is one more load, and not a bystander
-        std::thread::sleep(Duration::from_micros(200));
-    }
-    Latencies::from_nanos(nanos)
+/// How long gets take until `is_over`.
+fn gets(map: &Map, keys: &[String], is_over: impl FnMut() -> bool) -> Latencies {
+    let mut draw = Draw::new(7);
+    let get = |key: &String| assert!(Entries::get(map, key).is_some(), "every key is there");
+    Latencies::of_bystander(|| &keys[draw.below(keys.len())], get, is_over)
 }
-
-/// Gets between two pauses.
-const PAUSE_EVERY: usize = 16;
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
     let wanted = Duration::from_millis(effort.pick(20, 1_000, 5_000));

@@ -4,20 +4,13 @@
 //! freed does not go back. Averaged over sizes from one million to two, because a table that has just doubled is half empty.
 
 use super::entries::{Entries, encode, fill, keys, value};
-use crate::harness::Effort;
+use crate::harness::{Effort, resident};
 use crate::report::Report;
 use filbert_grid::Grid;
 use filbert_pool::Stages;
 use std::process::Command;
 
 const VALUE: usize = 32;
-
-/// The pages of this process that are in memory, in bytes.
-fn resident() -> f64 {
-    const PAGE: f64 = 4096.0;
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok()).unwrap_or(0.0) * PAGE
-}
 
 /// Bytes per entry over key and value.
 fn overhead(entries: &dyn Entries, count: usize) -> f64 {

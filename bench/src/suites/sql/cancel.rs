@@ -8,7 +8,7 @@
 use super::SUITE;
 use super::engine::Ours;
 use super::entries::{averages, fill};
-use crate::harness::{Draw, Effort, Latencies};
+use crate::harness::{Draw, Effort, Latencies, resident};
 use crate::report::Report;
 use filbert_grid::Grid;
 use filbert_sql::SqlSettings;
@@ -34,8 +34,10 @@ fn statement(draw: &mut Draw) -> String {
 #[derive(Default)]
 struct Cancels {
     acknowledged: Vec<u64>,
+    /// Of queries that had fragments when they were cancelled.
     gone: Vec<u64>,
-    ended_before: usize,
+    /// Queries that had none: not begun, or at their end.
+    without_fragments: usize,
 }
 
 fn client(ours: &Ours, seed: usize, queries: usize) -> Cancels {
@@ -46,18 +48,20 @@ fn client(ours: &Ours, seed: usize, queries: usize) -> Cancels {
         let canceller = query.canceller();
         // sleeps because the cancel is to come at any moment of the query's life
         std::thread::sleep(Duration::from_micros(draw.below(LONGEST_MS * 1_000) as u64));
+        let ran = canceller.fragments() > 0;
         let begin = Instant::now();
         let acknowledged = canceller.cancel().expect("the stages run");
-        let was_alive = acknowledged.wait().expect("the strand answers");
+        acknowledged.wait().expect("the strand answers");
         cancels.acknowledged.push(begin.elapsed().as_nanos() as u64);
         while canceller.fragments() > 0 {
+            assert!(begin.elapsed() < Duration::from_secs(60), "fragments are left of {text}");
             // sleeps because the end of a cancelled task is seen by nobody
             std::thread::sleep(Duration::from_micros(50));
         }
-        if was_alive {
+        if ran {
             cancels.gone.push(begin.elapsed().as_nanos() as u64);
         } else {
-            cancels.ended_before += 1;
+            cancels.without_fragments += 1;
         }
         drop(query);
     }
@@ -84,13 +88,6 @@ fn until_idle(ours: &Ours) -> Duration {
     }
 }
 
-/// The memory of this process, in MB.
-fn resident_mb() -> f64 {
-    const PAGE: f64 = 4096.0;
-    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok()).unwrap_or(0.0) * PAGE / 1e6
-}
-
 pub(super) fn run(effort: Effort, report: &mut Report) {
     let queries = effort.pick(CLIENTS, 300, 10_000);
     let ours = Ours::new(SqlSettings::default());
@@ -98,7 +95,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
     ours.sql.attach(&grid).expect("tables can be added");
     fill(&grid, "points", effort.pick(2_000, 500_000, 500_000));
     until_idle(&ours);
-    let before_mb = resident_mb();
+    let before = resident();
 
     let all = Mutex::new(Cancels::default());
     std::thread::scope(|scope| {
@@ -109,23 +106,23 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
                 let mut all = all.lock().expect("nobody panics");
                 all.acknowledged.extend(one.acknowledged);
                 all.gone.extend(one.gone);
-                all.ended_before += one.ended_before;
+                all.without_fragments += one.without_fragments;
             });
         }
     });
     let idle_after = until_idle(&ours);
     let all = all.into_inner().expect("nobody panics");
-    let (cancelled, ended) = (all.gone.len(), all.ended_before);
+    let (cancelled, idle) = (all.gone.len(), all.without_fragments);
     let (acknowledged, gone) = (Latencies::from_nanos(all.acknowledged), Latencies::from_nanos(all.gone));
     for (what, times) in [("acknowledged", &acknowledged), ("fragments gone", &gone)] {
         for (label, share) in [("p50", 0.50), ("p99", 0.99), ("max", 1.0)] {
             report.alone(SUITE, &format!("cancel {what}, {label}"), "us", times.micros(share));
         }
     }
-    report.alone(SUITE, "queries cancelled while they ran", "", cancelled as f64);
-    report.alone(SUITE, "queries that had ended before", "", ended as f64);
+    report.alone(SUITE, "queries cancelled while they ran", "n", cancelled as f64);
+    report.alone(SUITE, "queries not begun or at their end", "n", idle as f64);
     report.alone(SUITE, "all given back after the last cancel", "ms", idle_after.as_secs_f64() * 1e3);
-    report.alone(SUITE, "memory of the process, more than before", "MB", resident_mb() - before_mb);
+    report.alone(SUITE, "memory of the process, more than before", "MB", (resident() - before) / 1e6);
     report.bar(SUITE, "cancel acknowledged, p99 under 5 ms", 5e3 / acknowledged.micros(0.99), 1.0, 0.0);
     report.bar(SUITE, "fragments gone, max under 1 s", 1e6 / gone.micros(1.0), 1.0, 0.0);
 }

@@ -38,21 +38,11 @@ fn check(batches: &[RecordBatch], count: i64) {
     assert_eq!(groups, expected.len(), "every group is there once");
 }
 
-/// Gets, sixteen and a pause that lets others run, until `is_over`.
-fn gets(map: &Map, count: i64, is_over: impl Fn() -> bool) -> Latencies {
-    let (mut nanos, mut draw) = (Vec::new(), Draw::new(7));
-    while !is_over() {
-        for _ in 0..16 {
-            let key = key(draw.below(count as usize) as i64);
-            let begin = Instant::now();
-            let found = map.get(key).wait().expect("the grid runs");
-            nanos.push(begin.elapsed().as_nanos() as u64);
-            assert!(found.is_some(), "every key is there");
-        }
-        // sleeps because a reader that never pauses is one more load, and not a bystander
-        std::thread::sleep(Duration::from_micros(200));
-    }
-    Latencies::from_nanos(nanos)
+/// How long gets take until `is_over`.
+fn gets(map: &Map, count: i64, is_over: impl FnMut() -> bool) -> Latencies {
+    let mut draw = Draw::new(7);
+    let get = |key| assert!(map.get(key).wait().expect("the grid runs").is_some(), "every key is there");
+    Latencies::of_bystander(|| key(draw.below(count as usize) as i64), get, is_over)
 }
 
 pub(super) fn run(effort: Effort, report: &mut Report) {
