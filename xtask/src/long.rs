@@ -78,7 +78,10 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
     let cancels = Invocation::cargo("test -p filbert-sql --release --test cancel_storm -- --nocapture")
         .env("FILBERT_SQL_CANCELS", options.number("--cancels", CANCELS).to_string());
     let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
+    // Peers turn on features of crates below DataFusion, which is then built once more.
+    let peers = Invocation::cargo("clippy -p filbert-bench --features peers --all-targets -- -D warnings");
     vec![
+        Step::run("peers", "no warning in the benches with their peers", [peers]),
         Step::run("demo", "the README's demo as it stands there, built for release", [demo]),
         Step::run(
             "frames",

@@ -145,13 +145,10 @@ impl MemberConfig {
         let config = Self { stages, grid, sql, hazelcast, postgres };
         // A value that cannot be read counts as not set: what follows from that is no second mistake.
         let follows = |problem: &String| {
-            let table =
-                problem.split(": ").next().and_then(|path| path.rsplit_once('.')).map(|(table, _)| table);
-            table.is_some_and(|table| {
-                problems
-                    .iter()
-                    .any(|known| known.strip_prefix(table).is_some_and(|rest| rest.starts_with('.')))
-            })
+            let path = problem.split([':', ' ']).next().unwrap_or_default();
+            let table = path.rsplit_once('.').map_or("", |(table, _)| table);
+            let keys = problems.iter().filter_map(|known| known.strip_prefix(table)?.strip_prefix('.'));
+            keys.filter_map(|key| key.split([':', ' ', '.']).next()).any(|key| names(problem, key))
         };
         let together: Vec<String> =
             config.problems().into_iter().filter(|problem| !follows(problem)).collect();
@@ -183,6 +180,11 @@ impl MemberConfig {
         let postgres = postgres.into_iter().map(|problem| format!("postgres.{problem}"));
         grid.chain(sql).chain(door).chain(postgres).collect()
     }
+}
+
+/// True when a sentence has that setting among its words.
+fn names(sentence: &str, key: &str) -> bool {
+    sentence.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|word| word == key)
 }
 
 /// Takes out the tables that there are not, so that no setting in them is looked for among those of the stages.
@@ -360,7 +362,7 @@ mod tests {
             ),
             ("[grid.executor.'']\nthreads = 1", "grid.executor.\"\": a name has at least one letter"),
             ("[grid.map.a]\nttl_seconds = 1", "grid.map: stands in a table of its own: [map.<name>]"),
-            ("[sql]\nquery = 3", "sql.query: no such setting; did you mean queries?"),
+            ("[sql]\nquerys = 3", "sql.querys: no such setting; did you mean queries?"),
             ("[sql]\nrows = 0", "sql.rows = 0: must be a whole number, at least 1"),
             (
                 "[sql]\nmemory_bytes = 5000",

@@ -470,7 +470,6 @@ fn mappings_say_how_rows_are_stored() {
     for (wrong, part) in [
         ("CREATE MAPPING w TYPE IMap OPTIONS ('valueFormat'='int')", "keyFormat"),
         ("CREATE MAPPING w TYPE IMap OPTIONS ('keyFormat'='int','valueFormat'='avro')", "avro"),
-        ("CREATE MAPPING w TYPE IMap OPTIONS ('keyFormat'='int','valueFormat'='json-flat')", "columns"),
         ("CREATE MAPPING w (a INT) TYPE IMap OPTIONS ('keyFormat'='int','valueFormat'='int')", "no fields"),
         ("CREATE MAPPING w (this VARCHAR) TYPE IMap OPTIONS ('keyFormat'='int','valueFormat'='int')", "this"),
         ("CREATE MAPPING w TYPE IMap OPTIONS ('keyFormat'='int','valueFormat'='int','color'='red')", "color"),

@@ -36,11 +36,8 @@ fn idle(stages: &Stages, sql: &Sql) {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let snapshot = sql.snapshot();
-        let tasks = stages
-            .snapshot()
-            .iter()
-            .find(|stage| stage.stage.to_string() == "fragment")
-            .map_or(0, |stage| stage.depth);
+        let tasks =
+            stages.snapshot().iter().find(|stage| stage.stage == "fragment").map_or(0, |stage| stage.depth);
         if snapshot.running == 0 && snapshot.waiting == 0 && snapshot.memory_bytes == 0 && tasks == 0 {
             return;
         }

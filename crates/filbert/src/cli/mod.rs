@@ -31,12 +31,12 @@ const ABOUT: &str = "Filbert, an in-memory data platform in the making.
 Works today:  maps, lists, queues, topics and executors for Rust programs and for the official Hazelcast clients;
               the stages below them, where every kind of work runs on the threads made for it
               dataflow jobs: pipelines over files, maps, channels and sockets
-              SQL over maps and files
-Planned:      cubes, clusters";
+              SQL over maps and files, in a shell, for Hazelcast clients and for psql
+Planned:      cubes, persistence, clusters";
 
 const EXAMPLES: &str = "Examples:
   filbert demo                          a tour of what works, in a few seconds
-  filbert start                         a member that Hazelcast clients reach on 127.0.0.1:5701
+  filbert start                         a member that Hazelcast clients reach on 127.0.0.1:5701, psql on 127.0.0.1:5433
   filbert start --config filbert.toml   the same with your settings
   filbert config check filbert.toml     everything that is wrong with them
   filbert map put cities Oslo 709000 --value-as long

@@ -29,7 +29,10 @@ impl<K: Hash + Eq, S> Few<K, S> {
     /// How many groups there may be: a quarter of the places, and as many as are small together.
     pub(super) const MOST: usize = {
         let size = size_of::<(K, S)>();
-        let small = if size == 0 { PLACES } else { CACHED_BYTES / size };
+        let small = match CACHED_BYTES.checked_div(size) {
+            Some(small) => small,
+            None => PLACES,
+        };
         if small == 0 {
             1
         } else if small < PLACES / 4 {
@@ -110,7 +113,7 @@ mod tests {
 
     #[test]
     fn large_states_are_few_earlier() {
-        assert!(Few::<u64, u64>::MOST <= PLACES / 4);
+        const { assert!(Few::<u64, u64>::MOST <= PLACES / 4) };
         assert!(Few::<u64, [u64; 7]>::MOST < Few::<u64, u64>::MOST.max(2));
         assert_eq!(Few::<u64, [u8; CACHED_BYTES]>::MOST, 1);
         assert_eq!(Few::<(), ()>::MOST, PLACES / 4);

@@ -18,5 +18,4 @@ mod linearizability;
 mod listening;
 mod login;
 mod messages;
-mod pressure;
 mod rights;

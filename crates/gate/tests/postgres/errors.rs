@@ -17,7 +17,7 @@ fn errors_have_codes_and_keep_the_connection() {
         ("SELECT 1 / 0", "22012"),
         ("SELECT CAST('x' AS INTEGER)", "22P02"),
         ("SELECT CAST(CAST(3000000000 AS BIGINT) AS INTEGER)", "22003"),
-        ("LISTEN x", "0A000"),
+        ("LISTEN x", "42601"),
     ] {
         let reply = client.query(sql);
         assert_eq!(reply.code(), code, "{sql}: {:?}", reply.errors);

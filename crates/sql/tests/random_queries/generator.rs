@@ -250,7 +250,8 @@ impl<'r> Select<'r> {
             6 if kind == Kind::Text => {
                 format!("{left} {}LIKE {}", self.random.pick(&["", "NOT "]), self.random.pick(&PATTERNS))
             }
-            _ => format!("{left} IS NOT DISTINCT FROM {}", self.value(kind, depth)),
+            // In parentheses: the parser takes everything behind it for its right side, an AND as well.
+            _ => format!("({left} IS NOT DISTINCT FROM {})", self.value(kind, depth)),
         }
     }
 

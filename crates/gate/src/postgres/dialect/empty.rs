@@ -71,15 +71,30 @@ const AGGREGATES: [&str; 12] = [
 ];
 
 fn aggregates(select: &Select) -> bool {
-    struct Search;
+    /// What a subquery aggregates is its own matter.
+    #[derive(Default)]
+    struct Search {
+        depth: usize,
+    }
     impl Visitor for Search {
         type Break = ();
+
+        fn pre_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
+            self.depth += 1;
+            ControlFlow::Continue(())
+        }
+
+        fn post_visit_query(&mut self, _query: &Query) -> ControlFlow<()> {
+            self.depth -= 1;
+            ControlFlow::Continue(())
+        }
 
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
             match expr {
                 Expr::Function(function)
-                    if catalog_name(&function.name)
-                        .is_some_and(|name| AGGREGATES.contains(&name.as_str())) =>
+                    if self.depth == 0
+                        && catalog_name(&function.name)
+                            .is_some_and(|name| AGGREGATES.contains(&name.as_str())) =>
                 {
                     ControlFlow::Break(())
                 }
@@ -87,14 +102,7 @@ fn aggregates(select: &Select) -> bool {
             }
         }
     }
-    // Those of subqueries count as well, which only means that the query is left as it is.
-    select.projection.iter().any(|item| match item {
-        SelectItem::UnnamedExpr(Expr::Subquery(_))
-        | SelectItem::ExprWithAlias { expr: Expr::Subquery(_), .. } => false,
-        SelectItem::UnnamedExpr(Expr::Case { .. })
-        | SelectItem::ExprWithAlias { expr: Expr::Case { .. }, .. } => false,
-        item => Visit::visit(item, &mut Search).is_break(),
-    })
+    select.projection.iter().any(|item| Visit::visit(item, &mut Search::default()).is_break())
 }
 
 /// The same columns without rows; `None` when it may have some, or when its columns are not named.

@@ -72,9 +72,14 @@ impl RowEncoder {
     }
 }
 
+/// An array of nulls keeps no list of them.
+fn is_null(array: &ArrayRef, row: usize) -> bool {
+    array.is_null(row) || *array.data_type() == DataType::Null
+}
+
 /// Writes a value and its length, or that there is none.
 fn put_value(array: &ArrayRef, put: &Put, row: usize, out: &mut BytesMut) {
-    if array.is_null(row) {
+    if is_null(array, row) {
         out.put_i32(-1);
         return;
     }
@@ -428,7 +433,7 @@ fn put_binary_array(
     of: &PgType,
 ) {
     out.put_i32(i32::from(!range.is_empty()));
-    out.put_i32(i32::from(range.clone().any(|row| items.is_null(row))));
+    out.put_i32(i32::from(range.clone().any(|row| is_null(items, row))));
     out.put_u32(of.oid);
     if !range.is_empty() {
         out.put_i32(range.len() as i32);
@@ -447,7 +452,7 @@ fn put_text_array(out: &mut BytesMut, items: &ArrayRef, put: &Put, range: std::o
         if row > begin {
             out.put_u8(b',');
         }
-        if items.is_null(row) {
+        if is_null(items, row) {
             out.put_slice(b"NULL");
             continue;
         }

@@ -2,7 +2,7 @@
 
 use super::{PrintError, Printer, Summary, written};
 use filbert::arrow::array::{Array, RecordBatch};
-use filbert::arrow::datatypes::Schema;
+use filbert::arrow::datatypes::{DataType, Schema};
 use filbert::arrow::util::display::ArrayFormatter;
 use std::io::Write;
 
@@ -35,7 +35,8 @@ impl Printer for CsvPrinter {
         for row in 0..batch.num_rows() {
             let mut line = String::new();
             for (column, array) in columns.iter().zip(batch.columns()) {
-                if !array.is_null(row) {
+                // An array of nulls keeps no list of them.
+                if !array.is_null(row) && *array.data_type() != DataType::Null {
                     line += &quoted(&column.value(row).try_to_string()?);
                 }
                 line.push(',');

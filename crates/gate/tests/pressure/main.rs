@@ -1,4 +1,10 @@
-//! Clients that ask for much and read nothing.
+//! Clients that ask for much and read nothing. A process of its own: it measures memory.
+
+#![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
+
+#[path = "../door/line.rs"]
+#[allow(dead_code, reason = "shared with the tests of the door, which use more of it")]
+mod line;
 
 use crate::line::{Member, blob, int};
 use bytes::BytesMut;
