@@ -21,7 +21,7 @@ impl Names {
 
     pub(crate) fn read(self, ident: &Ident) -> String {
         match (self, ident.quote_style) {
-            (Self::LowerCase, None) => ident.value.to_lowercase(),
+            (Self::LowerCase, None) => ident.value.to_ascii_lowercase(),
             _ => ident.value.clone(),
         }
     }

@@ -93,7 +93,13 @@ fn demands(parsed: &Parsed, state: &SessionState) -> Result<Demands, SqlError> {
     let define = |table: &str| (Access::Define, table.to_owned());
     Ok(match parsed {
         Parsed::Own(OwnStatement::CreateMapping { mapping, .. }) => {
-            vec![define(&mapping.name), define(&mapping.external_name)]
+            let map = &mapping.external_name;
+            let mut demands = vec![define(&mapping.name), define(map)];
+            // Under its new name it will be asked for by that name.
+            if *map != mapping.name {
+                demands.extend([Access::Read, Access::Write].map(|access| (access, map.clone())));
+            }
+            demands
         }
         Parsed::Own(OwnStatement::DropMapping { name, .. }) => vec![define(name)],
         Parsed::Own(OwnStatement::CreateIndex { table, .. }) => vec![define(table)],

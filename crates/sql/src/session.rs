@@ -98,10 +98,18 @@ impl Session {
         self.submit(text, Purpose::Describe)?.description().await
     }
 
+    /// Refuses a text that is longer than a statement may be, for whoever looks at it before it is asked.
+    ///
+    /// # Errors
+    /// When it is.
+    pub fn check_length(&self, text: &str) -> Result<(), SqlError> {
+        text::check_length(text, self.sql.inner().settings.text_bytes)
+    }
+
     fn submit(&self, text: &str, purpose: Purpose) -> Result<Query, SqlError> {
         let inner = self.sql.inner();
         let settings = &inner.settings;
-        text::check_length(text, settings.text_bytes)?;
+        self.check_length(text)?;
 
         let id = self.sql.next_query();
         let group = inner.fragment.group(&id.to_string());
@@ -278,6 +286,10 @@ impl StatementOfQuery {
 
 /// Refuses what a session may not set: bounds of the member, and numbers that would use it up.
 fn check_setting(variable: &str, value: &str) -> Result<(), SqlError> {
+    // What a name means was decided when its rights were checked.
+    if variable.starts_with("datafusion.catalog.") || variable.starts_with("datafusion.sql_parser.") {
+        return Err(SqlError::Refused(format!("{variable} is not a session's to set")));
+    }
     if variable.starts_with("datafusion.runtime.") {
         return Err(SqlError::Refused(format!(
             "{variable} is not a session's to set; the member's settings sql.query_memory_bytes, sql.memory_bytes and sql.spill_bytes \

@@ -5,7 +5,7 @@
 //! that level. The tokens are the parser's own, so that nothing is a string or a comment here and code there.
 
 use crate::error::SqlError;
-use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, PostgreSqlDialect};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 /// Refuses what is too long; cheap enough for any thread.
@@ -29,10 +29,18 @@ pub fn check_depth(text: &str, limit: usize) -> Result<(), SqlError> {
     if text.len() <= limit {
         return Ok(());
     }
-    // What is no text of tokens, the parser refuses as well.
-    let Some(tokens) = tokens(text) else { return Ok(()) };
+    // A door may parse in another dialect than the engine. What is no text of tokens in one, its parser refuses as well.
+    for dialect in [&GenericDialect {} as &dyn Dialect, &PostgreSqlDialect {}] {
+        if let Some(tokens) = tokens(text, dialect) {
+            check_tokens(text, &tokens, limit)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_tokens(text: &str, tokens: &[TokenWithSpan], limit: usize) -> Result<(), SqlError> {
     let mut scan = Scan { limit, open: vec![Level::default()], operators_open: 0 };
-    for TokenWithSpan { token, span } in &tokens {
+    for TokenWithSpan { token, span } in tokens {
         let refused = match token {
             Token::LParen | Token::LBrace => scan.open(),
             // `a[1][1]` and `INT[][]` are as deep as they are long.
@@ -68,7 +76,7 @@ pub fn check_depth(text: &str, limit: usize) -> Result<(), SqlError> {
 /// assert_eq!(split, ["SELECT ';' AS a", "INSERT INTO t VALUES (1)"]);
 /// ```
 pub fn statements(text: &str) -> Vec<&str> {
-    let Some(tokens) = tokens(text) else { return vec![text.trim()] };
+    let Some(tokens) = tokens(text, &GenericDialect {}) else { return vec![text.trim()] };
     let mut cursor = Cursor::new(text);
     let (mut found, mut begin) = (Vec::new(), None);
     for TokenWithSpan { token, span } in &tokens {
@@ -90,7 +98,10 @@ pub fn statements(text: &str) -> Vec<&str> {
 /// Where the tokens of a text begin; none when it cannot be taken apart.
 pub(crate) fn token_starts(text: &str) -> impl Iterator<Item = usize> {
     let mut cursor = Cursor::new(text);
-    tokens(text).unwrap_or_default().into_iter().map(move |token| cursor.advance(token.span.start))
+    tokens(text, &GenericDialect {})
+        .unwrap_or_default()
+        .into_iter()
+        .map(move |token| cursor.advance(token.span.start))
 }
 
 /// Where in the text a token begins.
@@ -98,8 +109,8 @@ pub(crate) fn offset(text: &str, location: Location) -> usize {
     Cursor::new(text).advance(location)
 }
 
-fn tokens(text: &str) -> Option<Vec<TokenWithSpan>> {
-    Tokenizer::new(&GenericDialect {}, text).tokenize_with_location().ok()
+fn tokens(text: &str, dialect: &dyn Dialect) -> Option<Vec<TokenWithSpan>> {
+    Tokenizer::new(dialect, text).tokenize_with_location().ok()
 }
 
 /// From lines and columns to bytes, forwards only.
@@ -185,10 +196,27 @@ impl Scan {
     }
 
     fn word(&mut self, word: &str) -> Refused {
-        const OPERATORS: [&str; 17] = [
+        /// Whatever stands between or behind expressions or tables: the parser chains it.
+        const OPERATORS: [&str; 33] = [
             "and",
             "or",
+            "xor",
             "not",
+            "in",
+            "similar",
+            "rlike",
+            "regexp",
+            "match",
+            "overlaps",
+            "div",
+            "member",
+            "operator",
+            "notnull",
+            "isnull",
+            "pivot",
+            "unpivot",
+            "tablesample",
+            "match_recognize",
             "is",
             "like",
             "ilike",
@@ -293,6 +321,29 @@ mod tests {
             let text = format!("{begin}{deep}");
             assert!(refusal(&text).is_some_and(|text| text.contains("chains operators")), "{begin}");
         }
+    }
+
+    /// The parser chains whatever may follow an expression or a table, and a chain is as deep as it is long.
+    #[test]
+    fn every_chain_counts() {
+        for link in [
+            " IN (1)",
+            " XOR 1",
+            " SIMILAR TO 'a'",
+            " RLIKE 'a'",
+            " REGEXP 'a'",
+            " OVERLAPS 1",
+            " DIV 2",
+            " MEMBER OF(a)",
+        ] {
+            let text = format!("SELECT 1{}", link.repeat(1_000));
+            assert!(refusal(&text).is_some_and(|text| text.contains("chains operators")), "{link}");
+        }
+        let pivots = " PIVOT(sum(a) FOR b IN (1))".repeat(1_000);
+        assert!(refusal(&format!("SELECT * FROM t{pivots}")).is_some());
+        // No text of the engine's dialect, and one of PostgreSQL's.
+        let text = format!("SELECT 1 |` {}", vec!["1"; 1_000].join(" + "));
+        assert!(refusal(&text).is_some());
     }
 
     #[test]

@@ -145,3 +145,42 @@ fn what_a_session_may_not_do_is_refused_before_a_table_is_looked_up() {
     let asked = rights.asked.lock().unwrap();
     assert!(asked.contains(&(Access::Define, "mine".to_owned())));
 }
+
+/// What a name means was decided when its rights were checked.
+#[test]
+fn rights_are_not_gone_round_by_settings_or_mappings() {
+    let bench = bench();
+    let allowed = vec![
+        (Access::Read, "columns"),
+        (Access::Define, "cities"),
+        (Access::Define, "other"),
+        (Access::Read, "other"),
+    ];
+    let session = bench.sql.session_as(Arc::new(Only { allowed, ..Only::default() }));
+    for text in [
+        "SET datafusion.catalog.default_schema = 'information_schema'",
+        "SET datafusion.sql_parser.enable_ident_normalization = false",
+    ] {
+        let said = run(&session, text).unwrap_err();
+        assert!(said.to_string().contains("not a session's to set"), "{text}: {said}");
+    }
+    let mapping = "CREATE MAPPING other EXTERNAL NAME cities TYPE IMap OPTIONS ('keyFormat' = 'varchar', 'valueFormat' = 'bigint')";
+    let said = run(&session, mapping).unwrap_err();
+    assert!(said.to_string().ends_with("Read cities"), "{said}");
+}
+
+#[test]
+fn an_update_computes_values_only_for_what_it_changes() {
+    let bench = bench();
+    let session = bench.sql.session();
+    // Of city-0 it could not be computed.
+    let batches =
+        block_on(session.query("UPDATE cities SET this = 90 / this WHERE this <> 0").unwrap().collect())
+            .unwrap();
+    assert_eq!(batches[0].column(0).as_primitive::<UInt64Type>().value(0), 9);
+    let cities = bench.grid.typed_map::<String, i64>("cities");
+    for number in 0..10_i64 {
+        let now = cities.get(&format!("city-{number}")).wait().unwrap();
+        assert_eq!(now, Some(if number == 0 { 0 } else { 90 / number }));
+    }
+}

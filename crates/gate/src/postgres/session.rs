@@ -88,15 +88,13 @@ impl<'a> Session<'a> {
     async fn next(&mut self) -> Result<(), Ended> {
         let (kind, body) = self.line.message().await?;
         let request = Request::read(kind, body)?;
-        if self.skips && request.is_extended() {
+        // After a failure nothing counts until the client says where it goes on.
+        if self.skips && !matches!(request, Request::Sync | Request::Terminate) {
             return Ok(());
         }
         let extended = request.is_extended();
         let handled = match request {
-            Request::Query(text) => {
-                self.skips = false;
-                return self.simple(text).await;
-            }
+            Request::Query(text) => return self.simple(text).await,
             Request::Sync => {
                 self.skips = false;
                 if self.transaction == Transaction::None {
@@ -163,6 +161,7 @@ impl<'a> Session<'a> {
     }
 
     async fn simple_all(&mut self, text: String) -> Result<(), Fault> {
+        self.sql.check_length(&text)?;
         let steps = script::steps(self.host, &self.guest, text).await?;
         if steps.is_empty() {
             self.line.out.empty_query();
@@ -211,6 +210,7 @@ impl<'a> Session<'a> {
     }
 
     async fn parse(&mut self, name: String, text: String, types: &[u32]) -> Result<(), Fault> {
+        self.sql.check_length(&text)?;
         let mut steps = script::steps(self.host, &self.guest, text).await?;
         if steps.len() > 1 {
             let why = "cannot insert multiple commands into a prepared statement";

@@ -18,6 +18,12 @@ pub(crate) struct Location {
     text: String,
 }
 
+/// True when a pattern would be left by `..`: what it matched is not what was allowed.
+fn climbs_after_pattern(path: &str) -> bool {
+    let mut parts = path.split('/').skip_while(|part| !part.contains(['*', '?', '[']));
+    parts.any(|part| part == "..")
+}
+
 impl Location {
     /// A path of this machine, relative to where the member was started, or `file://` and a path.
     pub(crate) fn parse(text: &str) -> Result<Self, SqlError> {
@@ -31,6 +37,9 @@ impl Location {
             )),
             None if path.is_empty() || path.contains('\0') => {
                 Err(problem(Path::new(text), "this is no path"))
+            }
+            None if climbs_after_pattern(path) => {
+                Err(problem(Path::new(text), "`..` may not stand behind a pattern"))
             }
             None => Ok(Self { text: path.to_owned() }),
         }

@@ -15,7 +15,8 @@ use super::pages::{Pages, Reach, failed};
 use super::reach::reach;
 use super::table::MapTable;
 use crate::error::SqlError;
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt64Array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt64Array};
+use arrow::compute::filter_record_batch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
@@ -260,25 +261,28 @@ impl Work {
             let wanted = wanted.as_boolean();
             wanted.is_valid(row) && wanted.value(row)
         };
+        let matching: Vec<usize> = (0..rows).filter(|row| takes(*row)).collect();
+        // Only for these: a value that cannot be computed elsewhere is none of this statement's mistakes.
+        let chosen: BooleanArray = (0..rows).map(|row| Some(takes(row))).collect();
+        let chosen = filter_record_batch(&batch, &chosen)?;
         let new = match &self.assigned {
             None => None,
             Some(assigned) => Some(
                 assigned
                     .iter()
-                    .map(|(place, expr)| Ok((*place, expr.evaluate(&batch)?.into_array(rows)?)))
+                    .map(|(place, expr)| Ok((*place, expr.evaluate(&chosen)?.into_array(matching.len())?)))
                     .collect::<Result<Vec<_>>>()?,
             ),
         };
-        let matching: Vec<usize> = (0..rows).filter(|row| takes(*row)).collect();
         let (mut done, mut left) = (0, Vec::new());
-        for window in matching.chunks(WINDOW) {
+        for (number, window) in matching.chunks(WINDOW).enumerate() {
             let mut asked = Vec::with_capacity(window.len());
-            for row in window {
+            for (at, row) in window.iter().enumerate() {
                 let (key, old) = entries[*row].clone();
                 asked.push(match &new {
                     None => table.map.remove_if_same(key, old),
                     Some(new) => {
-                        let value = self.new_value(&entries[*row], new, *row)?;
+                        let value = self.new_value(&entries[*row], new, number * WINDOW + at)?;
                         table.map.replace_if_same(key, old, value)
                     }
                 });

@@ -79,7 +79,7 @@ pub(super) fn execute(call: Call<'_, Execute>, request: Execute) -> Handled {
         let allowance = reader.host.allowance();
         let answer = match reader.execute(&session, &reading, &request, &allowance).await {
             Ok(begun) => reader.begun(reading, begun),
-            Err(problem) => Err(reader.explained(problem, reading.statement().ended())),
+            Err(problem) => Err(reader.explained(problem, reading.over())),
         };
         let answer = answer.unwrap_or_else(|problem| refused(problem, &reader.host));
         later.answer(&answer, allowance);
@@ -103,9 +103,12 @@ pub(super) fn fetch(call: Call<'_, Fetch>, request: Fetch) -> Handled {
     let task = async move {
         let allowance = reader.host.allowance();
         let page = match cursor.page(reader.rows, reader.page_bytes(), &allowance).await {
-            Ok(page) if page.last => Ok(page),
+            Ok(page) if page.last => {
+                reading.over();
+                Ok(page)
+            }
             Ok(page) => reading.keep(cursor).map(|()| page),
-            Err(problem) => Err(reader.explained(problem, reading.statement().ended())),
+            Err(problem) => Err(reader.explained(problem, reading.over())),
         };
         let answer = match page {
             Ok(page) => Fetched { row_page: Some(page), error: None },
@@ -188,6 +191,7 @@ impl Reader {
         request: &Execute,
         allowance: &Allowance,
     ) -> Result<Begun, Problem> {
+        session.check_length(&request.sql)?;
         let text = numbered_parameters(&request.sql);
         let parameters = self.parameters(&request.parameters)?;
         let expected = match request.expected_result_type {

@@ -202,6 +202,11 @@ impl Reading {
         self.kept = true;
         Ok(())
     }
+
+    /// The statement is over, before its client is told so: the next one may have its id. Why it ended, if somebody ended it.
+    pub(super) fn over(self) -> Option<Ended> {
+        self.statement().ended()
+    }
 }
 
 impl Drop for Reading {
