@@ -155,7 +155,7 @@ impl SqlError {
 }
 
 impl From<DataFusionError> for SqlError {
-    /// One that [`SqlError::into_plan`] packed comes out as what it was.
+    /// One that `SqlError::into_plan` packed comes out as what it was.
     fn from(error: DataFusionError) -> Self {
         if let Some(own) = Self::within(&error) {
             return own;
