@@ -218,10 +218,10 @@ impl Link {
         let order = queue.order;
         if let Some(sent) = sent {
             self.queued.store(0, Ordering::Relaxed);
+            // Counted under the lock: no sender finds both counts low, and sends beyond the bound.
+            self.set_unwritten(into.len() + sent.len());
             drop(queue);
             into.append(sent);
-            // Counted here before anyone can find both counts low.
-            self.set_unwritten(into.len());
         }
         order
     }

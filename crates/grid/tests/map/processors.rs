@@ -229,7 +229,9 @@ fn an_operation_on_a_whole_map_leaves_most_of_its_partitions_to_callers() {
         .map(Data::partition)
         .collect();
     let threads = stages.settings().number("partition.threads") as usize;
-    assert!((1..=threads).contains(&busy.len()), "{} partitions are busy with {threads} threads", busy.len());
+    // Looked at one after the other: a thread may have gone from one partition to the next meanwhile.
+    let most = 2 * threads;
+    assert!((1..=most).contains(&busy.len()), "{} partitions are busy with {threads} threads", busy.len());
     keys.iter().for_each(|_| end.send(()).unwrap());
     over_all.wait().unwrap();
     assert!(map.values().wait().unwrap().iter().all(|value| number(value) == 1_000));
