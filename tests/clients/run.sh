@@ -40,7 +40,7 @@ export PYTHONDONTWRITEBYTECODE=1
 
 if [[ -z "${HAZELCAST_JARS:-}${FILBERT_ADDRESS:-}${FILBERT_BIN:-}" ]]; then
   # As `cargo test` builds it: a build for release would take longer than all tests.
-  cargo build --profile test --workspace --bins --quiet --manifest-path "$here/../../Cargo.toml"
+  cargo test --workspace --no-run --quiet --manifest-path "$here/../../Cargo.toml"
   target="${CARGO_TARGET_DIR:-$here/../../target}"
   export FILBERT_BIN="$target/debug/filbert-test-member"
 fi

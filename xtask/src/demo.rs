@@ -7,7 +7,7 @@ use crate::workspace::Workspace;
 
 /// Builds the programs of the workspace as the test command does, with nothing of the dependencies built twice.
 pub(crate) fn build() -> Invocation {
-    Invocation::cargo("build --workspace --bins --profile test")
+    Invocation::cargo("test --workspace --no-run")
 }
 
 /// Runs the demo to its end.
