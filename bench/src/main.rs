@@ -1,6 +1,7 @@
 //! Comparisons of Filbert with its peers: ours and theirs alternate in one process, and both must give the same answer.
 //!
-//! `cargo run --release -p filbert-bench --features peers -- <suite> [--quick] [--json]`
+//! `cargo run --release -p filbert-bench --no-default-features --features peers -- <suite> [--quick] [--json]`; suites `door` and `sql` with
+//! `--features sql-peers` instead.
 
 #![forbid(unsafe_code)]
 #![expect(
@@ -18,7 +19,9 @@ mod suites;
 
 use clap::{Parser, Subcommand};
 use report::Report;
+#[cfg(feature = "door")]
 use std::path::PathBuf;
+#[cfg(feature = "sql")]
 use std::time::Duration;
 
 /// Compares Filbert with its peers. A ratio above 1 means that Filbert is better.
@@ -47,6 +50,7 @@ enum Suite {
     Chunked,
     /// Maps in process against DashMap and moka.
     Grid,
+    #[cfg(feature = "door")]
     /// The door for Hazelcast clients under load, against redis-server and a Hazelcast member.
     Door {
         /// The jar of a Hazelcast 5.x member (from Maven Central), to compare with it too; needs Java.
@@ -63,6 +67,7 @@ enum Suite {
         #[arg(long)]
         only: Option<String>,
     },
+    #[cfg(feature = "sql")]
     /// SQL: TPC-H against DataFusion on tokio, short queries beside long ones, a scan of a map, cancels.
     Sql {
         /// Only the parts whose name contains this: `tpch`, `control`, `scan`, `cancel`, or `duckdb`, which runs only when named (it
@@ -70,6 +75,7 @@ enum Suite {
         #[arg(long)]
         only: Option<String>,
     },
+    #[cfg(feature = "sql")]
     /// What short queries wait for beside a load, for the suite `sql`.
     #[command(hide = true)]
     SqlClients {
@@ -100,6 +106,7 @@ enum Suite {
         #[arg(long)]
         peer: bool,
     },
+    #[cfg(feature = "door")]
     /// A member with its door open, for the suite `door`.
     #[command(hide = true)]
     Serve {
@@ -120,6 +127,7 @@ fn main() {
         Suite::Chunked => suites::chunked::run(effort, &mut report),
         Suite::Grid => suites::grid::run(effort, &mut report),
         Suite::Memory { entries, peer } => return suites::grid::measure_and_print(entries, peer),
+        #[cfg(feature = "door")]
         Suite::Door { hazelcast_jar, only } => {
             suites::door::run(
                 effort,
@@ -129,11 +137,14 @@ fn main() {
             );
         }
         Suite::Flow { only } => suites::flow::run(effort, only.as_deref().unwrap_or_default(), &mut report),
+        #[cfg(feature = "sql")]
         Suite::Sql { only } => suites::sql::run(effort, only.as_deref().unwrap_or_default(), &mut report),
+        #[cfg(feature = "sql")]
         Suite::SqlClients { load, stock, ms } => {
             suites::sql::measure_and_print(load, stock, Duration::from_millis(ms));
         }
         Suite::FlowMemory { items } => return suites::flow::measure_and_print(items),
+        #[cfg(feature = "door")]
         Suite::Serve { port } => return suites::door::serve(port),
     }
     report.finish();

@@ -43,6 +43,9 @@ const NUMBERS: [&str; 8] = [
     "--cancels",
 ];
 
+/// The benches with their peers and without DataFusion, below which the peers turn on features.
+const PEERS: &str = "-p filbert-bench --no-default-features --features peers";
+
 /// Runs the chore.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let workspace = Workspace::find()?;
@@ -57,9 +60,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
 }
 
 fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
-    let bench = |suite: &str| {
-        [Invocation::cargo(&format!("run --release -p filbert-bench --features peers -- {suite}"))]
-    };
+    let bench = |suite: &str| [Invocation::cargo(&format!("run --release {PEERS} -- {suite}"))];
     let simulation = Invocation::cargo("test -p filbert-pool --release -- --nocapture")
         .env("FILBERT_SEEDS", options.number("--seeds", SEEDS).to_string());
     let dags = Invocation::cargo("test -p filbert-flow --release --test random_dags")
@@ -67,19 +68,17 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
     let loom = verify::loom(workspace)
         .env("LOOM_MAX_PREEMPTIONS", options.number("--preemptions", PREEMPTIONS).to_string())
         .env("LOOM_MAX_DURATION", options.number("--model-seconds", MODEL_SECONDS).to_string());
-    let frames =
-        Invocation::cargo("test -p filbert --release --test hostile -- --nocapture --test-threads=1")
-            .env("FILBERT_FRAMES", options.number("--frames", FRAMES).to_string());
-    let histories =
-        Invocation::cargo("test -p filbert-gate --release --test door -- --nocapture linearizability")
-            .env("FILBERT_HISTORIES", options.number("--histories", HISTORIES).to_string());
-    let queries = Invocation::cargo("test -p filbert-sql --release --test random_queries -- --nocapture")
+    // What is above DataFusion is built as for the test command, which has built it.
+    let frames = Invocation::cargo("test --workspace --test hostile -- --nocapture --test-threads=1")
+        .env("FILBERT_FRAMES", options.number("--frames", FRAMES).to_string());
+    let histories = Invocation::cargo("test --workspace --test door -- --nocapture linearizability")
+        .env("FILBERT_HISTORIES", options.number("--histories", HISTORIES).to_string());
+    let queries = Invocation::cargo("test --workspace --test random_queries -- --nocapture")
         .env("FILBERT_SQL_QUERIES", options.number("--queries", QUERIES).to_string());
-    let cancels = Invocation::cargo("test -p filbert-sql --release --test cancel_storm -- --nocapture")
+    let cancels = Invocation::cargo("test --workspace --test cancel_storm -- --nocapture")
         .env("FILBERT_SQL_CANCELS", options.number("--cancels", CANCELS).to_string());
     let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
-    // Peers turn on features of crates below DataFusion, which is then built once more.
-    let peers = Invocation::cargo("clippy -p filbert-bench --features peers --all-targets -- -D warnings");
+    let peers = Invocation::cargo(&format!("clippy {PEERS} --all-targets -- -D warnings"));
     vec![
         Step::run("peers", "no warning in the benches with their peers", [peers]),
         Step::run("demo", "the README's demo as it stands there, built for release", [demo]),

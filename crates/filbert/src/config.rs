@@ -14,7 +14,7 @@ use crate::member::StartError;
 use filbert_gate::hazelcast::HazelcastSettings;
 use filbert_gate::postgres::PostgresSettings;
 use filbert_grid::GridSettings;
-use filbert_pool::settings_fields::{self, Field, Shape, any_text, quoted_key};
+use filbert_pool::settings_fields::{self, Field, Shape, is_named, quoted_key};
 use filbert_pool::{Settings, SettingsError, settings_table};
 use filbert_sql::SqlSettings;
 use serde::de::DeserializeOwned;
@@ -56,7 +56,7 @@ filbert_pool::settings_struct! {
     /// What the cluster is.
     pub struct ClusterSettings {
         /// What clients must call the cluster to be let in.
-        pub name: String = HazelcastSettings::default().cluster_name => Shape::Text(any_text),
+        pub name: String = HazelcastSettings::default().cluster_name => Shape::Text(is_named),
     }
 }
 
@@ -340,6 +340,7 @@ mod tests {
                 "[hazelcast]\nconnections = { overflow_bytes = 2000 }",
                 "hazelcast.connections.overflow_bytes = 2000: must not be less",
             ),
+            ("[cluster]\nname = ''", "cluster.name = \"\": a name is expected, this one is empty"),
             (
                 "[hazelcast]\ncluster_name = 'shop'",
                 "hazelcast.cluster_name: stands in a table of its own: name in [cluster]",

@@ -3,7 +3,7 @@
 use super::rights::Rights;
 use super::secret::Secret;
 use filbert_net::{NetSettings, TlsSettings, is_loopback};
-use filbert_pool::settings_fields::{self, Shape, any_text};
+use filbert_pool::settings_fields::{self, Shape, is_named};
 use filbert_wire::frame::Limits;
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -23,7 +23,7 @@ filbert_pool::settings_struct! {
         /// What clients are told that the member's address is, as host:port. Not set: the one they reached.
         pub public_address: Option<String> = None => Shape::Text(is_public_address),
         /// What a client must call the cluster to be let in.
-        pub cluster_name: String = "dev".to_owned() => Shape::Text(any_text),
+        pub cluster_name: String = "dev".to_owned() => Shape::Text(is_named),
         /// Who may log in, and what each may do. None: whoever names the cluster.
         pub users: Vec<User> = Vec::new() => Shape::List(User::FIELDS),
         /// Encryption. Not set: none, which only an address of this machine alone allows.
@@ -56,7 +56,7 @@ filbert_pool::settings_struct! {
     /// Someone who may log in: with a name and a password, or with a token.
     pub struct User {
         /// The name, in logs too.
-        pub name: String => Shape::Text(any_text),
+        pub name: String => Shape::Text(is_named),
         /// The password that goes with the name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub password: Option<Secret> => Shape::Secret,

@@ -47,9 +47,9 @@ pub enum Shape {
     OneOf(&'static [Field]),
 }
 
-/// Any text will do.
-pub fn any_text(_: &str) -> Result<(), String> {
-    Ok(())
+/// A name: any text but none.
+pub fn is_named(text: &str) -> Result<(), String> {
+    if text.trim().is_empty() { Err("a name is expected, this one is empty".to_owned()) } else { Ok(()) }
 }
 
 /// Any path will do, but not what should stand in the file.
@@ -428,7 +428,7 @@ mod tests {
 
     const SIZE: &[Field] = &[Field::new("entries", "", Shape::Number(1, 100))];
     const FILES: &[Field] = &[
-        Field::required("cert_path", " The certificate.", Shape::Text(any_text)),
+        Field::required("cert_path", " The certificate.", Shape::Text(is_named)),
         Field::new("may", "", Shape::Texts(|text| if text == "all" { Ok(()) } else { Err("no".into()) })),
         Field::new("password", "", Shape::Secret),
     ];

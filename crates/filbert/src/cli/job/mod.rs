@@ -65,7 +65,7 @@ Ctrl-C cancels a job; what it did until then is reported. A second one ends it a
 enum Example {
     /// Counts the words of files, folders and patterns.
     WordCount {
-        /// Files, folders, or patterns in quotes.
+        /// Files, folders (the files right in them; `**` reaches further down), or patterns in quotes.
         #[arg(required = true)]
         files: Vec<String>,
         /// How many words are shown.

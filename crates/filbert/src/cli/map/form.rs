@@ -1,6 +1,6 @@
 //! Keys and values as text on the command line.
 
-use filbert_wire::{Data, FromData, ToData, Value};
+use filbert_wire::{Data, FromData, LocalDate, LocalDateTime, LocalTime, ToData, Value};
 use serde_json::Value as Json;
 use std::fmt;
 use uuid::Uuid;
@@ -139,8 +139,37 @@ fn as_json(value: &Value) -> Json {
         Value::FloatArray(items) => items.iter().map(|item| float(f64::from(*item), item)).collect(),
         Value::DoubleArray(items) => items.iter().map(|item| float(*item, item)).collect(),
         Value::List(items) => items.iter().map(as_json).collect(),
-        other => format!("{other:?}").into(),
+        Value::Char(unit) => utf16(&[*unit]),
+        Value::CharArray(units) => utf16(units),
+        // As numbers of any size are not read by every reader of JSON.
+        Value::BigInteger(value) => value.to_string().into(),
+        Value::Decimal(value) => value.to_string().into(),
+        Value::LocalDate(value) => value.to_string().into(),
+        Value::LocalTime(value) => value.to_string().into(),
+        Value::LocalDateTime(value) => value.to_string().into(),
+        Value::OffsetDateTime(value) => value.to_string().into(),
+        Value::Date(millis) => {
+            moment(*millis).map_or_else(|| (*millis).into(), |moment| format!("{moment}Z").into())
+        }
+        Value::Opaque(data) => format!("({} bytes)", data.payload().len()).into(),
+        // A kind that this program does not know yet.
+        _ => Json::Null,
     }
+}
+
+/// Text in UTF-16; half a pair is shown as what stands for the unknown.
+fn utf16(units: &[u16]) -> Json {
+    String::from_utf16_lossy(units).into()
+}
+
+/// The moment so many milliseconds after 1970, in UTC, if the calendar goes that far.
+fn moment(millis: i64) -> Option<LocalDateTime> {
+    const DAY: i64 = 24 * 60 * 60 * 1_000;
+    let nanos = u64::try_from(millis.rem_euclid(DAY)).ok()? * 1_000_000;
+    Some(LocalDateTime {
+        date: LocalDate::of_epoch_day(millis.div_euclid(DAY))?,
+        time: LocalTime::of_nano_of_day(nanos)?,
+    })
 }
 
 /// A number as it is written; JSON has no others than finite ones, so these are texts.
@@ -186,6 +215,14 @@ mod tests {
         assert_eq!(shown(&|| f64::NAN.to_data().unwrap()), of("double", "\"NaN\""));
         assert_eq!(shown(&|| Value::IntArray(vec![1, -2]).to_data().unwrap()), of("intarray", "[1,-2]"));
         assert_eq!(shown(&|| Value::Null.to_data().unwrap()), of("null", "null"));
+        assert_eq!(shown(&|| Value::Char(0xe9).to_data().unwrap()), of("char", "\"é\""));
+        assert_eq!(
+            shown(&|| Value::Date(-1).to_data().unwrap()),
+            of("date", "\"1969-12-31T23:59:59.999000000Z\"")
+        );
+        let day = LocalDate::new(2024, 2, 29).unwrap();
+        assert_eq!(shown(&|| Value::LocalDate(day).to_data().unwrap()), of("localdate", "\"2024-02-29\""));
+        assert_eq!(shown(&|| Data::new(-77, &[1, 2, 3])), of("type -77", "\"(3 bytes)\""));
     }
 
     #[test]
