@@ -20,6 +20,7 @@ pub(super) struct Ours {
 
 impl Ours {
     pub(super) fn new(settings: SqlSettings) -> Self {
+        let settings = SqlSettings { files: vec!["/".into()], ..settings };
         let stages =
             Stages::builder().set("fragment.threads", THREADS as u64).start().expect("the settings fit");
         let sql = Sql::start(&stages, settings).expect("the stages run");
