@@ -143,7 +143,13 @@ impl ExchangeExec {
             let router = match &self.pattern {
                 Pattern::Split(partitioning) | Pattern::SplitOrdered(partitioning, _) => {
                     let time = MetricBuilder::new(&self.metrics).subset_time("routing_time", number);
-                    Router::by(partitioning, time, number, producers)?
+                    let router = Router::by(partitioning, time, number, producers)?;
+                    let is_merged = matches!(self.pattern, Pattern::SplitOrdered(..));
+                    if is_merged || self.input.boundedness().is_unbounded() {
+                        router
+                    } else {
+                        router.collecting(outputs, &self.schema(), context.session_config().batch_size())
+                    }
                 }
                 Pattern::Gather(_) | Pattern::Forward => Router::To(0),
             };
