@@ -22,7 +22,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{Column, lit};
 use datafusion::physical_expr::projection::ProjectionExprs;
 use datafusion::physical_expr::utils::collect_columns;
-use datafusion::physical_optimizer::pruning::PruningPredicate;
+use datafusion::physical_optimizer::pruning::PruningPredicateBuilder;
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder};
 use datafusion_datasource::morsel::{Morsel, MorselPlan, MorselPlanner, Morselizer};
 use futures::StreamExt;
@@ -74,7 +74,7 @@ impl Scan {
         config: &FileScanConfig,
         partition: usize,
     ) -> Result<Option<Self>> {
-        let filters = source.table_parquet_options().global.pushdown_filters && source.predicate().is_some();
+        let filters = source.table_parquet_options().global.pushdown_filters && source.filter().is_some();
         let table = source.table_schema();
         let has_others = !table.table_partition_cols().is_empty();
         let (Some(projection), Some(readers)) = (source.projection(), source.parquet_file_reader_factory())
@@ -108,9 +108,10 @@ impl Scan {
             left.prune_by_range(groups, range);
         }
         let table = self.source.table_schema().file_schema();
-        if let Some(predicate) = self.source.predicate()
-            && has_types_of(metadata, table, predicate)
-            && let Ok(predicate) = PruningPredicate::try_new(Arc::clone(predicate), Arc::clone(table))
+        if let Some(predicate) = self.source.filter()
+            && has_types_of(metadata, table, &predicate)
+            && let Some(predicate) =
+                PruningPredicateBuilder::new().with_file_schema(Arc::clone(table)).build(predicate)
         {
             // DataFusion counts those that it prunes itself; to count here would be to count twice.
             let uncounted = ExecutionPlanMetricsSet::new();
