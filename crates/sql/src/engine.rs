@@ -1,7 +1,7 @@
 //! The SQL engine of a member: tables, memory, admission, and the stages it runs on.
 
 use crate::error::SqlError;
-use crate::files::{CopyFiles, Files};
+use crate::files::{CacheSnapshot, CopyFiles, Files};
 use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
@@ -46,6 +46,7 @@ pub(crate) struct Inner {
     pub(crate) runtime: Arc<RuntimeEnv>,
     pub(crate) admission: Arc<Admission>,
     pub(crate) registry: Arc<Registry>,
+    files: Files,
     /// What every session begins with.
     state: SessionState,
     queries: AtomicU64,
@@ -110,6 +111,7 @@ impl Sql {
                 admission: Admission::new(settings.queries, settings.waiting_queries),
                 registry,
                 runtime,
+                files,
                 state,
                 queries: AtomicU64::new(1),
                 sessions: AtomicU64::new(1),
@@ -176,6 +178,11 @@ impl Sql {
     pub fn snapshot(&self) -> SqlSnapshot {
         let (running, waiting) = self.inner.admission.counts();
         SqlSnapshot { running, waiting, memory_bytes: self.inner.memory.held() }
+    }
+
+    /// What it keeps of files between queries; none when `cache_bytes` is 0.
+    pub fn cached(&self) -> Option<CacheSnapshot> {
+        self.inner.files.cached()
     }
 
     pub(crate) fn inner(&self) -> &Inner {

@@ -116,6 +116,7 @@ impl Fragment {
                     return Ok(Turn::Idle);
                 }
                 Poll::Ready(None) => {
+                    router.finish(sender)?;
                     return Ok(Turn::Done);
                 }
                 Poll::Ready(Some(batch)) => {

@@ -47,6 +47,7 @@ pub use description::{Description, StatementKind};
 pub use engine::{Sql, SqlSnapshot};
 pub use error::SqlError;
 pub use exchange::ExchangeExec;
+pub use files::CacheSnapshot;
 pub use maps::MapScanExec;
 pub use parameter::{numbered_parameters, scalar_of};
 pub use plan::YieldExec;

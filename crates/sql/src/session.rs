@@ -112,7 +112,7 @@ impl Session {
         self.check_length(text)?;
 
         let id = self.sql.next_query();
-        let group = inner.fragment.group(&id.to_string());
+        let group = inner.fragment.group(&id.to_string()).with_head_start(HEAD_START);
         let credits = Credits { batches: settings.exchange_batches, bytes: settings.exchange_bytes };
         let context =
             QueryContext::new(inner.fragment.clone(), group.clone(), inner.reactor.clone(), credits);
@@ -166,6 +166,9 @@ impl std::fmt::Debug for Session {
         f.debug_struct("Session").field("id", &self.id).finish_non_exhaustive()
     }
 }
+
+/// Run time for which a query goes before others: what is planned and done by then does not wait behind those that run for long.
+const HEAD_START: Duration = Duration::from_millis(3);
 
 /// What is wanted of a statement.
 enum Purpose {

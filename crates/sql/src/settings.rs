@@ -23,6 +23,8 @@ filbert_pool::settings_struct! {
         pub memory_bytes: usize = 4 << 30 => Shape::Number(1 << 10, MOST),
         /// Bytes of files that queries may spill, all together; 0: none.
         pub spill_bytes: u64 = 16 << 30 => Shape::Number(0, MOST),
+        /// Bytes of decoded columns of Parquet files that are kept for the next query, beside memory_bytes; 0: none.
+        pub cache_bytes: usize = 512 << 20 => Shape::Number(0, MOST),
         /// Queries that run at a time; more wait their turn.
         pub queries: usize = 64 => Shape::Number(1, 100_000),
         /// Queries that wait at most; more are refused.

@@ -39,6 +39,8 @@ pub(super) struct GroupCore {
     name: Box<str>,
     priority: bool,
     weight: AtomicU32,
+    /// Run time, in nanoseconds, for which its tasks still go before those of normal groups.
+    head_start: AtomicU64,
     table: Arc<Groups>,
     served: CachePadded<AtomicU64>,
     /// Tasks that are queued or run.
@@ -108,6 +110,7 @@ impl Groups {
             name: name.into(),
             priority,
             weight: AtomicU32::new(1),
+            head_start: AtomicU64::new(0),
             table: Arc::clone(self),
             served: CachePadded::default(),
             busy: AtomicUsize::new(0),
@@ -147,6 +150,17 @@ impl Group {
     pub fn with_weight(self, weight: u32) -> Self {
         assert!(weight > 0, "group {} cannot have weight 0: it would never have a turn", self.core.name);
         self.core.weight.store(weight, Ordering::Relaxed);
+        self
+    }
+
+    /// Lets its tasks go before those of normal groups, on any worker, until they have run for that long in all.
+    ///
+    /// Who is short is known only when it is over; what has used little so far is short more often than not, and whoever
+    /// asks for something small does not wait behind those who ask for much.
+    #[must_use]
+    pub fn with_head_start(self, time: Duration) -> Self {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.core.head_start.store(nanos, Ordering::Relaxed);
         self
     }
 
@@ -207,8 +221,9 @@ impl Group {
 }
 
 impl GroupCore {
-    pub(super) fn is_priority(&self) -> bool {
-        self.priority
+    /// Its tasks go before those of normal groups, for now or always.
+    pub(super) fn goes_first(&self) -> bool {
+        self.priority || self.head_start.load(Ordering::Relaxed) > 0
     }
 
     /// Weighted run time so far, on the scale that only this table's groups share.
@@ -294,6 +309,11 @@ impl GroupCore {
         self.turns.fetch_add(1, Ordering::Relaxed);
         if used > super::TURN_BUDGET.as_nanos() as u64 {
             self.long_turns.fetch_add(1, Ordering::Relaxed);
+        }
+        let head_start = self.head_start.load(Ordering::Relaxed);
+        if head_start > 0 {
+            // Two turns at once may count as one: it is a head start, and no account.
+            self.head_start.store(head_start.saturating_sub(used.max(MIN_CHARGE)), Ordering::Relaxed);
         }
         let weight = u64::from(self.weight.load(Ordering::Relaxed));
         let cost = (used.max(MIN_CHARGE) / weight).max(1);

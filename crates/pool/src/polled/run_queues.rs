@@ -1,6 +1,6 @@
 //! All queues of a pool of polled tasks: one per worker, and a lane for what goes first.
 //!
-//! A worker takes in this order: the lane (priority groups and cancelled tasks; never more than [`LANE_RUN`] times in a row while
+//! A worker takes in this order: the lane (priority groups, groups with a head start, cancelled tasks; never more than [`LANE_RUN`] times in a row while
 //! it has other work), its own queue, and when that is empty it steals. Every [`BALANCE_EVERY`] picks it looks at the
 //! longest queue before its own, so that neither a short queue is a privilege nor a worker stuck in a long turn holds
 //! its queue up.
@@ -62,7 +62,7 @@ impl RunQueues {
 
     /// Queues a task at `worker`, or in the lane if it goes before others. True when it is the only one in the queue of `worker`.
     pub(crate) fn push(&self, worker: usize, task: Arc<Task>, position: Position) -> bool {
-        let is_urgent = position == Position::Urgent || task.group().is_priority();
+        let is_urgent = position == Position::Urgent || task.group().goes_first();
         let shard = if is_urgent { &self.lane } else { &self.workers[worker].shard };
         let now = task.env().now();
         shard.push(task, position, now) == 1 && !is_urgent

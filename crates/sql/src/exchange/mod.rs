@@ -27,7 +27,8 @@ use datafusion::physical_plan::metrics::{
 };
 use datafusion::physical_plan::sorts::streaming_merge::StreamingMergeBuilder;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, RecordBatchStream, SendableRecordBatchStream,
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties, PlanProperties, RecordBatchStream,
+    SendableRecordBatchStream,
 };
 use futures::Stream;
 use std::fmt;
@@ -143,7 +144,13 @@ impl ExchangeExec {
             let router = match &self.pattern {
                 Pattern::Split(partitioning) | Pattern::SplitOrdered(partitioning, _) => {
                     let time = MetricBuilder::new(&self.metrics).subset_time("routing_time", number);
-                    Router::by(partitioning, time, number, producers)?
+                    let router = Router::by(partitioning, time, number, producers)?;
+                    let is_merged = matches!(self.pattern, Pattern::SplitOrdered(..));
+                    if is_merged || self.input.boundedness().is_unbounded() {
+                        router
+                    } else {
+                        router.collecting(outputs, &self.schema(), context.session_config().batch_size())
+                    }
                 }
                 Pattern::Gather(_) | Pattern::Forward => Router::To(0),
             };

@@ -1,8 +1,14 @@
-//! Decides which output of an exchange gets which rows.
+//! Decides which output of an exchange gets which rows, and puts small parts together.
+//!
+//! A batch that is split into as many parts as there are outputs gives parts of a fraction of its rows, and every operator above pays its
+//! cost per batch for each. So the parts of an output are collected until they make a batch of the usual size. What is collected
+//! is sent when there is no more input; an input that never ends is split without collecting, or its rows would come late.
 
 use super::channels::Sender;
 use crate::error::SqlError;
 use arrow::array::RecordBatch;
+use arrow::compute::BatchCoalescer;
+use arrow::datatypes::SchemaRef;
 use datafusion::error::DataFusionError;
 use datafusion::physical_expr::Partitioning;
 use datafusion::physical_plan::metrics::Time;
@@ -13,7 +19,11 @@ pub(crate) enum Router {
     /// All to one output.
     To(usize),
     /// Rows by hash or range, batches in turn.
-    By(BatchPartitioner),
+    By {
+        partitioner: BatchPartitioner,
+        /// By output; empty when parts are sent as they are.
+        collected: Vec<BatchCoalescer>,
+    },
 }
 
 impl Router {
@@ -27,20 +37,56 @@ impl Router {
         if partitioning.partition_count() == 1 {
             return Ok(Router::To(0));
         }
-        BatchPartitioner::try_new(partitioning.clone(), time, number, producers).map(Router::By)
+        let partitioner = BatchPartitioner::try_new(partitioning.clone(), time, number, producers)?;
+        Ok(Router::By { partitioner, collected: Vec::new() })
+    }
+
+    /// The parts of each of `outputs` are collected until they are batches of `rows`.
+    pub(crate) fn collecting(mut self, outputs: usize, schema: &SchemaRef, rows: usize) -> Self {
+        if let Router::By { collected, .. } = &mut self {
+            // A part of half the size goes as it is: to copy it would cost more than it gives.
+            let parts =
+                || BatchCoalescer::new(schema.clone(), rows).with_biggest_coalesce_batch_size(Some(rows / 2));
+            collected.resize_with(outputs, parts);
+        }
+        self
     }
 
     /// Sends a batch, whole or in parts.
     pub(crate) fn send(&mut self, batch: RecordBatch, sender: &mut Sender) -> Result<(), SqlError> {
         match self {
             Router::To(output) => sender.send(*output, batch),
-            Router::By(partitioner) => {
+            Router::By { partitioner, collected } => {
                 for part in partitioner.partition_iter(batch)? {
                     let (output, part) = part?;
-                    sender.send(output, part)?;
+                    match collected.get_mut(output) {
+                        None => sender.send(output, part)?,
+                        Some(parts) => {
+                            parts.push_batch(part).map_err(DataFusionError::from)?;
+                            send_whole(parts, output, sender)?;
+                        }
+                    }
                 }
                 Ok(())
             }
         }
     }
+
+    /// Sends what was collected: there is no more input.
+    pub(crate) fn finish(&mut self, sender: &mut Sender) -> Result<(), SqlError> {
+        if let Router::By { collected, .. } = self {
+            for (output, parts) in collected.iter_mut().enumerate() {
+                parts.finish_buffered_batch().map_err(DataFusionError::from)?;
+                send_whole(parts, output, sender)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn send_whole(parts: &mut BatchCoalescer, output: usize, sender: &mut Sender) -> Result<(), SqlError> {
+    while let Some(batch) = parts.next_completed_batch() {
+        sender.send(output, batch)?;
+    }
+    Ok(())
 }

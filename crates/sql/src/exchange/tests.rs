@@ -203,3 +203,35 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn small_parts_are_sent_as_whole_batches_and_the_rest_at_the_end() {
+    let (_pool, reservation) = memory();
+    let plenty = Credits { batches: usize::MAX, bytes: usize::MAX };
+    let (mut senders, receivers) = channels(1, 2, plenty, reservation);
+    let (mut sender, schema) = (senders.remove(0), batch(0..1).schema());
+    let key = datafusion::physical_expr::expressions::col("n", &schema).unwrap();
+    let time = datafusion::physical_plan::metrics::Time::new();
+    let router = Router::by(&Partitioning::Hash(vec![key], 2), time, 0, 1).unwrap();
+    let mut router = router.collecting(2, &schema, 100);
+    for n in 0..100 {
+        router.send(batch(n * 10..n * 10 + 10), &mut sender).unwrap();
+    }
+    router.finish(&mut sender).unwrap();
+    sender.finish();
+    let mut seen = Vec::new();
+    for mut receiver in receivers {
+        let mut sizes = Vec::new();
+        let context = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Some(batch)) = receiver.poll_next(&context) {
+            let batch = batch.unwrap();
+            sizes.push(batch.num_rows());
+            let numbers = batch.column(0).as_any().downcast_ref::<Int64Array>().unwrap();
+            seen.extend(numbers.values().iter().copied());
+        }
+        let rest = sizes.pop().unwrap();
+        assert!(rest <= 100 && sizes.iter().all(|rows| *rows == 100), "{sizes:?}, {rest}");
+    }
+    seen.sort_unstable();
+    assert_eq!(seen, (0..1_000).collect::<Vec<_>>());
+}

@@ -1,9 +1,9 @@
 //! Files as tables: read by path, glob or folder, declared with `CREATE EXTERNAL TABLE`, written with `COPY ... TO`.
 //!
 //! ```text
-//! 'data/*.csv' --> FilesSchema --> Location --> FileTable --> ListingTable --> DataSourceExec over a NamedSource
-//!                                  expanded,    columns       of DataFusion    errors name file and part
-//!                                  checked
+//! 'data/*.csv' --> FilesSchema --> Location --> FileTable --> ListingTable --> DataSourceExec over an OwnSource
+//!                                  expanded,    columns       of DataFusion    errors name file and part;
+//!                                  checked                                      columns from the ColumnCache
 //!                                                 every byte comes from FileStore, which checks again
 //! COPY ... TO  --> CopyFiles   --> FileTarget  --> FileSink --> a hidden file, renamed when it is whole
 //! ```
@@ -16,6 +16,7 @@
 //! whose globs know no `**` and whose listings are kept without end.
 
 mod access;
+mod cache;
 mod copy;
 mod encoder;
 mod factory;
@@ -25,14 +26,17 @@ mod location;
 mod named;
 mod schema;
 mod sink;
+mod source;
 mod store;
 mod table;
 
+pub use cache::CacheSnapshot;
 pub(crate) use copy::CopyFiles;
 
 use crate::error::SqlError;
 use crate::settings::SqlSettings;
 use access::FileAccess;
+use cache::ColumnCache;
 use datafusion::catalog::{CatalogProviderList, TableProviderFactory};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
@@ -50,6 +54,8 @@ use store::FileStore;
 pub(crate) struct Files {
     access: Arc<FileAccess>,
     reactor: Reactor,
+    /// Columns that were decoded before; none when there is no room for them.
+    cache: Option<Arc<ColumnCache>>,
     /// With which columns of files are found when nobody's session asks; it knows no tables.
     state: SessionState,
 }
@@ -70,7 +76,7 @@ impl Files {
             .with_runtime_env(Arc::clone(runtime))
             .with_table_factories(HashMap::new())
             .build();
-        Self { access, reactor: reactor.clone(), state }
+        Self { access, reactor: reactor.clone(), cache: ColumnCache::new(settings.cache_bytes), state }
     }
 
     /// What `CREATE EXTERNAL TABLE ... STORED AS` knows.
@@ -95,6 +101,11 @@ impl Files {
         let registered = catalog.schema(schema).ok_or_else(missing)?;
         catalog.register_schema(schema, Arc::new(FilesSchema::new(self.clone(), registered)))?;
         Ok(())
+    }
+
+    /// What is kept of files in memory; none when nothing is.
+    pub(crate) fn cached(&self) -> Option<CacheSnapshot> {
+        self.cache.as_deref().map(ColumnCache::snapshot)
     }
 
     /// The files that there are at these locations now, in order.

@@ -1,162 +1,21 @@
 //! Errors of a scan that name the file.
 //!
 //! A scan of many files is one stream per partition, and which file it reads is decided as it goes. What goes wrong inside says at best a
-//! line. So the source of each format is wrapped: whatever comes out of a file's own stream as an error gets the file's name, and where
-//! the file is read in parts, the part, since lines are counted from its begin.
+//! line. So whatever comes out of a file's own stream as an error gets the file's name, and where the file is read in parts, the part,
+//! since lines are counted from its begin.
 
 use super::json_line::broken_line;
 use crate::error::SqlError;
 use arrow::array::RecordBatch;
 use datafusion::common::Result;
-use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::{FileOpener, FileScanConfig, FileScanConfigBuilder, FileSource};
-use datafusion::datasource::source::DataSourceExec;
-use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::DataFusionError;
 use datafusion::object_store::ObjectStore;
 use datafusion::object_store::path::Path;
-use datafusion::physical_expr::projection::ProjectionExprs;
-use datafusion::physical_expr::{EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr};
-use datafusion::physical_plan::filter_pushdown::FilterPushdownPropagation;
-use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
-use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan, SortOrderPushdownResult};
 use datafusion_datasource::morsel::{Morsel, MorselPlan, MorselPlanner, Morselizer};
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use std::fmt;
 use std::sync::Arc;
-
-/// The plan of a scan of files, with errors that name them.
-pub(super) fn named(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-    let Some(config) = plan
-        .downcast_ref::<DataSourceExec>()
-        .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>())
-    else {
-        return plan;
-    };
-    let source = Arc::new(NamedSource(Arc::clone(config.file_source())));
-    let config = FileScanConfigBuilder::from(config.clone()).with_source(source).build();
-    DataSourceExec::from_data_source(config)
-}
-
-/// A source of some format whose errors name the file.
-struct NamedSource(Arc<dyn FileSource>);
-
-impl NamedSource {
-    fn again(source: Arc<dyn FileSource>) -> Arc<dyn FileSource> {
-        Arc::new(Self(source))
-    }
-}
-
-impl FileSource for NamedSource {
-    fn create_file_opener(
-        &self,
-        store: Arc<dyn ObjectStore>,
-        config: &FileScanConfig,
-        partition: usize,
-    ) -> Result<Arc<dyn FileOpener>> {
-        self.0.create_file_opener(store, config, partition)
-    }
-
-    fn create_morselizer(
-        &self,
-        store: Arc<dyn ObjectStore>,
-        config: &FileScanConfig,
-        partition: usize,
-    ) -> Result<Box<dyn Morselizer>> {
-        let json = (self.file_type() == "json").then(|| Arc::clone(&store));
-        Ok(Box::new(NamedMorselizer(self.0.create_morselizer(store, config, partition)?, json)))
-    }
-
-    fn table_schema(&self) -> &TableSchema {
-        self.0.table_schema()
-    }
-
-    fn with_batch_size(&self, rows: usize) -> Arc<dyn FileSource> {
-        Self::again(self.0.with_batch_size(rows))
-    }
-
-    fn filter(&self) -> Option<Arc<dyn PhysicalExpr>> {
-        self.0.filter()
-    }
-
-    fn projection(&self) -> Option<&ProjectionExprs> {
-        self.0.projection()
-    }
-
-    fn metrics(&self) -> &ExecutionPlanMetricsSet {
-        self.0.metrics()
-    }
-
-    fn file_type(&self) -> &str {
-        self.0.file_type()
-    }
-
-    fn fmt_extra(&self, how: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt_extra(how, f)
-    }
-
-    fn supports_repartitioning(&self) -> bool {
-        // A part of an Arrow file would be taken into memory at once.
-        self.file_type() != "arrow" && self.0.supports_repartitioning()
-    }
-
-    fn repartitioned(
-        &self,
-        partitions: usize,
-        min_bytes: usize,
-        order: Option<LexOrdering>,
-        config: &FileScanConfig,
-    ) -> Result<Option<FileScanConfig>> {
-        if !self.supports_repartitioning() {
-            return Ok(None);
-        }
-        self.0.repartitioned(partitions, min_bytes, order, config)
-    }
-
-    fn try_pushdown_filters(
-        &self,
-        filters: Vec<Arc<dyn PhysicalExpr>>,
-        options: &ConfigOptions,
-    ) -> Result<FilterPushdownPropagation<Arc<dyn FileSource>>> {
-        let mut pushed = self.0.try_pushdown_filters(filters, options)?;
-        pushed.updated_node = pushed.updated_node.map(Self::again);
-        Ok(pushed)
-    }
-
-    fn try_pushdown_sort(
-        &self,
-        order: &[PhysicalSortExpr],
-        properties: &EquivalenceProperties,
-    ) -> Result<SortOrderPushdownResult<Arc<dyn FileSource>>> {
-        Ok(match self.0.try_pushdown_sort(order, properties)? {
-            SortOrderPushdownResult::Exact { inner } => {
-                SortOrderPushdownResult::Exact { inner: Self::again(inner) }
-            }
-            SortOrderPushdownResult::Inexact { inner } => {
-                SortOrderPushdownResult::Inexact { inner: Self::again(inner) }
-            }
-            SortOrderPushdownResult::Unsupported => SortOrderPushdownResult::Unsupported,
-        })
-    }
-
-    fn reorder_files(&self, files: Vec<PartitionedFile>) -> Vec<PartitionedFile> {
-        self.0.reorder_files(files)
-    }
-
-    fn try_pushdown_projection(&self, projection: &ProjectionExprs) -> Result<Option<Arc<dyn FileSource>>> {
-        Ok(self.0.try_pushdown_projection(projection)?.map(Self::again))
-    }
-
-    fn apply_expressions(
-        &self,
-        f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        self.0.apply_expressions(f)
-    }
-}
 
 /// Which file, and which part of it.
 #[derive(Debug, Clone)]
@@ -220,8 +79,9 @@ fn counted_from_one(problem: String) -> String {
     problem
 }
 
+/// Reads files, with errors that name them; the store is where broken lines of JSON are looked for.
 #[derive(Debug)]
-struct NamedMorselizer(Box<dyn Morselizer>, Option<Arc<dyn ObjectStore>>);
+pub(super) struct NamedMorselizer(pub(super) Box<dyn Morselizer>, pub(super) Option<Arc<dyn ObjectStore>>);
 
 impl Morselizer for NamedMorselizer {
     fn plan_file(&self, file: PartitionedFile) -> Result<Box<dyn MorselPlanner>> {

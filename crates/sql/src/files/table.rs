@@ -7,7 +7,7 @@ use super::Files;
 use super::access::problem;
 use super::kind::FileKind;
 use super::location::Location;
-use super::named::named;
+use super::source::owned;
 use crate::error::SqlError;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
@@ -183,7 +183,7 @@ impl TableProvider for FileTable {
             .with_schema(Arc::clone(&self.schema));
         let statistics = state.runtime_env().cache_manager.get_file_statistic_cache();
         let table = ListingTable::try_new(config)?.with_cache(statistics);
-        Ok(named(table.scan(state, projection, filters, limit).await?))
+        Ok(owned(table.scan(state, projection, filters, limit).await?, self.files.cache.clone()))
     }
 
     async fn insert_into(

@@ -5,7 +5,7 @@
 
 use super::control::Control;
 use crate::error::SqlError;
-use filbert_pool::Strand;
+use filbert_pool::{Called, Strand};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -69,7 +69,10 @@ impl Admission {
 
     fn start(self: &Arc<Self>, control: &Strand<Control>) -> Result<(), SqlError> {
         let permit = Permit { admission: Arc::clone(self) };
-        control.post("execute", move |control| control.execute(permit))?;
+        // Mostly here and now: nobody else knows the strand yet, and another thread would have to wake up first.
+        if let Called::Queued(later) = control.call("execute", move |control| control.execute(permit))? {
+            later.detach();
+        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use crate::polled::group::{MAX_LEAD, MIN_CHARGE};
 use crate::polled::grouped_queue::{LIFO_RUN, OLDEST_EVERY};
 use crate::polled::run_queues::LANE_RUN;
 use proptest::prelude::*;
+use std::time::Duration;
 
 fn again(_: &mut TurnContext<'_>) -> Turn {
     Turn::Again
@@ -181,6 +182,21 @@ fn a_priority_group_goes_first_but_not_alone() {
     let endless = pool.spawn(&control, again);
     steps(&pool, 10 * (LANE_RUN as usize + 1));
     assert_eq!(pool.group.turns() - before, 10, "one normal turn after every {LANE_RUN} of the lane");
+    drop((normal, endless));
+}
+
+#[test]
+fn a_head_start_is_used_up() {
+    let pool = TestPool::by_hand(1);
+    let normal: Vec<_> = (0..50).map(|_| pool.spawn(&pool.group, again)).collect();
+    steps(&pool, 100);
+    let before = pool.group.turns();
+    let fresh = pool.group("fresh").with_head_start(Duration::from_nanos(5 * MIN_CHARGE));
+    let endless = pool.spawn(&fresh, again);
+    steps(&pool, 5);
+    assert_eq!((fresh.turns(), pool.group.turns()), (5, before), "five turns before fifty others");
+    steps(&pool, 100);
+    assert!(pool.group.turns() - before >= 40, "then it shares: {}", pool.group.turns() - before);
     drop((normal, endless));
 }
 
