@@ -66,6 +66,8 @@ pub(crate) struct Groups {
     all: Mutex<Known>,
     task_ids: AtomicU64,
     live: AtomicUsize,
+    /// Tasks that go before all others and wait for a worker.
+    urgent: CachePadded<AtomicUsize>,
 }
 
 #[derive(Default)]
@@ -92,6 +94,7 @@ impl Groups {
             all: Mutex::default(),
             task_ids: AtomicU64::new(0),
             live: AtomicUsize::new(0),
+            urgent: CachePadded::default(),
         })
     }
 
@@ -126,6 +129,16 @@ impl Groups {
         }
         known.groups.push(Arc::downgrade(&core));
         Group { core }
+    }
+
+    /// A task that goes before all others was queued.
+    pub(super) fn add_urgent(&self) {
+        self.urgent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// One was taken.
+    pub(super) fn remove_urgent(&self) {
+        self.urgent.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Tasks of all groups that are not done: queued, running and idle.
@@ -224,6 +237,11 @@ impl GroupCore {
     /// Its tasks go before those of normal groups, for now or always.
     pub(super) fn goes_first(&self) -> bool {
         self.priority || self.head_start.load(Ordering::Relaxed) > 0
+    }
+
+    /// True when a task that goes first waits, and those of this group do not go first.
+    pub(super) fn gives_way(&self) -> bool {
+        self.table.urgent.load(Ordering::Relaxed) > 0 && !self.goes_first()
     }
 
     /// Weighted run time so far, on the scale that only this table's groups share.

@@ -65,6 +65,10 @@ impl RunQueues {
         let is_urgent = position == Position::Urgent || task.group().goes_first();
         let shard = if is_urgent { &self.lane } else { &self.workers[worker].shard };
         let now = task.env().now();
+        if is_urgent {
+            // Before it is queued: whoever takes it counts it out.
+            self.groups.add_urgent();
+        }
         shard.push(task, position, now) == 1 && !is_urgent
     }
 
@@ -79,7 +83,7 @@ impl RunQueues {
         if !self.lane.is_empty() {
             let run = own.lane_run.load(Ordering::Relaxed);
             if (run < LANE_RUN || own.shard.is_empty())
-                && let Some(task) = self.lane.take(Pick::Oldest)
+                && let Some(task) = self.take_urgent()
             {
                 own.lane_run.store(run.saturating_add(1), Ordering::Relaxed);
                 return Some(task);
@@ -98,7 +102,7 @@ impl RunQueues {
 
     /// A task for a worker that has none: from the lane, or the oldest of the least-served group of the longest queue.
     pub(crate) fn steal(&self, thief: usize) -> Option<Arc<Task>> {
-        if let Some(task) = self.lane.take(Pick::Oldest) {
+        if let Some(task) = self.take_urgent() {
             return Some(task);
         }
         // Others take from the same queue meanwhile: look again until every length says empty.
@@ -111,6 +115,12 @@ impl RunQueues {
             }
         }
         None
+    }
+
+    fn take_urgent(&self) -> Option<Arc<Task>> {
+        let task = self.lane.take(Pick::Oldest)?;
+        self.groups.remove_urgent();
+        Some(task)
     }
 
     fn take_from_longest(&self, thief: usize, at_least: usize) -> Option<Arc<Task>> {
@@ -142,6 +152,9 @@ impl RunQueues {
     #[must_use = "a queued task that is neither run nor discarded keeps its group active"]
     pub(crate) fn drain(&self) -> Vec<Arc<Task>> {
         let mut all = Vec::new();
+        while let Some(task) = self.take_urgent() {
+            all.push(task);
+        }
         for shard in self.shards() {
             let mut queue = shard.lock();
             all.append(&mut queue.take_all());

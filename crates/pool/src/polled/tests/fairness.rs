@@ -174,9 +174,12 @@ fn a_priority_group_goes_first_but_not_alone() {
     let normal: Vec<_> = (0..50).map(|_| pool.spawn(&pool.group, again)).collect();
     steps(&pool, 100);
     let before = pool.group.turns();
+    assert!(!pool.group.core().gives_way());
     let short = pool.spawn(&control, |_: &mut TurnContext<'_>| Turn::Done);
+    assert!(pool.group.core().gives_way() && !control.core().gives_way(), "turns of others end early");
     steps(&pool, 1);
     assert!(short.is_done(), "it went before fifty others");
+    assert!(!pool.group.core().gives_way(), "nobody waits any more");
     assert_eq!(pool.group.turns(), before);
 
     let endless = pool.spawn(&control, again);
