@@ -40,6 +40,7 @@ mod settings;
 mod table_functions;
 mod text;
 mod type_planner;
+pub mod walk;
 
 pub use column_form::ColumnForm;
 pub use datafusion::scalar::ScalarValue;

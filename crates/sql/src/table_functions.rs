@@ -1,9 +1,10 @@
 //! `TABLE(f(...))`, as Hazelcast's clients write it, becomes `f(...)`, as the planner knows it: the one column of such a table is `v`.
 
+use crate::walk::change_statement;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Expr, FunctionArguments, Ident, ObjectName, TableAlias, TableAliasColumnDef, TableFactor,
-    TableFunctionArgs, VisitMut, VisitorMut,
+    TableFunctionArgs, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -14,7 +15,7 @@ pub(crate) const COLUMN: &str = "v";
 pub(crate) fn plain_table_functions(statement: &mut Statement) {
     match statement {
         Statement::Statement(inner) => {
-            let _ = VisitMut::visit(inner.as_mut(), &mut Plain);
+            let _ = change_statement(inner, &mut Plain);
         }
         Statement::Explain(explain) => plain_table_functions(&mut explain.statement),
         _ => {}

@@ -7,12 +7,13 @@ use super::schema::MapsSchema;
 use super::table::MapTable;
 use crate::error::SqlError;
 use crate::names::Names;
+use crate::walk::{change_statement, read_statement};
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     Cte, ExcludeSelectItem, Ident, Insert, JoinConstraint, JoinOperator, ObjectName, Query, Select,
     SelectItem, SelectItemQualifiedWildcardKind, Statement as SqlStatement, TableFactor, TableObject,
-    TableWithJoins, Visit, VisitMut, Visitor, VisitorMut, WildcardAdditionalOptions,
+    TableWithJoins, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -30,7 +31,7 @@ pub(crate) async fn show_visible(statement: &mut Statement, state: &SessionState
     };
     let read = Names::of(state);
     let mut search = Search { names: BTreeSet::new(), ctes: BTreeSet::new(), is_concerned: false, read };
-    let _ = Visit::visit(inner, &mut search);
+    let _ = read_statement(inner, &mut search);
     search.look_at_insert(inner);
     if !search.is_concerned {
         return Ok(());
@@ -52,7 +53,7 @@ pub(crate) async fn show_visible(statement: &mut Statement, state: &SessionState
         return Ok(());
     }
     let mut hide = Hide { tables, read };
-    let _ = VisitMut::visit(inner, &mut hide);
+    let _ = change_statement(inner, &mut hide);
     if let Some((name, insert)) = bare_insert(inner, read)
         && let Some(table) = hide.tables.get(&name)
     {

@@ -6,8 +6,9 @@
 //! Views are not looked into: to make one is a right of its own.
 
 use crate::error::SqlError;
+use crate::walk::{read_query, read_statement};
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Query, Visit, Visitor};
+use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Query, Visitor};
 use std::ops::ControlFlow;
 
 /// Tables that a statement reads, however it names them.
@@ -17,10 +18,10 @@ const MAX_TABLES: u64 = 10_000;
 pub(crate) fn check_size(statement: &Statement) -> Result<(), SqlError> {
     let mut count = Count::default();
     let _ = match statement {
-        Statement::Statement(inner) => Visit::visit(inner.as_ref(), &mut count),
+        Statement::Statement(inner) => read_statement(inner, &mut count),
         Statement::Explain(explain) => return check_size(&explain.statement),
         Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => Visit::visit(query.as_ref(), &mut count),
+            CopyToSource::Query(query) => read_query(query, &mut count),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
         _ => ControlFlow::Continue(()),
@@ -105,7 +106,7 @@ mod tests {
         let mut count = Count::default();
         let statement = DFParser::parse_sql(text).unwrap().pop_front().unwrap();
         let Statement::Statement(inner) = statement else { panic!("{text}") };
-        let _ = Visit::visit(inner.as_ref(), &mut count);
+        let _ = read_statement(&inner, &mut count);
         count.most
     }
 

@@ -5,42 +5,49 @@
 //! - `5 NOT IN (SELECT ...)` with nothing of a table on its left is true although the subquery has a NULL. With a column it is right.
 
 use crate::error::SqlError;
+use crate::walk::{read_expr, read_query, read_statement};
 use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{
-    Expr, Query, SetExpr, SetOperator, SetQuantifier, Visit, Visitor, visit_expressions,
-};
+use datafusion::sql::sqlparser::ast::{Expr, Query, SetExpr, SetOperator, SetQuantifier, Visitor};
 use std::ops::ControlFlow;
 
 /// Refuses a statement that would be answered wrongly.
 pub(crate) fn check_wrong(statement: &Statement) -> Result<(), SqlError> {
-    let found = match statement {
-        Statement::Statement(inner) => Visit::visit(inner.as_ref(), &mut Search),
+    let mut search = Search::default();
+    let _ = match statement {
+        Statement::Statement(inner) => read_statement(inner, &mut search),
         Statement::Explain(explain) => return check_wrong(&explain.statement),
         Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => Visit::visit(query.as_ref(), &mut Search),
+            CopyToSource::Query(query) => read_query(query, &mut search),
             CopyToSource::Relation(_) => ControlFlow::Continue(()),
         },
         _ => ControlFlow::Continue(()),
     };
-    match found {
-        ControlFlow::Break(says) => Err(SqlError::Refused(says)),
-        ControlFlow::Continue(()) => Ok(()),
+    search.says.map_or(Ok(()), |says| Err(SqlError::Refused(says)))
+}
+
+#[derive(Default)]
+struct Search {
+    /// What is said of what was found.
+    says: Option<String>,
+}
+
+impl Search {
+    fn found(&mut self, says: String) -> ControlFlow<()> {
+        self.says = Some(says);
+        ControlFlow::Break(())
     }
 }
 
-struct Search;
-
 impl Visitor for Search {
-    /// What is said of it.
-    type Break = String;
+    type Break = ();
 
-    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<String> {
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         let mut bodies = vec![query.body.as_ref()];
         while let Some(body) = bodies.pop() {
             if let SetExpr::SetOperation { op, set_quantifier, left, right } = body {
                 let is_all = matches!(set_quantifier, SetQuantifier::All | SetQuantifier::AllByName);
                 if is_all && *op != SetOperator::Union {
-                    return ControlFlow::Break(format!(
+                    return self.found(format!(
                         "{op} ALL is not known; number equal rows with row_number() OVER (PARTITION BY ...) on both sides and use {op}"
                     ));
                 }
@@ -50,10 +57,10 @@ impl Visitor for Search {
         ControlFlow::Continue(())
     }
 
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<String> {
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         match expr {
             Expr::InSubquery { expr, negated: true, .. } if !names_a_column(expr) => {
-                ControlFlow::Break(format!(
+                self.found(format!(
                     "{expr} NOT IN (SELECT ...) is not known, with nothing of a table on its left; write NOT EXISTS (SELECT ...)"
                 ))
             }
@@ -63,9 +70,18 @@ impl Visitor for Search {
 }
 
 fn names_a_column(expr: &Expr) -> bool {
-    let found = visit_expressions(expr, |part: &Expr| match part {
-        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    found.is_break()
+    struct Columns;
+
+    impl Visitor for Columns {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            match expr {
+                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            }
+        }
+    }
+
+    read_expr(expr, &mut Columns).is_break()
 }

@@ -4,7 +4,7 @@ use super::super::catalog;
 use super::{catalog_name, name_of, unique};
 use datafusion::sql::sqlparser::ast::{
     Expr, JoinOperator, Query, Select, SelectItem, SetExpr, SetOperator, Statement, TableFactor,
-    TableWithJoins, Visit, Visitor,
+    TableWithJoins, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -102,7 +102,7 @@ fn aggregates(select: &Select) -> bool {
             }
         }
     }
-    select.projection.iter().any(|item| Visit::visit(item, &mut Search::default()).is_break())
+    select.projection.iter().any(|item| filbert_sql::walk::read_item(item, &mut Search::default()).is_break())
 }
 
 /// The same columns without rows; `None` when it may have some, or when its columns are not named.

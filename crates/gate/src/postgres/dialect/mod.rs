@@ -12,7 +12,7 @@ use super::catalog::is_catalog_table;
 use super::variables::Variables;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, Statement,
-    Value, VisitMut, VisitorMut,
+    Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -65,7 +65,7 @@ impl Dialect<'_> {
             return unchanged;
         };
         let mut rewriting = Rewriting { session: self, changed: false };
-        let _ = VisitMut::visit(statement, &mut rewriting);
+        let _ = filbert_sql::walk::change_statement(statement, &mut rewriting);
         if rewriting.changed { Cow::Owned(statement.to_string()) } else { unchanged }
     }
 }
