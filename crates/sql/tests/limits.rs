@@ -113,7 +113,8 @@ fn texts_of_a_million_levels_get_an_error_quickly() {
         let end = ask(&session, &text).expect_err(name).to_string();
         let took = began.elapsed();
         println!("{name}: {} ms: {:.120}", took.as_millis(), end);
-        assert!(took < Duration::from_secs(60), "{name} took {took:?}");
+        // Seconds; what grows faster than its text would take hours.
+        assert!(took < Duration::from_secs(300), "{name} took {took:?}");
     }
     assert_eq!(number(&session, "SELECT 1"), 1, "the member lives on");
 }
