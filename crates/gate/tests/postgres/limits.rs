@@ -61,7 +61,7 @@ fn who_does_not_log_in_and_who_is_silent_is_closed() {
     assert!(idle.receive().is_none());
     eventually("it is counted", || member.door.stats().closed_by(CloseReason::Idle) == 1);
     // A query that runs is not silence. On a busy machine the client itself may be silent before it asks: then another one tries.
-    let long = "SELECT count(*) AS n FROM generate_series(1, 100000) a, generate_series(1, 20) b WHERE a.value % 7 = b.value";
+    let long = "SELECT count(*) AS n FROM generate_series(1, 300000) a, generate_series(1, 20) b WHERE a.value % 7 = b.value";
     eventually("a long query is answered", || member.client().query(long).ok().tags == ["SELECT 1"]);
 }
 
