@@ -61,6 +61,7 @@ fn a_panic_fails_the_job_with_vertex_index_and_cause_and_other_jobs_go_on() {
     let stages = Stages::start().unwrap();
     let alive = Arc::default();
     let other = endless(&Arc::default(), |n| n).submit(&stages).unwrap();
+    wait_until("the other job", || other.status() == JobStatus::Running);
     let dag = endless(&alive, |n| if n == 10_000 { panic!("no {n}") } else { n });
     let job = dag.submit(&stages).unwrap();
     let Err(JobError::Failed(failure)) = job.wait() else { panic!("the job must fail") };
@@ -286,6 +287,7 @@ fn a_draining_shutdown_lets_jobs_with_blocking_processors_finish() {
 fn a_draining_shutdown_cancels_a_job_that_takes_longer() {
     let stages = Stages::builder().set("shutdown.within_ms", 50).start().unwrap();
     let job = endless(&Arc::default(), |n| n).submit(&stages).unwrap();
+    wait_until("start", || job.status() == JobStatus::Running);
     let report = stages.shutdown(Shutdown::Drain).unwrap();
     assert_eq!(report.cut_short, ["flow"]);
     assert_eq!(job.status(), JobStatus::Cancelled);

@@ -258,8 +258,11 @@ impl Watch {
 
     /// Polls `protocol` until it ends or must end.
     pub(crate) async fn run(mut self, protocol: impl Future<Output = Result<(), Close>>) -> CloseReason {
-        let mut protocol = pin!(protocol);
-        let reason = poll_fn(|context| self.poll_turn(context, protocol.as_mut())).await;
+        // Dropped before the connection is struck off: what the protocol holds (queries, room) is gone when nobody is counted any more.
+        let reason = {
+            let mut protocol = pin!(protocol);
+            poll_fn(|context| self.poll_turn(context, protocol.as_mut())).await
+        };
         poll_fn(|context| {
             if let Some(transport) = &mut self.shared.lock().transport {
                 transport.shut_down(context);

@@ -113,7 +113,8 @@ fn texts_of_a_million_levels_get_an_error_quickly() {
         let end = ask(&session, &text).expect_err(name).to_string();
         let took = began.elapsed();
         println!("{name}: {} ms: {:.120}", took.as_millis(), end);
-        assert!(took < Duration::from_secs(60), "{name} took {took:?}");
+        // Seconds; what grows faster than its text would take hours.
+        assert!(took < Duration::from_secs(300), "{name} took {took:?}");
     }
     assert_eq!(number(&session, "SELECT 1"), 1, "the member lives on");
 }
@@ -215,13 +216,13 @@ fn a_slow_reader_holds_little_however_much_there_is_to_read() {
     while at_rest < 20 {
         let held = sql.snapshot().memory_bytes;
         assert!(held <= 64 * bytes, "{held} bytes wait for a reader of batches of {bytes}");
-        at_rest = if held == before { at_rest + 1 } else { 0 };
+        // Nothing at all is no rest: on a busy machine who produces may not have had its turn.
+        at_rest = if held == before && held > 0 { at_rest + 1 } else { 0 };
         before = held;
         assert!(Instant::now() < deadline, "still growing or shrinking: {held}");
         // sleeps because rest is the absence of events
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(before > 0, "something waits for the reader");
     for _ in 0..50 {
         assert!(block_on(query.next()).unwrap().unwrap().num_rows() > 0, "it goes on when it is read");
     }

@@ -5,7 +5,7 @@ use crate::process::Process;
 use crate::{await_handler, command, filbert, signal, text};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const THREE: &str =
     "SELECT * FROM (VALUES (-1, 'one', true), (20, NULL, false), (3, 'a,b', NULL)) AS t (n, word, ok)";
@@ -252,6 +252,8 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     let begin = Instant::now();
     while child.try_wait().unwrap().is_none() {
         assert!(begin.elapsed() < DEADLINE, "it goes on");
+        // sleeps because the end of a process is looked at again and again
+        std::thread::sleep(Duration::from_millis(1));
     }
     let ended = child.wait_with_output().unwrap();
     assert_eq!((ended.status.code(), &*text(&ended.stderr)), (Some(0), ""));

@@ -9,7 +9,7 @@ use filbert_wire::messages::{map, queue};
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 fn terminate(child: u32) {
     signal(child, "TERM");
@@ -57,6 +57,8 @@ fn a_second_signal_ends_a_member_at_once() {
     let begin = Instant::now();
     while TcpStream::connect(address).is_ok() {
         assert!(begin.elapsed() < DEADLINE, "it does not drain");
+        // sleeps because connections without end would use up the ports: then the next one fails though somebody listens
+        std::thread::sleep(Duration::from_millis(5));
     }
     terminate(child.id());
     assert_eq!(child.wait().unwrap().code(), Some(1));

@@ -20,6 +20,8 @@ pub(crate) struct Bystander {
 impl Bystander {
     pub(crate) fn start(member: &Process) -> Self {
         let (mut client, end, served) = (member.client(), Arc::new(AtomicBool::new(false)), Arc::default());
+        // Its map is there before others make so many that there is no room for one more.
+        put_and_get(&mut client, 0, 0);
         let (until, count) = (Arc::clone(&end), Arc::<AtomicU64>::clone(&served));
         let thread = std::thread::spawn(move || {
             let mut number = 0;

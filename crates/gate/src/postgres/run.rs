@@ -98,7 +98,8 @@ pub(super) enum Progress {
 }
 
 impl Running {
-    /// Submits it and waits until it is planned.
+    /// Submits it and waits until it is planned. From here on a cancel request ends it: also between this and [`Running::send`], where a
+    /// request that finds nothing to end would be lost, and the statement run on. Who sends nothing says so to `place`.
     pub(super) async fn start(
         session: &Session,
         place: &Place,
@@ -107,10 +108,13 @@ impl Running {
     ) -> Result<Self, Failure> {
         let mut query = session.query_with(text, values)?;
         place.runs(Some(query.canceller()));
-        let described = query.description().await;
-        // Between messages there is nothing that a late cancel could mean.
-        place.runs(None);
-        Ok(Self { query, description: described?, current: None, sent: 0, changed: 0 })
+        match query.description().await {
+            Ok(description) => Ok(Self { query, description, current: None, sent: 0, changed: 0 }),
+            Err(error) => {
+                place.runs(None);
+                Err(error.into())
+            }
+        }
     }
 
     /// Sends rows, `limit` at most unless it is 0.

@@ -287,6 +287,8 @@ impl<'a> Session<'a> {
             What::Sql(described) if described.kind != StatementKind::Rows => self.line.out.no_data(),
             What::Sql(_) => {
                 self.begin(name).await?;
+                // Between messages there is nothing that a late cancel could mean.
+                self.guest.place.runs(None);
                 let portal = self.desk.portal(name)?;
                 portal.is_described = true;
                 if let PortalState::Running(running) = &portal.state {
@@ -330,7 +332,8 @@ impl<'a> Session<'a> {
                     return Ok(());
                 };
                 if described.kind == StatementKind::Rows && !portal.is_described {
-                    same_columns(&described.columns, &running.description.columns)?;
+                    let same = same_columns(&described.columns, &running.description.columns);
+                    same.inspect_err(|_| self.guest.place.runs(None))?;
                 }
                 match running.send(self.line, &self.guest.place, &formats, rows).await {
                     Ok(Progress::Complete(tag)) => {

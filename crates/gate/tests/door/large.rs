@@ -109,6 +109,8 @@ fn all_answers_together_are_bounded() {
     }
     let values = map::Values { name: "m".into() };
     assert_eq!(client.call(&values).unwrap().values.len(), 15);
+    // It has its answer a moment before the bytes are given back.
+    eventually("nothing waits", || member.door.stats().in_flight == 0);
     let mut deaf = member.client();
     deaf.send(&values);
     eventually("its answer waits", || member.door.stats().in_flight > size);

@@ -225,6 +225,7 @@ pub(crate) fn eventually(what: &str, condition: impl Fn() -> bool) {
     let begin = Instant::now();
     while !condition() {
         assert!(begin.elapsed() < DEADLINE, "{what}");
-        std::thread::yield_now();
+        // sleeps because the condition is in another thread that tells nobody, and that needs the processor meanwhile
+        std::thread::sleep(Duration::from_millis(1));
     }
 }

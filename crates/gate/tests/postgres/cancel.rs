@@ -1,6 +1,7 @@
 //! Cancelling from another connection.
 
 use crate::client::{Client, Member, eventually};
+use std::time::Duration;
 
 const LONG: &str = "SELECT count(*) AS n FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b";
 
@@ -48,6 +49,22 @@ fn a_prepared_query_is_cancelled_too() {
     cancel(&member, client.process, &client.key.clone());
     assert_eq!(client.until_ready().code(), "57014");
     assert_eq!(client.query("SELECT 1 AS a").ok().texts(), [["1"]]);
+}
+
+/// Between the plan and the first row there was a moment in which a request found nothing to cancel, and the query ran on.
+#[test]
+fn a_query_is_cancelled_at_whatever_moment() {
+    let member = Member::start();
+    let mut client = member.client();
+    for round in 0..40 {
+        client.send('Q', format!("{LONG}\0").as_bytes());
+        eventually("the query runs", || member.sql.snapshot().running == 1);
+        // sleeps because the moment of the cancel is what is varied
+        std::thread::sleep(Duration::from_micros(round * 250));
+        cancel(&member, client.process, &client.key.clone());
+        assert_eq!(client.until_ready().code(), "57014", "round {round}");
+        eventually("the query has ended", || member.sql.snapshot().running == 0);
+    }
 }
 
 #[test]

@@ -21,14 +21,15 @@ fn psycopg() {
     let folder =
         found.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
     let python = Path::new(&folder).join("venv/bin/python");
-    let has = Command::new(&python).args(["-c", "import psycopg, pytest"]).output();
+    let has = Command::new(&python).args(["-c", "import psycopg, pytest, pytest_timeout"]).output();
     if !has.is_ok_and(|output| output.status.success()) {
         eprintln!("SKIPPED: psycopg is not installed (tests/clients/setup.sh installs it)");
         return;
     }
     let suite = clients().join("postgres");
     let member = Member::start();
-    run(&member, Command::new(python).args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(suite));
+    let words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=120"];
+    run(&member, Command::new(python).args(words).arg(suite));
 }
 
 #[test]

@@ -35,7 +35,8 @@ fn connections_are_counted_by_address() {
     let (_one, two) = (member.client(), member.client());
     let mut third = Client::connect(member.address());
     assert!(third.receive().is_none());
-    assert_eq!(member.door.stats().refused_by(RefuseReason::TooManyFromAddress), 1);
+    // The client sees it before it is counted.
+    eventually("it is counted", || member.door.stats().refused_by(RefuseReason::TooManyFromAddress) == 1);
     drop(two);
     eventually("there is room again", || member.door.stats().connections < 2);
     member.client().query("SELECT 1").ok();
@@ -59,10 +60,9 @@ fn who_does_not_log_in_and_who_is_silent_is_closed() {
     let mut idle = member.client();
     assert!(idle.receive().is_none());
     eventually("it is counted", || member.door.stats().closed_by(CloseReason::Idle) == 1);
-    // A query that runs is not silence.
-    let mut busy = member.client();
+    // A query that runs is not silence. On a busy machine the client itself may be silent before it asks: then another one tries.
     let long = "SELECT count(*) AS n FROM generate_series(1, 300000) a, generate_series(1, 20) b WHERE a.value % 7 = b.value";
-    busy.query(long).ok();
+    eventually("a long query is answered", || member.client().query(long).ok().tags == ["SELECT 1"]);
 }
 
 #[test]

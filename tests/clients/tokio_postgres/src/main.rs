@@ -100,12 +100,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let long = client
         .simple_query("SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b");
     let cancel = async {
-        // sleeps because the query must be under way before it is cancelled
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        token.cancel_query(NoTls).await
+        loop {
+            // sleeps because the query must be under way before it is cancelled; again and again, for a request that finds none is lost
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            if let Err(error) = token.cancel_query(NoTls).await {
+                return error;
+            }
+        }
     };
-    let (ended, cancelled) = tokio::join!(long, cancel);
-    cancelled?;
+    let ended = tokio::select! {
+        ended = long => ended,
+        refused = cancel => return Err(refused.into()),
+    };
     assert_eq!(ended.unwrap_err().code(), Some(&SqlState::QUERY_CANCELED));
     println!("cancel");
     Ok(())
