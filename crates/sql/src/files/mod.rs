@@ -1,7 +1,7 @@
 //! Files as tables: read by path, glob or folder, declared with `CREATE EXTERNAL TABLE`, written with `COPY ... TO`.
 //!
 //! ```text
-//! 'data/*.csv' --> FilesSchema --> Location --> FileTable --> ListingTable --> DataSourceExec over a NamedSource
+//! 'data/*.csv' --> TableLayer  --> Location --> FileTable --> ListingTable --> DataSourceExec over a NamedSource
 //!                                  expanded,    columns       of DataFusion    errors name file and part
 //!                                  checked
 //!                                                 every byte comes from FileStore, which checks again
@@ -31,6 +31,7 @@ mod table;
 pub(crate) use copy::CopyFiles;
 
 use crate::error::SqlError;
+use crate::layered_schema::LayeredSchema;
 use crate::settings::SqlSettings;
 use access::FileAccess;
 use datafusion::catalog::{CatalogProviderList, TableProviderFactory};
@@ -39,7 +40,6 @@ use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use filbert_pool::Reactor;
 use kind::FileKind;
 use location::Location;
-use schema::FilesSchema;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ impl Files {
         let missing = || SqlError::Refused(format!("there is no schema {catalog}.{schema}"));
         let catalog = catalogs.catalog(catalog).ok_or_else(missing)?;
         let registered = catalog.schema(schema).ok_or_else(missing)?;
-        catalog.register_schema(schema, Arc::new(FilesSchema::new(self.clone(), registered)))?;
+        catalog.register_schema(schema, Arc::new(LayeredSchema::new(registered, self.clone())))?;
         Ok(())
     }
 
