@@ -16,6 +16,7 @@
 //! whose globs know no `**` and whose listings are kept without end.
 
 mod access;
+mod arrow_files;
 mod copy;
 mod encoder;
 mod factory;

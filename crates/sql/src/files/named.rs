@@ -4,6 +4,7 @@
 //! line. So the source of each format is wrapped: whatever comes out of a file's own stream as an error gets the file's name, and where
 //! the file is read in parts, the part, since lines are counted from its begin.
 
+use super::arrow_files::ArrowFiles;
 use super::json_line::broken_line;
 use crate::error::SqlError;
 use arrow::array::RecordBatch;
@@ -67,7 +68,11 @@ impl FileSource for NamedSource {
         partition: usize,
     ) -> Result<Box<dyn Morselizer>> {
         let json = (self.file_type() == "json").then(|| Arc::clone(&store));
-        Ok(Box::new(NamedMorselizer(self.0.create_morselizer(store, config, partition)?, json)))
+        let morselizer = match ArrowFiles::reads(&*self.0) {
+            true => ArrowFiles(Arc::clone(&self.0)).create_morselizer(store, config, partition),
+            false => self.0.create_morselizer(store, config, partition),
+        };
+        Ok(Box::new(NamedMorselizer(morselizer?, json)))
     }
 
     fn table_schema(&self) -> &TableSchema {
@@ -99,8 +104,7 @@ impl FileSource for NamedSource {
     }
 
     fn supports_repartitioning(&self) -> bool {
-        // A part of an Arrow file would be taken into memory at once.
-        self.file_type() != "arrow" && self.0.supports_repartitioning()
+        self.0.supports_repartitioning()
     }
 
     fn repartitioned(
@@ -110,9 +114,6 @@ impl FileSource for NamedSource {
         order: Option<LexOrdering>,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
-        if !self.supports_repartitioning() {
-            return Ok(None);
-        }
         self.0.repartitioned(partitions, min_bytes, order, config)
     }
 

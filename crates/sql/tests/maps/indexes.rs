@@ -210,7 +210,7 @@ fn rows_are_the_same_with_and_without_an_index() {
     let declared = proptest::sample::select(vec!["", "", "", "BIGINT", "DOUBLE", "REAL", "VARCHAR"]);
     let case = (values(), declared, kinds, proptest::collection::vec(conditions(), 5));
     let mut runner =
-        proptest::test_runner::TestRunner::new(ProptestConfig { cases: 120, ..Default::default() });
+        proptest::test_runner::TestRunner::new(ProptestConfig { cases: 40, ..Default::default() });
     let outcome = runner.run(&case, |(values, declared, kind, conditions)| {
         number.set(number.get() + 1);
         let (plain, indexed) = (format!("plain_{}", number.get()), format!("indexed_{}", number.get()));
@@ -239,7 +239,7 @@ fn rows_are_the_same_with_and_without_an_index() {
         Ok(())
     });
     outcome.unwrap();
-    assert!(by_index.get() > 100, "an index was used {} times only", by_index.get());
+    assert!(by_index.get() > 20, "an index was used {} times only", by_index.get());
 }
 
 #[test]
