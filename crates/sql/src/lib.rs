@@ -28,6 +28,7 @@ mod exchange;
 mod files;
 mod fragment;
 mod generate_stream;
+mod layered_schema;
 mod maps;
 mod memory;
 mod names;

@@ -136,13 +136,13 @@ fn of_sql(statement: &Statement, inner: &SqlStatement, state: &SessionState) -> 
         }
         SqlStatement::Insert(insert) => {
             let target = match &insert.table {
-                TableObject::TableName(name) => object(name, names),
-                other => other.to_string(),
+                TableObject::TableName(name) => written(name, names),
+                other => (Access::Write, other.to_string()),
             };
             // The target is written, not read; what the source reads is.
             let source = insert.source.clone().map(SqlStatement::Query);
             let source = source.map(|query| reads(&Statement::Statement(Box::new(query)), state));
-            (source.transpose()?.unwrap_or_default(), vec![(Access::Write, target)])
+            (source.transpose()?.unwrap_or_default(), vec![target])
         }
         SqlStatement::Drop { names, .. } => (Vec::new(), names.iter().map(define).collect()),
         SqlStatement::DropFunction(drop) => {
@@ -171,13 +171,13 @@ fn changes(inner: &SqlStatement, names: Names) -> Demands {
         | SqlStatement::Rollback { .. }
         | SqlStatement::Execute { .. }
         | SqlStatement::Deallocate { .. } => Vec::new(),
-        SqlStatement::Update(update) => vec![(Access::Write, target(&update.table, names))],
+        SqlStatement::Update(update) => vec![target(&update.table, names)],
         SqlStatement::Delete(delete) => {
             let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-            from.iter().map(|table| (Access::Write, target(table, names))).collect()
+            from.iter().map(|table| target(table, names)).collect()
         }
         SqlStatement::Truncate(truncate) => {
-            truncate.table_names.iter().map(|table| (Access::Write, object(&table.name, names))).collect()
+            truncate.table_names.iter().map(|table| written(&table.name, names)).collect()
         }
         SqlStatement::CreateTable(create) => define(&create.name),
         SqlStatement::CreateView(create) => define(&create.name),
@@ -221,9 +221,18 @@ fn object(name: &ObjectName, names: Names) -> String {
     }
 }
 
-fn target(table: &TableWithJoins, names: Names) -> String {
+/// What it takes to write to a table; files are nobody's tables.
+fn written(name: &ObjectName, names: Names) -> (Access, String) {
+    let last = name.0.last().and_then(|part| part.as_ident()).map(|ident| names.read(ident));
+    match last.is_some_and(|table| is_file(&table)) {
+        true => everything(),
+        false => (Access::Write, object(name, names)),
+    }
+}
+
+fn target(table: &TableWithJoins, names: Names) -> (Access, String) {
     match &table.relation {
-        TableFactor::Table { name, .. } => object(name, names),
-        other => other.to_string(),
+        TableFactor::Table { name, .. } => written(name, names),
+        other => (Access::Write, other.to_string()),
     }
 }

@@ -5,7 +5,7 @@ use arrow::array::RecordBatch;
 use arrow::util::pretty::pretty_format_batches;
 use filbert_grid::Grid;
 use filbert_pool::Stages;
-use filbert_sql::{Session, Sql, SqlError, SqlSettings};
+use filbert_sql::{Access, Session, Sql, SqlError, SqlSettings, TableRights};
 use futures::executor::block_on;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -309,6 +309,117 @@ fn large_files_are_read_in_parts_and_add_up() {
     for figure in ["ExchangeExec", "steals=", "waits_for_input=", "fragment_time", "large.csv"] {
         assert!(analyzed.contains(figure), "{figure} in {analyzed}");
     }
+}
+
+/// A pipe that nobody writes to would keep a reading thread for ever, and a device might never end.
+#[test]
+fn only_regular_files_are_read_and_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = SqlSettings {
+        files: vec!["/".into()],
+        write_files: vec![folder.path().into()],
+        reading_threads: 1,
+        time_limit_ms: Some(60_000),
+        ..Default::default()
+    };
+    let member = started_with(settings, folder);
+    member.put("in/a.csv", "n\n1\n");
+    let pipe = member.folder.path().join("in/pipe.csv");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let _socket = std::os::unix::net::UnixListener::bind(member.folder.path().join("in/socket.csv")).unwrap();
+    for text in [
+        "SELECT * FROM '@/in/pipe.csv'",
+        "SELECT * FROM '@/in/socket.csv'",
+        "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '@/in/pipe.csv'",
+        "CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION '@/in/pipe.csv'",
+        "CREATE EXTERNAL TABLE t STORED AS ARROW LOCATION '/dev/zero'",
+        "CREATE EXTERNAL TABLE t STORED AS JSON LOCATION '/dev/zero'",
+        "COPY (SELECT 1) TO '@/in/pipe.csv'",
+    ] {
+        let says = member.says(text);
+        assert!(says.contains("no regular file"), "{text}: {says}");
+    }
+    member.ask("CREATE EXTERNAL TABLE declared (n INT) STORED AS CSV LOCATION '@/in/pipe.csv'").unwrap();
+    assert!(member.says("SELECT * FROM declared").contains("no regular file"));
+    // The one thread that reads is still there, and what is no file is not in the way of those that are.
+    assert_eq!(member.rows("SELECT n FROM '@/in/'"), ["1"]);
+    assert_eq!(member.rows("SELECT n FROM '@/in/*.csv'"), ["1"]);
+}
+
+#[test]
+fn arrow_files_of_both_formats_are_read_batch_by_batch() {
+    let member = started();
+    let select = "SELECT value AS n, 'text ' || value AS t FROM generate_series(1, 600000)";
+    member.ask(&format!("COPY ({select}) TO '@/large.arrow'")).unwrap();
+    let sum = |name: &str| member.rows(&format!("SELECT count(*), sum(n), max(t) FROM '@/{name}'"));
+    let expected = ["600000; 180000300000; text 99999"];
+    assert_eq!(sum("large.arrow"), expected);
+    let whole = std::fs::read(member.folder.path().join("large.arrow")).unwrap();
+    // The same batches without a footer.
+    let reader = arrow::ipc::reader::FileReader::try_new(std::io::Cursor::new(&whole), None).unwrap();
+    let mut writer = arrow::ipc::writer::StreamWriter::try_new(Vec::new(), &reader.schema()).unwrap();
+    reader.for_each(|batch| writer.write(&batch.unwrap()).unwrap());
+    let stream = writer.into_inner().unwrap();
+    member.put("stream.arrow", &stream);
+    assert_eq!(sum("stream.arrow"), expected);
+    assert_eq!(member.rows("SELECT max(n) FROM '@/stream.arrow' WHERE t = 'text 7'"), ["7"]);
+    for (name, bytes) in [("cut.arrow", &whole), ("cut_stream.arrow", &stream)] {
+        for part in [0, 5, 9, 100, bytes.len() / 2, bytes.len() - 100] {
+            member.put(name, &bytes[..part]);
+            let says = member.says(&format!("SELECT count(*), sum(n), max(t) FROM '@/{name}'"));
+            assert!(says.contains(name), "{part} of {}: {says}", bytes.len());
+        }
+    }
+    let plan = member.table("EXPLAIN SELECT sum(n) FROM '@/large.arrow'");
+    assert!(plan.contains("large.arrow:"), "it is read in parts: {plan}");
+}
+
+#[test]
+fn compressed_csv_and_json_are_refused_and_not_silently_plain() {
+    let member = started();
+    member.put("a.csv", "n\n1\n");
+    for text in [
+        "COPY (SELECT 1 AS n) TO '@/b.csv' OPTIONS ('format.compression' 'gzip')",
+        "COPY (SELECT 1 AS n) TO '@/b.json' OPTIONS ('format.compression' 'zstd')",
+        "CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '@/a.csv' OPTIONS ('format.compression' 'gzip')",
+        "CREATE EXTERNAL TABLE t (n INT) STORED AS JSON LOCATION '@/a.csv' OPTIONS ('format.compression' 'bzip2')",
+    ] {
+        let says = member.says(text);
+        assert!(says.contains("not read or written compressed"), "{text}: {says}");
+    }
+    assert_eq!(member.names(), ["a.csv"]);
+    member.ask("COPY (SELECT 1 AS n) TO '@/c.csv' OPTIONS ('format.compression' 'uncompressed')").unwrap();
+    member.ask("COPY (SELECT 1 AS n) TO '@/c.parquet' OPTIONS ('format.compression' 'zstd(3)')").unwrap();
+    assert_eq!(member.rows("SELECT n FROM '@/c.parquet'"), ["1"]);
+}
+
+/// May do everything with tables, and nothing that needs the right to define everything.
+struct Tables;
+
+impl TableRights for Tables {
+    fn check(&self, access: Access, table: &str) -> Result<(), String> {
+        if table == "*" { Err(format!("ann may not {access:?} {table}")) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn a_right_to_a_table_of_that_name_is_none_to_a_file() {
+    let member = started();
+    member.put("a.csv", "n\n1\n");
+    let session = member.sql.session_as(std::sync::Arc::new(Tables));
+    for text in [
+        "SELECT * FROM '@/a.csv'",
+        "INSERT INTO '@/a.csv' VALUES (1)",
+        "INSERT INTO public.\"@/a.csv\" SELECT 1",
+        "UPDATE \"@/a.csv\" SET n = 1",
+        "DELETE FROM \"@/a.csv\"",
+        "COPY (SELECT 1) TO '@/b.csv'",
+    ] {
+        let end = block_on(session.query(&member.text(text)).unwrap().collect()).unwrap_err();
+        assert!(matches!(&end, SqlError::Denied(why) if why == "ann may not Define *"), "{text}: {end}");
+    }
+    assert!(member.says("INSERT INTO '@/a.csv' VALUES (1)").contains("COPY"), "and nobody inserts rows");
+    assert_eq!(member.names(), ["a.csv"]);
 }
 
 #[test]

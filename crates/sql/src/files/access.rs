@@ -36,9 +36,12 @@ impl FileAccess {
         };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let place = allowed(&self.write, folder, WRITE)?.join(name);
-        match place.is_dir() {
-            true => Err(problem(path, "this is a folder; name a file in it")),
-            false => Ok(place),
+        match place.metadata() {
+            Ok(there) if there.is_dir() => Err(problem(path, "this is a folder; name a file in it")),
+            Ok(there) if !there.is_file() => {
+                Err(problem(path, "this is no regular file, and is not replaced; name another file"))
+            }
+            _ => Ok(place),
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Batches as the bytes of a file, handed over in pieces.
 
 use super::kind::FileKind;
+use crate::error::SqlError;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::common::config::{ConfigFileType, TableOptions};
 use datafusion::common::file_options::csv_writer::CsvWriterOptions;
+use datafusion::common::parsers::CompressionTypeVariant;
 use datafusion::error::DataFusionError;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::file::properties::WriterPropertiesBuilder;
@@ -134,9 +136,18 @@ pub(super) fn options_of(
         FileKind::Arrow if said.is_empty() => return Ok(options),
         FileKind::Arrow => {
             let text = "an Arrow file is written without OPTIONS".to_owned();
-            return Err(crate::SqlError::Refused(text).into_plan());
+            return Err(SqlError::Refused(text).into_plan());
         }
     });
     options.alter_with_string_hash_map(said)?;
-    Ok(options)
+    let compression = match kind {
+        FileKind::Csv => options.csv.compression,
+        FileKind::Json => options.json.compression,
+        FileKind::Parquet | FileKind::Arrow => CompressionTypeVariant::UNCOMPRESSED,
+    };
+    if compression == CompressionTypeVariant::UNCOMPRESSED {
+        return Ok(options);
+    }
+    let text = "CSV and JSON files are not read or written compressed; leave 'format.compression' out, or use PARQUET";
+    Err(SqlError::Refused(text.to_owned()).into_plan())
 }

@@ -146,7 +146,11 @@ fn walk(
         }
         let is_wanted = FileKind::of_path(&path).is_some_and(|its| kind.is_none_or(|kind| its == kind));
         if is_wanted {
-            add(found, if is_link { access.readable(&path)? } else { path })?;
+            let real = if is_link { access.readable(&path)? } else { path };
+            // Pipes and the like are not read, nor are they in the way.
+            if real.is_file() {
+                add(found, real)?;
+            }
         }
     }
     Ok(())

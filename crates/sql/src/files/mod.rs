@@ -1,7 +1,7 @@
 //! Files as tables: read by path, glob or folder, declared with `CREATE EXTERNAL TABLE`, written with `COPY ... TO`.
 //!
 //! ```text
-//! 'data/*.csv' --> FilesSchema --> Location --> FileTable --> ListingTable --> DataSourceExec over an OwnSource
+//! 'data/*.csv' --> TableLayer  --> Location --> FileTable --> ListingTable --> DataSourceExec over an OwnSource
 //!                                  expanded,    columns       of DataFusion    errors name file and part;
 //!                                  checked                                      columns from the ColumnCache
 //!                                                 every byte comes from FileStore, which checks again
@@ -16,6 +16,7 @@
 //! whose globs know no `**` and whose listings are kept without end.
 
 mod access;
+mod arrow_files;
 mod cache;
 mod copy;
 mod encoder;
@@ -34,6 +35,7 @@ pub use cache::CacheSnapshot;
 pub(crate) use copy::CopyFiles;
 
 use crate::error::SqlError;
+use crate::layered_schema::LayeredSchema;
 use crate::settings::SqlSettings;
 use access::FileAccess;
 use cache::ColumnCache;
@@ -43,7 +45,6 @@ use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use filbert_pool::Reactor;
 use kind::FileKind;
 use location::Location;
-use schema::FilesSchema;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -99,7 +100,7 @@ impl Files {
         let missing = || SqlError::Refused(format!("there is no schema {catalog}.{schema}"));
         let catalog = catalogs.catalog(catalog).ok_or_else(missing)?;
         let registered = catalog.schema(schema).ok_or_else(missing)?;
-        catalog.register_schema(schema, Arc::new(FilesSchema::new(self.clone(), registered)))?;
+        catalog.register_schema(schema, Arc::new(LayeredSchema::new(registered, self.clone())))?;
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! How files of any format are read: as DataFusion does, with errors that name the file and with columns from the cache.
 
+use super::arrow_files::ArrowFiles;
 use super::cache::{ColumnCache, caching};
 use super::named::NamedMorselizer;
 use datafusion::common::Result;
@@ -68,6 +69,9 @@ impl FileSource for OwnSource {
         };
         let morselizer = match cached {
             Some(cached) => cached,
+            None if ArrowFiles::reads(&*self.format) => {
+                ArrowFiles(Arc::clone(&self.format)).create_morselizer(store, config, partition)?
+            }
             None => self.format.create_morselizer(store, config, partition)?,
         };
         Ok(Box::new(NamedMorselizer(morselizer, json)))
@@ -102,8 +106,7 @@ impl FileSource for OwnSource {
     }
 
     fn supports_repartitioning(&self) -> bool {
-        // A part of an Arrow file would be taken into memory at once.
-        self.file_type() != "arrow" && self.format.supports_repartitioning()
+        self.format.supports_repartitioning()
     }
 
     fn repartitioned(
@@ -113,9 +116,6 @@ impl FileSource for OwnSource {
         order: Option<LexOrdering>,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
-        if !self.supports_repartitioning() {
-            return Ok(None);
-        }
         self.format.repartitioned(partitions, min_bytes, order, config)
     }
 

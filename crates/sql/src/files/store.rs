@@ -2,7 +2,7 @@
 //!
 //! DataFusion's own local store hands out open files, which operators then read on whatever thread they run on: here a worker of stage
 //! `fragment`, which must not block. This one gives streams of pieces that the reactor's threads read, the next while one is decoded.
-//! Arrow files are the exception: of a stream DataFusion takes the whole file into memory, and of an open file a batch at a time.
+//! What is no regular file is not read: a pipe would keep a thread until somebody writes to it, a device might give bytes without end.
 
 use super::access::{FileAccess, problem, says};
 use crate::error::SqlError;
@@ -17,7 +17,7 @@ use filbert_pool::Reactor;
 use futures::stream::BoxStream;
 use futures::{StreamExt, stream};
 use std::fmt;
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::PathBuf;
@@ -66,12 +66,24 @@ fn place(location: &Path) -> PathBuf {
 fn opened(access: &FileAccess, location: &Path) -> std::result::Result<(File, PathBuf, Metadata), SqlError> {
     let path = access.readable(&place(location))?;
     let failed = |error: io::Error| problem(&path, &says(&error));
-    let file = File::open(&path).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    if !metadata.is_file() {
-        return Err(problem(&path, "this is no file"));
-    }
+    let regular = |metadata: Metadata| match metadata.is_file() {
+        true => Ok(metadata),
+        false => Err(problem(&path, "this is no regular file, and nothing else is read")),
+    };
+    // Looked at before, because to open a device may do something, and again, because it may be another one now.
+    std::fs::metadata(&path).map_err(failed).and_then(regular)?;
+    let file = open_at_once(&path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed).and_then(regular)?;
     Ok((file, path, metadata))
+}
+
+/// Opens a file to read, and does not wait for the other end of a pipe.
+fn open_at_once(path: &std::path::Path) -> io::Result<File> {
+    let mut how = OpenOptions::new();
+    how.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut how, libc::O_NONBLOCK | libc::O_NOCTTY);
+    how.open(path)
 }
 
 /// So many bytes from there; a file that is shorter was cut since it was looked at.
@@ -102,13 +114,7 @@ impl fmt::Display for FileStore {
 impl ObjectStore for FileStore {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let asked = location.clone();
-        let look = move |access: &FileAccess| {
-            let (mut file, path, metadata) = opened(access, &asked)?;
-            let mut begin = [0; 6];
-            let is_arrow = file.read_exact(&mut begin).is_ok() && begin == *b"ARROW1";
-            Ok::<_, SqlError>((file, path, metadata, is_arrow))
-        };
-        let (mut file, path, metadata, is_arrow) = self.submit("open a file", look).await?;
+        let (file, path, metadata) = self.submit("open a file", move |access| opened(access, &asked)).await?;
         let modified = metadata.modified().map_err(|error| packed(problem(&path, &says(&error))))?;
         let meta = ObjectMeta {
             location: location.clone(),
@@ -126,10 +132,6 @@ impl ObjectStore for FileStore {
         };
         let payload = if options.head {
             GetResultPayload::Stream(stream::empty().boxed())
-        } else if is_arrow && options.range.is_none() {
-            // It moves a position, and reads nothing.
-            file.rewind().map_err(|error| packed(problem(&path, &says(&error))))?;
-            GetResultPayload::File(file, path)
         } else {
             GetResultPayload::Stream(pieces(file, path, range.clone(), self.reactor.clone()))
         };
@@ -203,4 +205,27 @@ fn pieces(
         async move { read.await.map_err(SqlError::from).and_then(|read| read).map_err(packed) }
     };
     stream::iter(starts).map(read).buffered(PIECES).boxed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use datafusion::object_store::ObjectStoreExt;
+    use filbert_pool::Stages;
+
+    /// An open file would be read by whoever decodes it, and that blocks.
+    #[test]
+    fn no_format_gets_an_open_file() {
+        let (stages, folder) = (Stages::start().unwrap(), tempfile::tempdir().unwrap());
+        let reactor = stages.dedicated().reactor("test-io", 1, || {}).unwrap();
+        let store = FileStore::new(Arc::new(FileAccess::new(&[folder.path().into()], &[])), reactor);
+        for (name, bytes) in [("a.arrow", &b"ARROW1\0\0and more"[..]), ("a.csv", b"n\n1\n")] {
+            let path = folder.path().join(name);
+            std::fs::write(&path, bytes).unwrap();
+            let location = Path::from(path.to_str().unwrap());
+            let got = futures::executor::block_on(store.get(&location)).unwrap();
+            assert!(matches!(got.payload, GetResultPayload::Stream(_)), "{name}");
+            assert_eq!(futures::executor::block_on(got.bytes()).unwrap(), bytes);
+        }
+    }
 }

@@ -5,6 +5,8 @@
 
 use super::Files;
 use super::access::problem;
+use super::arrow_files::columns_of;
+use super::encoder::options_of;
 use super::kind::FileKind;
 use super::location::Location;
 use super::source::owned;
@@ -19,7 +21,7 @@ use datafusion::execution::SessionState;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, SortExpr, TableProviderFilterPushDown, TableType};
-use datafusion::object_store::{ObjectMeta, ObjectStoreExt};
+use datafusion::object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt, stream};
 use std::collections::HashMap;
@@ -103,10 +105,26 @@ pub(super) fn format_of(
     state: &SessionState,
     options: &HashMap<String, String>,
 ) -> Result<Arc<dyn FileFormat>> {
+    // DataFusion would take what is not done here, and then not do it. An Arrow file has no options to be wrong.
+    if kind != FileKind::Arrow {
+        options_of(kind, state.default_table_options(), options)?;
+    }
     let Some(factory) = state.get_file_format_factory(kind.words()[0]) else {
         return Err(internal_datafusion_err!("the format {:?} is registered", kind.words()));
     };
     factory.create(state, options)
+}
+
+async fn columns(
+    state: &SessionState,
+    format: &dyn FileFormat,
+    store: &Arc<dyn ObjectStore>,
+    objects: &[ObjectMeta],
+) -> Result<SchemaRef> {
+    match FileKind::of_word(&format.get_ext()) {
+        Some(FileKind::Arrow) => columns_of(store, objects).await,
+        _ => format.infer_schema(state, store, objects).await,
+    }
 }
 
 /// The columns of the files; what goes wrong names the file.
@@ -120,7 +138,7 @@ async fn found(state: &SessionState, format: &dyn FileFormat, paths: &[PathBuf])
     };
     let objects: Vec<ObjectMeta> =
         stream::iter(paths.iter().map(look).collect::<Vec<_>>()).buffered(SIDE_BY_SIDE).try_collect().await?;
-    let error = match format.infer_schema(state, &store, &objects).await {
+    let error = match columns(state, format, &store, &objects).await {
         Ok(schema) if schema.fields().is_empty() => {
             let text = "no columns can be found in it; it is empty, or not what its ending says";
             return Err(problem(&paths[0], text).into_plan());
@@ -133,7 +151,7 @@ async fn found(state: &SessionState, format: &dyn FileFormat, paths: &[PathBuf])
     }
     // Which of them is it?
     for (path, object) in paths.iter().zip(&objects) {
-        if let Err(error) = format.infer_schema(state, &store, std::slice::from_ref(object)).await {
+        if let Err(error) = columns(state, format, &store, std::slice::from_ref(object)).await {
             return Err(problem(path, &error.strip_backtrace()).into_plan());
         }
     }

@@ -7,7 +7,7 @@
 use super::cell::Cell;
 use super::text::text_of;
 use arrow::array::{
-    ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder,
+    ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder, Float32Builder,
     Float64Builder, Int8Builder, Int16Builder, Int32Builder, Int64Builder, StringBuilder,
     Time64NanosecondBuilder, TimestampMicrosecondBuilder,
 };
@@ -108,6 +108,25 @@ impl ColumnBuilder {
             Self::Timestamp(builder, zoned) => builder.append_option(timestamp(&cell, *zoned)?),
         }
         Ok(())
+    }
+
+    /// Bytes of what was added.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Bool(builder) => builder.len().div_ceil(8),
+            Self::Int8(builder) => builder.len(),
+            Self::Int16(builder) => builder.len() * 2,
+            Self::Int32(builder) => builder.len() * 4,
+            Self::Int64(builder) => builder.len() * 8,
+            Self::Float32(builder) => builder.len() * 4,
+            Self::Float64(builder) => builder.len() * 8,
+            Self::Decimal(builder, ..) => builder.len() * 16,
+            Self::Text(builder) => builder.len() * 4 + builder.values_slice().len(),
+            Self::Bytes(builder) => builder.len() * 4 + builder.values_slice().len(),
+            Self::Date(builder) => builder.len() * 4,
+            Self::Time(builder) => builder.len() * 8,
+            Self::Timestamp(builder, _) => builder.len() * 8,
+        }
     }
 
     /// The array; it is empty again then.

@@ -11,7 +11,8 @@
 use super::arrow_value::value_at;
 use super::decoder::Decoder;
 use super::encoder::Encoder;
-use super::pages::{Pages, Reach, failed};
+use super::leaf::no_inputs;
+use super::pages::{Pages, Reach, bytes_of, failed};
 use super::reach::reach;
 use super::table::MapTable;
 use crate::error::SqlError;
@@ -21,17 +22,18 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, DFSchemaRef, Result};
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::logical_expr::simplify::SimplifyContext;
 use datafusion::logical_expr::utils::{conjunction, split_conjunction_owned};
 use datafusion::logical_expr::{DmlStatement, Expr, LogicalPlan, LogicalPlanBuilder, TableType, WriteOp};
 use datafusion::optimizer::AnalyzerRule;
 use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{
     DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PlanProperties, SendableRecordBatchStream,
@@ -216,12 +218,13 @@ struct Work {
 }
 
 impl Work {
-    async fn run(self) -> Result<u64> {
+    async fn run(self, memory: MemoryReservation) -> Result<u64> {
         let map = &self.table.map;
         let mut pages = Pages::new(map.clone(), self.reach.clone(), 0, 1);
         let mut changed = 0;
         while let Some(page) = std::future::poll_fn(|context| pages.poll_next(context)).await {
             let mut entries = page.map_err(|error| failed(map.name(), &error))?;
+            memory.try_resize(bytes_of(&entries))?;
             let mut rounds = 0;
             while !entries.is_empty() {
                 let (done, left) = self.change(&entries).await?;
@@ -355,33 +358,13 @@ impl ExecutionPlan for MapChangeExec {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
+    no_inputs!();
 
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
-    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
-    fn execute(&self, _: usize, _: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+    fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let work = self.work.clone();
+        let memory = MemoryConsumer::new("change of a map").register(context.memory_pool());
         let rows = futures::stream::once(async move {
-            let count: ArrayRef = Arc::new(UInt64Array::from(vec![work.run().await?]));
+            let count: ArrayRef = Arc::new(UInt64Array::from(vec![work.run(memory).await?]));
             Ok(RecordBatch::try_new(count_schema(), vec![count])?)
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(count_schema(), rows)))

@@ -1,7 +1,8 @@
 //! Decodes entries straight into the columns that a query wants; everything else of an entry is gone over.
 
 use super::builder::ColumnBuilder;
-use super::cell::{Cell, pick_members};
+use super::cell::Cell;
+use super::json_object::MemberPick;
 use super::layout::{Layout, Side};
 use crate::error::SqlError;
 use arrow::array::{RecordBatch, RecordBatchOptions};
@@ -9,23 +10,64 @@ use arrow::datatypes::SchemaRef;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use filbert_grid::query::Catalog;
-use filbert_wire::compact::CompactRecord;
+use filbert_wire::compact::{CompactRecord, FieldKind, Schema, SchemaSource};
 use filbert_wire::portable::{PortableField, PortableReader};
 use filbert_wire::{Data, DecodeError, FromData, Input, Value, type_id};
-use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Where the columns of one side get their values from.
 #[derive(Debug, Default)]
 struct Wanted {
     wholes: Vec<usize>,
-    fields: Vec<(String, usize)>,
+    fields: MemberPick,
+    places: Places,
+}
+
+/// Where the fields are in Compact objects of one schema: looked up once, as most are of the same.
+#[derive(Debug, Default)]
+struct Places {
+    schema: Option<i64>,
+    fields: Vec<Option<usize>>,
+}
+
+impl Places {
+    fn look(&mut self, schema: &Schema, wanted: &[(String, usize)]) {
+        if self.schema != Some(schema.id()) {
+            self.schema = Some(schema.id());
+            self.fields = wanted.iter().map(|(name, _)| schema.position(name)).collect();
+        }
+    }
+}
+
+/// Schemas that a scan has met; the catalog is shared by all threads, and asking it for every row would make them wait for each other.
+struct MetSchemas {
+    catalog: Catalog,
+    met: RefCell<Vec<Arc<Schema>>>,
+}
+
+/// Schemas that are kept; entries of more types than that are rare, and ask the catalog.
+const MAX_MET: usize = 16;
+
+impl SchemaSource for MetSchemas {
+    fn schema(&self, id: i64) -> Option<Arc<Schema>> {
+        let mut met = self.met.borrow_mut();
+        if let Some(known) = met.iter().find(|schema| schema.id() == id) {
+            return Some(Arc::clone(known));
+        }
+        let known = self.catalog.schema(id)?;
+        if met.len() < MAX_MET {
+            // A copy, whose count of holders no other thread touches.
+            met.push(Arc::new(known.as_ref().clone()));
+        }
+        Some(known)
+    }
 }
 
 /// Entries in, batches out.
 pub(crate) struct Decoder {
     layout: Arc<Layout>,
-    catalog: Catalog,
+    schemas: MetSchemas,
     schema: SchemaRef,
     /// The layout's columns that are wanted, in order.
     places: Vec<usize>,
@@ -33,7 +75,6 @@ pub(crate) struct Decoder {
     value: Wanted,
     builders: Vec<ColumnBuilder>,
     rows: usize,
-    bytes: usize,
 }
 
 impl Decoder {
@@ -46,7 +87,7 @@ impl Decoder {
             let wanted = if column.side == Side::Key { &mut key } else { &mut value };
             match &column.field {
                 None => wanted.wholes.push(cell),
-                Some(field) => wanted.fields.push((field.clone(), cell)),
+                Some(field) => wanted.fields.add(field, cell),
             }
             builders.push(ColumnBuilder::new(&column.data_type).ok_or_else(|| {
                 let (name, data_type) = (&column.name, &column.data_type);
@@ -54,8 +95,8 @@ impl Decoder {
             })?);
         }
         let schema = Arc::new(layout.schema.project(&places)?);
-        let (layout, catalog) = (Arc::clone(layout), catalog.clone());
-        Ok(Self { layout, catalog, schema, places, key, value, builders, rows: 0, bytes: 0 })
+        let schemas = MetSchemas { catalog: catalog.clone(), met: RefCell::default() };
+        Ok(Self { layout: Arc::clone(layout), schemas, schema, places, key, value, builders, rows: 0 })
     }
 
     pub(crate) fn schema(&self) -> &SchemaRef {
@@ -67,27 +108,26 @@ impl Decoder {
         self.rows
     }
 
-    /// Bytes of the entries that were decoded since the last batch.
+    /// Bytes of these rows.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        self.builders.iter().map(ColumnBuilder::bytes).sum()
     }
 
     /// Adds a row per entry.
     pub(crate) fn decode(&mut self, entries: &[(Data, Data)]) -> Result<()> {
         let mut cells = vec![Cell::NULL; self.builders.len()];
         for (key, value) in entries {
-            cells.fill(Cell::NULL);
-            let read = read(&self.key, key, &self.catalog, &mut cells)
-                .and_then(|()| read(&self.value, value, &self.catalog, &mut cells));
+            let read = read(&mut self.key, key, &self.schemas, &mut cells)
+                .and_then(|()| read(&mut self.value, value, &self.schemas, &mut cells));
             read.map_err(|problem| self.failure(key, None, &problem))?;
             for (number, cell) in cells.iter_mut().enumerate() {
+                // Null again for the next entry.
                 let cell = std::mem::replace(cell, Cell::NULL);
                 self.builders[number]
-                    .append(cell, &self.catalog)
+                    .append(cell, &self.schemas)
                     .map_err(|problem| self.failure(key, Some(self.places[number]), &problem))?;
             }
             self.rows += 1;
-            self.bytes += key.as_bytes().len() + value.as_bytes().len();
         }
         Ok(())
     }
@@ -96,13 +136,13 @@ impl Decoder {
     pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
         let arrays = self.builders.iter_mut().map(ColumnBuilder::finish).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
-        (self.rows, self.bytes) = (0, 0);
+        self.rows = 0;
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
     }
 
     fn failure(&self, key: &Data, place: Option<usize>, problem: &str) -> DataFusionError {
         let layout = &self.layout;
-        let (map, key) = (&layout.map, shown(key, &self.catalog));
+        let (map, key) = (&layout.map, shown(key, &self.schemas.catalog));
         let column = place.map(|place| &layout.columns[place]);
         let text = match column {
             Some(column) => format!(
@@ -125,16 +165,16 @@ pub(crate) fn shown(key: &Data, catalog: &Catalog) -> String {
 
 /// Reads what is wanted of one side of an entry.
 fn read<'a>(
-    wanted: &Wanted,
+    wanted: &mut Wanted,
     data: &'a Data,
-    catalog: &Catalog,
+    schemas: &'a MetSchemas,
     cells: &mut [Cell<'a>],
 ) -> Result<(), String> {
-    if !wanted.fields.is_empty() {
-        fields(&wanted.fields, data, catalog, cells)?;
+    if !wanted.fields.wanted().is_empty() {
+        fields(&mut wanted.fields, &mut wanted.places, data, schemas, cells)?;
     }
     if let Some((last, others)) = wanted.wholes.split_last() {
-        let cell = whole(data, catalog)?;
+        let cell = whole(data, schemas)?;
         others.iter().for_each(|place| cells[*place] = cell.clone());
         cells[*last] = cell;
     }
@@ -142,36 +182,45 @@ fn read<'a>(
 }
 
 /// A whole key or value; text is not copied.
-pub(crate) fn whole<'a>(data: &'a Data, catalog: &Catalog) -> Result<Cell<'a>, String> {
+fn whole<'a>(data: &'a Data, schemas: &MetSchemas) -> Result<Cell<'a>, String> {
     if matches!(data.type_id(), type_id::STRING | type_id::JSON) {
         let text = Input::new(data.payload()).text().map_err(|error| error.to_string())?;
-        return Ok(text.map_or(Cell::NULL, |text| Cell::Text(Cow::Borrowed(text))));
+        return Ok(text.map_or(Cell::NULL, Cell::of_text));
     }
-    Value::from_data_with(data, catalog).map(Cell::Value).map_err(|error| error.to_string())
+    Value::from_data_with(data, schemas).map(Cell::Value).map_err(|error| error.to_string())
 }
 
 fn fields<'a>(
-    wanted: &[(String, usize)],
+    fields: &mut MemberPick,
+    places: &mut Places,
     data: &'a Data,
-    catalog: &Catalog,
+    schemas: &'a MetSchemas,
     cells: &mut [Cell<'a>],
 ) -> Result<(), String> {
     match data.type_id() {
         type_id::JSON => {
             let text = Input::new(data.payload()).text().map_err(|error| error.to_string())?;
-            pick_members(text.unwrap_or("null"), wanted, cells)
+            fields
+                .pick(text.unwrap_or("null"), cells)
                 .map_err(|error| format!("its JSON does not read: {error}"))
         }
         type_id::COMPACT => {
-            let record = CompactRecord::of_data(data, catalog).map_err(|error| error.to_string())?;
-            for (name, place) in wanted {
-                let value = record.field(name).map_err(|error| error.to_string())?;
-                cells[*place] = Cell::Value(value.unwrap_or(Value::Null));
+            let record = CompactRecord::of_data(data, schemas).map_err(|error| error.to_string())?;
+            places.look(record.schema(), fields.wanted());
+            for ((_, cell), place) in fields.wanted().iter().zip(&places.fields) {
+                let Some(place) = *place else { continue };
+                let value = match record.schema().fields()[place].kind {
+                    FieldKind::String => {
+                        record.text_at(place).map(|text| text.map_or(Cell::NULL, Cell::of_text))
+                    }
+                    _ => record.field_at(place).map(Cell::Value),
+                };
+                cells[*cell] = value.map_err(|error| error.to_string())?;
             }
             Ok(())
         }
         type_id::PORTABLE => {
-            for (name, place) in wanted {
+            for (name, place) in fields.wanted() {
                 cells[*place] = Cell::Value(portable_field(data, name).map_err(|error| error.to_string())?);
             }
             Ok(())

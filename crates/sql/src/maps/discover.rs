@@ -3,8 +3,9 @@
 //! Nobody declared them: a map takes whatever a client puts. Entries are looked at in all partitions, a few each; what they have not in
 //! common is text. A mapping, where there is one, is believed instead.
 
-use super::cell::all_members;
+use super::cell::Cell;
 use super::format::Format;
+use super::json_object::Members;
 use super::kind::{Kind, Seen};
 use super::layout::{Column, Layout, Side};
 use filbert_grid::query::Catalog;
@@ -62,10 +63,12 @@ impl SideSeen {
 
     fn look_json(&mut self, data: &Data) {
         let text = Input::new(data.payload()).text().ok().flatten().unwrap_or("null");
-        if let Ok(Some(members)) = all_members(text) {
-            self.json_objects |= !members.is_empty();
-            for (name, cell) in members {
-                self.field(&name, |seen| seen.add(&cell.into_value()));
+        if let Ok(Some(mut members)) = Members::of(text) {
+            // What does not read from somewhere on is an error where it is read, too.
+            while let Ok(Some(member)) = members.next_member() {
+                self.json_objects = true;
+                let value = member.cell(text).map_or(Value::Null, Cell::into_value);
+                self.field(&member.name, |seen| seen.add(&value));
             }
         }
         self.whole.add_kind(Kind::Json);

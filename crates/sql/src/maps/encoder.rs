@@ -4,9 +4,9 @@
 //! (`this`) is given too, it is what the fields are put into. A member that is NULL is left out of a JSON object.
 
 use super::arrow_value::{in_kind, value_at};
-use super::cell::all_members;
 use super::decoder::shown;
 use super::format::Format;
+use super::json_object::spliced;
 use super::kind::Kind;
 use super::layout::{Layout, Side};
 use super::text::to_json;
@@ -157,33 +157,45 @@ impl Encoder {
         value.to_data().map_err(|error| no(error.to_string()))
     }
 
-    /// The JSON object `base` with these members in it.
+    /// The JSON object `base` with these members in it; everything else of it stays as it is written.
     fn json(&self, side: Side, base: &str, fields: &[Assigned]) -> Result<Data> {
         let whole = side.whole();
-        let members =
-            all_members(base).map_err(|error| self.refused(whole, &format!("it is no JSON: {error}")))?;
-        if members.is_none() {
-            return Err(self.refused(whole, "it is no JSON object"));
-        }
-        let mut object: serde_json::Map<String, Json> =
-            serde_json::from_str(base).map_err(|error| self.refused(whole, &error.to_string()))?;
+        let mut changes: Vec<(&str, Option<String>)> = Vec::with_capacity(fields.len());
         for (place, value) in fields {
-            let column = &self.layout.columns[*place];
-            let Some(field) = &column.field else { continue };
-            if value.is_null() {
-                object.remove(field);
-                continue;
+            let Some(field) = self.layout.columns[*place].field.as_deref() else { continue };
+            let member = self.member(*place, value)?;
+            match changes.iter_mut().find(|(name, _)| *name == field) {
+                // Two columns of a mapping may be one member.
+                Some(known) => known.1 = member,
+                None => changes.push((field, member)),
             }
-            let nested = matches!(column.kinds.as_slice(), [Kind::Json | Kind::Nested]);
-            let json = match value {
-                Value::String(text) if nested => serde_json::from_str(text)
-                    .map_err(|error| self.refused(&column.name, &format!("it is no JSON: {error}")))?,
-                other => to_json(other, &self.catalog, 0)
-                    .map_err(|error| self.refused(&column.name, &error.to_string()))?,
-            };
-            object.insert(field.clone(), json);
         }
-        filbert_wire::Json(object).to_data().map_err(|error| self.refused(whole, &error.to_string()))
+        match spliced(base, &changes) {
+            Ok(Some(object)) => {
+                Value::Json(object).to_data().map_err(|error| self.refused(whole, &error.to_string()))
+            }
+            Ok(None) => Err(self.refused(whole, "it is no JSON object")),
+            Err(error) => Err(self.refused(whole, &format!("it is no JSON: {error}"))),
+        }
+    }
+
+    /// The JSON text of a member; nothing when it is to be left out.
+    fn member(&self, place: usize, value: &Value) -> Result<Option<String>> {
+        let column = &self.layout.columns[place];
+        let nested = matches!(column.kinds.as_slice(), [Kind::Json | Kind::Nested]);
+        Ok(match value {
+            Value::Null => None,
+            Value::String(text) if nested => {
+                // Read as a tree, which has a bounded depth, and kept as it is written.
+                let read = serde_json::from_str::<Json>(text);
+                read.map_err(|error| self.refused(&column.name, &format!("it is no JSON: {error}")))?;
+                Some(text.trim_ascii().to_owned())
+            }
+            other => {
+                let json = to_json(other, &self.catalog, 0);
+                Some(json.map_err(|error| self.refused(&column.name, &error.to_string()))?.to_string())
+            }
+        })
     }
 
     /// The Compact object with `values`, some of them replaced.

@@ -43,12 +43,18 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// The path by which indexes and predicates know it.
-    pub(crate) fn attribute(&self) -> String {
-        match (&self.field, self.side) {
-            (None, side) => side.whole().to_owned(),
-            (Some(field), Side::Key) => format!("{KEY}.{field}"),
-            (Some(field), Side::Value) => field.clone(),
+    /// The path by which indexes and predicates know it; nothing when its field has a name that would be read as something else, such as
+    /// `a.b`, which is a field within another.
+    pub(crate) fn attribute(&self) -> Option<String> {
+        let Some(field) = &self.field else { return Some(self.side.whole().to_owned()) };
+        let means_whole = |whole: &str| {
+            field.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with('#'))
+        };
+        let is_step = !field.is_empty() && field.trim() == field && !field.contains(['.', '[']);
+        match self.side {
+            Side::Key if is_step => Some(format!("{KEY}.{field}")),
+            Side::Value if is_step && !means_whole(KEY) && !means_whole(VALUE) => Some(field.clone()),
+            _ => None,
         }
     }
 

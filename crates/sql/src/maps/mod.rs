@@ -16,8 +16,10 @@ mod decoder;
 mod discover;
 mod encoder;
 mod format;
+mod json_object;
 mod kind;
 mod layout;
+mod leaf;
 mod mapping;
 mod own;
 mod pages;
@@ -41,7 +43,7 @@ pub(crate) use visible::show_visible;
 use crate::error::SqlError;
 use datafusion::catalog::CatalogProviderList;
 use filbert_grid::Grid;
-use schema::MapsSchema;
+use schema::{Maps, MapsSchema};
 use std::sync::Arc;
 
 /// Puts the maps of `grid` behind the tables of a schema.
@@ -54,6 +56,6 @@ pub(crate) fn attach(
     let missing = || SqlError::Refused(format!("there is no schema {catalog}.{schema}"));
     let catalog = catalogs.catalog(catalog).ok_or_else(missing)?;
     let registered = catalog.schema(schema).ok_or_else(missing)?;
-    catalog.register_schema(schema, Arc::new(MapsSchema::new(grid, registered)))?;
+    catalog.register_schema(schema, Arc::new(MapsSchema::new(registered, Maps::new(grid))))?;
     Ok(())
 }

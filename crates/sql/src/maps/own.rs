@@ -90,7 +90,14 @@ async fn create_index(
             let map = &table.layout.map;
             return Err(SqlError::Refused(format!("the map {map:?} has no column {column:?} to index")));
         };
-        attributes.push(known.attribute());
+        let Some(attribute) = known.attribute() else {
+            let map = &table.layout.map;
+            let text = format!(
+                "the field of column {column:?} of the map {map:?} has a name that is a path to indexes; it cannot be indexed"
+            );
+            return Err(SqlError::Refused(text));
+        };
+        attributes.push(attribute);
     }
     let refused = |error: &dyn std::fmt::Display| SqlError::Refused(format!("index {name:?}: {error}"));
     let settings = IndexSettings::new(&table.layout.map, kind, Some(name), attributes)

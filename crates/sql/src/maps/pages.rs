@@ -5,15 +5,15 @@
 
 use crate::error::SqlError;
 use datafusion::error::DataFusionError;
-use filbert_grid::map::operations::{Entries, FetchEntries, Page};
+use filbert_grid::map::operations::{FetchEntries, Page};
 use filbert_grid::query::Predicate;
-use filbert_grid::query::operations::{FindWhere, Shared};
+use filbert_grid::query::operations::{FetchWhere, Shared, WhereCursor, WherePage};
 use filbert_grid::{GridResult, Invocation, Map};
 use filbert_wire::{Data, PartitionId};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-/// Entries that are asked for at once: some 50 microseconds of a strand's time.
+/// Entries that are asked for at once: some 50 microseconds of a strand's time, or slices of it where an index finds them.
 const PAGE: u32 = 512;
 
 /// Which entries are read.
@@ -30,10 +30,22 @@ pub(crate) enum Reach {
 /// Some entries.
 pub(crate) type EntryPage = Vec<(Data, Data)>;
 
+/// What entries take in memory.
+pub(crate) fn bytes_of(entries: &[(Data, Data)]) -> usize {
+    entries.iter().map(|(key, value)| key.as_bytes().len() + value.as_bytes().len()).sum()
+}
+
 /// Entries on their way.
 enum Asked {
     Page(PartitionId, Invocation<Page>),
+    Matching(PartitionId, Invocation<WherePage>),
     Entries(Invocation<EntryPage>),
+}
+
+/// Where a partition that was begun goes on.
+enum Place {
+    At(u32),
+    Matching(WhereCursor),
 }
 
 /// Reads pages.
@@ -43,7 +55,7 @@ pub(crate) struct Pages {
     /// Partitions that were not begun, the next one last.
     partitions: Vec<PartitionId>,
     /// Where the partition that was begun goes on.
-    next: Option<(PartitionId, u32)>,
+    next: Option<(PartitionId, Place)>,
     asked: Option<Asked>,
 }
 
@@ -63,18 +75,24 @@ impl Pages {
         if self.asked.is_none() {
             self.ask();
         }
-        let entries = match &mut self.asked {
+        let (entries, next) = match &mut self.asked {
             None => return Poll::Ready(None),
-            Some(Asked::Page(partition, invocation)) => {
-                let page = ready!(Pin::new(invocation).poll(context));
-                if let Ok(Page { next: Some(cursor), .. }) = &page {
-                    self.next = Some((*partition, *cursor));
+            Some(Asked::Page(partition, invocation)) => match ready!(Pin::new(invocation).poll(context)) {
+                Ok(page) => (Ok(page.entries), page.next.map(|cursor| (*partition, Place::At(cursor)))),
+                Err(error) => (Err(error), None),
+            },
+            Some(Asked::Matching(partition, invocation)) => {
+                match ready!(Pin::new(invocation).poll(context)) {
+                    Ok(page) => {
+                        let next = page.next.map(|cursor| (*partition, Place::Matching(cursor)));
+                        (Ok(page.entries), next)
+                    }
+                    Err(error) => (Err(error), None),
                 }
-                page.map(|page| page.entries)
             }
-            Some(Asked::Entries(invocation)) => ready!(Pin::new(invocation).poll(context)),
+            Some(Asked::Entries(invocation)) => (ready!(Pin::new(invocation).poll(context)), None),
         };
-        self.asked = None;
+        (self.asked, self.next) = (None, next);
         if entries.is_ok() {
             self.ask();
         }
@@ -83,19 +101,24 @@ impl Pages {
 
     fn ask(&mut self) {
         if let Reach::Keys(keys) = &mut self.reach {
-            let keys = std::mem::take(keys);
+            let rest = keys.split_off(keys.len().min(PAGE as usize));
+            let keys = std::mem::replace(keys, rest);
             self.asked = (!keys.is_empty()).then(|| Asked::Entries(self.map.get_all(keys)));
             return;
         }
-        let begun = self.next.take().or_else(|| self.partitions.pop().map(|partition| (partition, 0)));
-        let Some((partition, cursor)) = begun else { return };
-        self.asked = Some(match &self.reach {
-            Reach::Where(predicate) => Asked::Entries(
-                self.map.strands().call(partition, FindWhere::<Entries>::new(predicate.clone())),
-            ),
-            _ => {
-                let fetch = FetchEntries { cursor, batch: PAGE };
-                Asked::Page(partition, self.map.strands().call(partition, fetch))
+        let begin = |partition| (partition, None);
+        let begun = self.next.take().map(|(partition, place)| (partition, Some(place)));
+        let Some((partition, place)) = begun.or_else(|| self.partitions.pop().map(begin)) else { return };
+        let strands = self.map.strands();
+        self.asked = Some(match (&self.reach, place) {
+            (Reach::Where(predicate), place) => {
+                let cursor = if let Some(Place::Matching(cursor)) = place { Some(cursor) } else { None };
+                let fetch = FetchWhere::new(predicate.clone(), PAGE as usize, cursor);
+                Asked::Matching(partition, strands.call(partition, fetch))
+            }
+            (_, place) => {
+                let cursor = if let Some(Place::At(cursor)) = place { cursor } else { 0 };
+                Asked::Page(partition, strands.call(partition, FetchEntries { cursor, batch: PAGE }))
             }
         });
     }

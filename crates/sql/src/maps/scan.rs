@@ -1,19 +1,21 @@
 //! The leaf of a plan that reads a map.
 //!
 //! Each of its partitions reads a share of the map's partitions. It decodes only the columns that the plan wants, ends its turn between
-//! two pages when its time is over, and keeps no thread while an answer is under way.
+//! two pages when its time is over, and keeps no thread while an answer is under way. What it holds, a page and the rows of a batch,
+//! counts as memory of the query; when that becomes scarce, batches become smaller.
 
 use super::decoder::Decoder;
 use super::layout::Layout;
-use super::pages::{Pages, Reach, failed};
+use super::leaf::no_inputs;
+use super::pages::{Pages, Reach, bytes_of, failed};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion::common::stats::Precision;
-use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, Statistics};
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::{EquivalenceProperties, PhysicalExpr};
-use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryLimit, MemoryReservation};
+use datafusion::physical_expr::EquivalenceProperties;
+use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{BaselineMetrics, ExecutionPlanMetricsSet, MetricsSet};
 use datafusion::physical_plan::statistics::StatisticsArgs;
 use datafusion::physical_plan::{
@@ -23,14 +25,18 @@ use datafusion::physical_plan::{
 use filbert_grid::Map;
 use filbert_grid::query::Catalog;
 use filbert_pool::turn_is_over;
+use filbert_wire::Data;
 use futures::Stream;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-/// Bytes of entries after which a batch is whole, however few rows it has.
+/// Bytes after which a batch is whole, however few rows it has.
 const FULL_BATCH_BYTES: usize = 8 << 20;
+
+/// Of the memory that a query may use, the batch of one share takes no larger part: there are others, and what is above them.
+const PART_OF_MEMORY: usize = 16;
 
 /// Reads a map.
 #[derive(Clone)]
@@ -105,36 +111,22 @@ impl ExecutionPlan for MapScanExec {
         &self.properties
     }
 
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
-    }
-
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        _: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
-
-    fn with_new_children(self: Arc<Self>, _: Vec<Arc<dyn ExecutionPlan>>) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(self)
-    }
+    no_inputs!();
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        let full_bytes = match context.memory_pool().memory_limit() {
+            MemoryLimit::Finite(limit) => FULL_BATCH_BYTES.min(limit / PART_OF_MEMORY),
+            _ => FULL_BATCH_BYTES,
+        };
         Ok(Box::pin(Scan {
             name: Arc::clone(&self.layout.map),
             pages: Some(Pages::new(self.map.clone(), self.reach.clone(), partition, self.shares())),
             decoder: Decoder::new(&self.layout, self.places.clone(), &self.catalog)?,
             batch_rows: context.session_config().batch_size(),
+            full_bytes,
             left: self.limit.unwrap_or(usize::MAX),
+            memory: MemoryConsumer::new("scan of a map").register(context.memory_pool()),
+            is_whole: false,
             figures: BaselineMetrics::new(&self.metrics, partition),
         }))
     }
@@ -171,16 +163,20 @@ struct Scan {
     pages: Option<Pages>,
     decoder: Decoder,
     batch_rows: usize,
+    full_bytes: usize,
     /// Rows that are still wanted.
     left: usize,
+    memory: MemoryReservation,
+    /// The rows that are decoded are a batch, however few.
+    is_whole: bool,
     figures: BaselineMetrics,
 }
 
 impl Scan {
-    /// Decodes pages until a batch is whole; true then, or when that was all.
+    /// Decodes pages until a batch is whole, or that was all.
     fn poll_rows(&mut self, context: &mut Context<'_>) -> Poll<Result<()>> {
         while let Some(pages) = &mut self.pages {
-            if self.decoder.rows() >= self.batch_rows || self.decoder.bytes() >= FULL_BATCH_BYTES {
+            if self.is_whole {
                 break;
             }
             if turn_is_over() {
@@ -188,21 +184,33 @@ impl Scan {
                 return Poll::Pending;
             }
             let Poll::Ready(page) = pages.poll_next(context) else { return Poll::Pending };
-            let _timer = self.figures.elapsed_compute().timer();
+            let time = self.figures.elapsed_compute().clone();
+            let _timer = time.timer();
             match page {
                 None => self.pages = None,
                 Some(Err(error)) => return Poll::Ready(Err(failed(&self.name, &error))),
-                Some(Ok(entries)) => {
-                    let wanted = &entries[..entries.len().min(self.left)];
-                    self.decoder.decode(wanted)?;
-                    self.left -= wanted.len();
-                    if self.left == 0 {
-                        self.pages = None;
-                    }
-                }
+                Some(Ok(entries)) => self.add(&entries)?,
             }
         }
         Poll::Ready(Ok(()))
+    }
+
+    fn add(&mut self, entries: &[(Data, Data)]) -> Result<()> {
+        let wanted = &entries[..entries.len().min(self.left)];
+        let before = self.decoder.rows();
+        self.decoder.decode(wanted)?;
+        self.left -= wanted.len();
+        if self.left == 0 {
+            self.pages = None;
+        }
+        let bytes = self.decoder.bytes();
+        self.is_whole = self.decoder.rows() >= self.batch_rows || bytes >= self.full_bytes;
+        match self.memory.try_resize(bytes + bytes_of(entries)) {
+            // What is there goes on as it is; it is the next page that needs room.
+            Err(_) if before > 0 => self.is_whole = true,
+            refused => refused?,
+        }
+        Ok(())
     }
 }
 
@@ -222,6 +230,9 @@ impl Stream for Scan {
             Ok(()) if self.decoder.rows() == 0 => None,
             Ok(()) => Some(self.decoder.finish()),
         };
+        self.is_whole = false;
+        // From here on they are whoever's they go to.
+        self.memory.free();
         self.figures.record_poll(Poll::Ready(batch))
     }
 }

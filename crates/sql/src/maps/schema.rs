@@ -7,19 +7,21 @@ use super::mapping::Mapping;
 use super::pages::failed;
 use super::table::MapTable;
 use crate::error::SqlError;
+use crate::layered_schema::{LayeredSchema, TableLayer};
 use async_trait::async_trait;
-use datafusion::catalog::{SchemaProvider, TableProvider};
+use datafusion::catalog::TableProvider;
 use datafusion::common::Result;
-use datafusion::logical_expr::TableType;
 use filbert_grid::{Grid, Service};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, RwLock};
 
 /// What was registered, then mappings, then maps: the first that has the name is the table.
-pub(crate) struct MapsSchema {
+pub(crate) type MapsSchema = LayeredSchema<Maps>;
+
+/// Mappings, and maps.
+pub(crate) struct Maps {
     grid: Grid,
-    registered: Arc<dyn SchemaProvider>,
     mappings: RwLock<BTreeMap<String, Known>>,
 }
 
@@ -30,19 +32,14 @@ struct Known {
     layout: Arc<Layout>,
 }
 
-impl MapsSchema {
-    /// Maps of `grid`, behind what `registered` has.
-    pub(crate) fn new(grid: &Grid, registered: Arc<dyn SchemaProvider>) -> Self {
-        Self { grid: grid.clone(), registered, mappings: RwLock::default() }
+impl Maps {
+    /// Those of `grid`.
+    pub(crate) fn new(grid: &Grid) -> Self {
+        Self { grid: grid.clone(), mappings: RwLock::default() }
     }
 
     fn is_map(&self, name: &str) -> bool {
         self.grid.structures().contains(Service::Map, name)
-    }
-
-    /// What has been registered, maps aside.
-    pub(crate) fn registered(&self) -> &Arc<dyn SchemaProvider> {
-        &self.registered
     }
 
     fn known(&self, name: &str) -> Option<Known> {
@@ -96,56 +93,25 @@ impl MapsSchema {
     }
 }
 
-impl fmt::Debug for MapsSchema {
+impl fmt::Debug for Maps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MapsSchema").field("registered", &self.registered).finish_non_exhaustive()
+        f.debug_struct("Maps").field("mappings", &self.mapping_names()).finish_non_exhaustive()
     }
 }
 
 #[async_trait]
-impl SchemaProvider for MapsSchema {
-    fn table_names(&self) -> Vec<String> {
-        let mut names = self.registered.table_names();
-        let maps = self.grid.structures().list();
-        names.extend(
-            maps.into_iter().filter(|(kind, _)| *kind == Service::Map).map(|(_, name)| name.to_string()),
-        );
-        names.extend(self.mapping_names());
-        names.sort();
-        names.dedup();
-        names
+impl TableLayer for Maps {
+    fn names(&self) -> Vec<String> {
+        let maps = self.grid.structures().list().into_iter();
+        let maps = maps.filter(|(kind, _)| *kind == Service::Map).map(|(_, name)| name.to_string());
+        maps.chain(self.mapping_names()).collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.is_map(name) || self.known(name).is_some()
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        if !self.registered.table_exist(name)
-            && let Some(table) = self.map_table(name).await?
-        {
-            return Ok(Some(table));
-        }
-        // A file, at last: one that has the name of a map is hidden by it.
-        self.registered.table(name).await
-    }
-
-    async fn table_type(&self, name: &str) -> Result<Option<TableType>> {
-        match self.registered.table_type(name).await? {
-            None if self.is_map(name) || self.known(name).is_some() => Ok(Some(TableType::Base)),
-            known => Ok(known),
-        }
-    }
-
-    fn register_table(
-        &self,
-        name: String,
-        table: Arc<dyn TableProvider>,
-    ) -> Result<Option<Arc<dyn TableProvider>>> {
-        self.registered.register_table(name, table)
-    }
-
-    fn deregister_table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        self.registered.deregister_table(name)
-    }
-
-    fn table_exist(&self, name: &str) -> bool {
-        self.registered.table_exist(name) || self.known(name).is_some() || self.is_map(name)
+        Ok(self.map_table(name).await?.map(|table| table as Arc<dyn TableProvider>))
     }
 }

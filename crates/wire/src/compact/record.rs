@@ -26,6 +26,8 @@ use std::sync::Arc;
 /// let record = CompactRecord::of_data(&data, &schemas)?;
 /// assert_eq!(record.field("age")?, Some(Value::Int(36)));
 /// assert_eq!(record.field("size")?, None);
+/// let name = Person::schema().position("name").expect("it has one");
+/// assert_eq!(record.text_at(name)?, Some("Ada"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -71,10 +73,29 @@ impl<'a> CompactRecord<'a> {
     /// The value of a field; `None` when there is no such field. An object within is a [`Value::Opaque`] of type Compact, to be
     /// read by [`CompactRecord::of_data`] in turn, or at once by [`CompactRecord::path`].
     pub fn field(&self, name: &str) -> Result<Option<Value>, DecodeError> {
-        let Some(index) = self.schema.position(name) else { return Ok(None) };
+        self.schema.position(name).map(|index| self.field_at(index)).transpose()
+    }
+
+    /// The value of the field at that place of the [schema](CompactRecord::schema), for who looked it up before.
+    ///
+    /// # Panics
+    /// When the schema has fewer fields.
+    pub fn field_at(&self, index: usize) -> Result<Value, DecodeError> {
+        let mut input = self.input.clone();
+        value(&mut CompactReader::of_parts(&self.schema, &mut input, self.extent), index)
+    }
+
+    /// The text of the field at that place, which is of kind String; nothing when it is null. It is not copied.
+    ///
+    /// # Panics
+    /// When the schema has fewer fields.
+    pub fn text_at(&self, index: usize) -> Result<Option<&'a str>, DecodeError> {
         let mut input = self.input.clone();
         let mut reader = CompactReader::of_parts(&self.schema, &mut input, self.extent);
-        value(&mut reader, index).map(Some)
+        match reader.kind(index) {
+            FieldKind::String => Ok(reader.variable(index, Input::text)?.flatten()),
+            _ => Err(reader.wrong_kind(index, FieldKind::String)),
+        }
     }
 
     /// The value at the end of a path of names, as `["address", "city"]`. Null on the way gives null; `None` when a name is

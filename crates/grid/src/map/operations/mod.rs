@@ -20,6 +20,7 @@ pub use many::{GetAll, PutAll};
 pub use process::{ExecuteOnEntries, ExecuteOnKey, ExecuteOnKeys};
 pub use read::{ContainsKey, Get, GetEntryView, Size, Stats};
 pub use remove::{Clear, Delete, Evict, Remove, RemoveAll, RemoveIfSame, TryRemove};
+pub(crate) use scan::copied_together;
 pub use scan::{
     ContainsValue, Entries, EntryFilter, EntryRef, Everything, FetchEntries, Keys, Page, Pick, Scan, Values,
 };

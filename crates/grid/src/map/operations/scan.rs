@@ -5,6 +5,7 @@ use crate::allowance::{Allowance, Tally, Weighs};
 use crate::map::partition::MapPartition;
 use crate::map::store::{Slot, Store, copied, identity};
 use crate::operation::{Action, Operation, Step};
+use bytes::Bytes;
 use filbert_wire::Data;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -187,7 +188,23 @@ impl Operation for ContainsValue {
     }
 }
 
-/// Some entries of a partition, and where to go on.
+/// Entries in one piece of memory, which the last of them gives back: to make room for each key and each value takes longer than to
+/// copy it. Who keeps one of them for long keeps all; [`Data::detached`] is one alone.
+pub(crate) fn copied_together(store: &Store, slots: &[Slot]) -> Vec<(Data, Data)> {
+    let entries = || slots.iter().map(|slot| EntryRef::at(store, *slot));
+    let mut bytes = Vec::with_capacity(entries().map(|entry| entry.key.len() + entry.value.len()).sum());
+    for entry in entries() {
+        bytes.extend_from_slice(entry.key);
+        bytes.extend_from_slice(entry.value);
+    }
+    let mut bytes = Bytes::from(bytes);
+    let mut take = |length: usize| {
+        Data::from_bytes(bytes.split_to(length)).expect("what is stored was a value when it came")
+    };
+    entries().map(|entry| (take(entry.key.len()), take(entry.value.len()))).collect()
+}
+
+/// Some entries of a partition, and where to go on. They are in one piece of memory, which keeping one of them keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     /// The entries.
@@ -219,19 +236,19 @@ impl Operation for FetchEntries {
     const SHORT: bool = false;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        let mut page = Page { entries: Vec::new(), next: None };
+        let (mut slots, mut next) = (Vec::new(), None);
         let (most, mut bytes) = (self.batch.clamp(1, LARGEST_PAGE) as usize, 0);
         while let Some(slot) = map.store().next(self.cursor) {
-            if page.entries.len() >= most || bytes >= FULL_PAGE_BYTES {
-                page.next = Some(slot.number());
+            if slots.len() >= most || bytes >= FULL_PAGE_BYTES {
+                next = Some(slot.number());
                 break;
             }
             self.cursor = slot.number() + 1;
             if !map.is_over(turn, slot) {
                 bytes += map.store().cost(slot);
-                page.entries.push(Entries::pick(&EntryRef::at(map.store(), slot)));
+                slots.push(slot);
             }
         }
-        Step::done(page)
+        Step::done(Page { entries: copied_together(map.store(), &slots), next })
     }
 }

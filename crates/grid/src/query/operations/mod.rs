@@ -2,6 +2,7 @@
 //! [handle](crate::Map) runs them on all partitions beside each other and puts the results together.
 
 mod aggregate;
+mod fetch;
 mod find;
 mod index;
 mod page;
@@ -10,6 +11,7 @@ mod scanner;
 mod shared;
 
 pub use aggregate::AggregateWhere;
+pub use fetch::{FetchWhere, WhereCursor, WherePage};
 pub use find::{FindWhere, ProjectWhere};
 pub(crate) use index::SharedIndexes;
 pub use index::{AddIndex, ListIndexes};

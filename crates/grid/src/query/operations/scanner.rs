@@ -11,6 +11,7 @@ use crate::query::error::QueryError;
 use crate::query::extract::Entry;
 use crate::query::index::Residual;
 use crate::query::predicate::Predicate;
+use serde::{Deserialize, Serialize};
 
 /// Where a scan stands.
 #[derive(Debug, Default)]
@@ -34,6 +35,15 @@ enum State {
     },
 }
 
+/// Where a scan goes on that somebody else takes up again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Cursor {
+    /// From that slot on.
+    All(u32),
+    /// With these slots.
+    Candidates(Vec<u32>),
+}
+
 /// What a turn ended with.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Scanned {
@@ -44,6 +54,24 @@ pub(super) enum Scanned {
 }
 
 impl Scanner {
+    /// Goes on where another one stopped.
+    pub(super) fn resume(cursor: Cursor, predicate: &Predicate) -> Self {
+        let state = match cursor {
+            Cursor::All(cursor) => State::All { cursor },
+            Cursor::Candidates(slots) => State::Candidates { slots, at: 0, residual: Residual::Whole },
+        };
+        Self { state, long: predicate.is_long() }
+    }
+
+    /// Where it stands; at the begin of all entries when it was not begun.
+    pub(super) fn into_cursor(self) -> Cursor {
+        match self.state {
+            State::New => Cursor::All(0),
+            State::All { cursor } => Cursor::All(cursor),
+            State::Candidates { mut slots, at, .. } => Cursor::Candidates(slots.split_off(at)),
+        }
+    }
+
     /// Gives the entries of the next slice that match to `visit`.
     pub(super) fn run(
         &mut self,
@@ -51,6 +79,17 @@ impl Scanner {
         turn: &MapTurn<'_>,
         predicate: &Predicate,
         mut visit: impl FnMut(Slot, &Entry<'_>) -> Result<(), QueryError>,
+    ) -> Result<Scanned, QueryError> {
+        self.run_until(map, turn, predicate, |slot, entry| visit(slot, entry).map(|()| false))
+    }
+
+    /// The same; the turn also ends when `visit` says that it has enough.
+    pub(super) fn run_until(
+        &mut self,
+        map: &MapPartition,
+        turn: &MapTurn<'_>,
+        predicate: &Predicate,
+        mut visit: impl FnMut(Slot, &Entry<'_>) -> Result<bool, QueryError>,
     ) -> Result<Scanned, QueryError> {
         let mut slice = Slice::begin(map, turn);
         if matches!(self.state, State::New) {
@@ -60,20 +99,16 @@ impl Scanner {
         let long = self.long;
         let mut is_over = || if long { slice.is_over_now(turn) } else { slice.is_over(turn) };
         let catalog = &map.context().catalog;
-        let mut look = |slot: Slot, residual: &Residual| -> Result<(), QueryError> {
+        let mut look = |slot: Slot, residual: &Residual| -> Result<bool, QueryError> {
             let entry = Entry::of_bytes(map.store().key(slot), map.store().value(slot), catalog);
-            if !map.is_over(turn, slot) && residual.matches(predicate, &entry)? {
-                visit(slot, &entry)?;
-            }
-            Ok(())
+            Ok(!map.is_over(turn, slot) && residual.matches(predicate, &entry)? && visit(slot, &entry)?)
         };
         match &mut self.state {
             State::New => {}
             State::All { cursor } => {
                 while let Some(slot) = map.store().next(*cursor) {
                     *cursor = slot.number() + 1;
-                    look(slot, &Residual::Whole)?;
-                    if is_over() {
+                    if look(slot, &Residual::Whole)? || is_over() {
                         return Ok(Scanned::Again);
                     }
                 }
@@ -81,10 +116,11 @@ impl Scanner {
             State::Candidates { slots, at, residual } => {
                 while let Some(number) = slots.get(*at) {
                     *at += 1;
-                    if let Some(slot) = map.store().at(*number) {
-                        look(slot, residual)?;
-                    }
-                    if is_over() {
+                    let enough = match map.store().at(*number) {
+                        Some(slot) => look(slot, residual)?,
+                        None => false,
+                    };
+                    if enough || is_over() {
                         *residual = Residual::Whole;
                         return Ok(Scanned::Again);
                     }

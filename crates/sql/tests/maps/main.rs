@@ -1,12 +1,14 @@
 //! Maps as tables: what is put with the grid is found with SQL, and the other way round.
 #![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
 
+mod indexes;
+
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{Int64Type, UInt64Type};
 use arrow::util::pretty::pretty_format_batches;
 use filbert_grid::{Grid, Map, Service};
 use filbert_pool::Stages;
-use filbert_sql::{Session, Sql, SqlError};
+use filbert_sql::{Session, Sql, SqlError, SqlSettings};
 use filbert_wire::compact::Compact as _;
 use filbert_wire::{
     BigInteger, Compact, Data, Decimal, FromData, Json, LocalDate, LocalDateTime, LocalTime, OffsetDateTime,
@@ -27,9 +29,13 @@ struct Member {
 }
 
 fn started() -> Member {
+    started_with(SqlSettings::default())
+}
+
+fn started_with(settings: SqlSettings) -> Member {
     let stages = Stages::builder().set("fragment.threads", 2).start().unwrap();
     let grid = Grid::new(&stages);
-    let sql = Sql::start(&stages, Default::default()).unwrap();
+    let sql = Sql::start(&stages, settings).unwrap();
     sql.attach(&grid).unwrap();
     let session = sql.session();
     Member { _stages: stages, grid, sql, session }
@@ -524,6 +530,47 @@ fn entries_are_updated_and_deleted_where_the_condition_says() {
     assert_eq!(member.changed("UPDATE plain SET this = this + 1"), 1);
     assert_eq!(member.get("plain", 1), Some(Value::Long(6)));
     assert!(member.says("UPDATE plain SET this = NULL").contains("NULL"));
+}
+
+/// Whatever a statement does not set stays byte for byte: more digits than a double has, the order of members, white space.
+#[test]
+fn an_update_of_json_leaves_everything_else_as_it_is_written() {
+    let member = started();
+    let before = r#"{ "z": 12345678901234567890123, "price":0.10,"a":1, "list": [1.10, {"q":1e2,"b":0}],"n":9007199254740993 }"#;
+    member.put("odd", 1, Value::Json(before.to_owned()));
+    assert_eq!(member.changed("UPDATE odd SET a = a + 1"), 1);
+    assert_eq!(member.get("odd", 1), Some(Value::Json(before.replace("\"a\":1", "\"a\":2"))));
+    assert_eq!(member.rows("SELECT list FROM odd"), [r#"[1.10, {"q":1e2,"b":0}]"#]);
+    member.put("odd", 1, Value::Json(r#"{"z": 1.10, "a":1, "b" : 2}"#.to_owned()));
+    member.put("odd", 2, Value::Json(r#"{"c":""}"#.to_owned()));
+    assert_eq!(member.changed("UPDATE odd SET a = NULL, c = 'new' WHERE __key = 1"), 1);
+    assert_eq!(member.get("odd", 1), Some(Value::Json(r#"{"z": 1.10, "b" : 2,"c":"new"}"#.to_owned())));
+}
+
+/// What a scan holds counts, whether an index finds it or not.
+#[test]
+fn what_a_scan_holds_is_memory_of_its_query() {
+    let limits = |bytes: usize| SqlSettings { query_memory_bytes: bytes, ..Default::default() };
+    for indexed in [false, true] {
+        let member = started_with(limits(256 << 10));
+        for key in 0..3 {
+            member.put("large", key, Json(json!({"a": key, "text": "x".repeat(1 << 20)})));
+        }
+        if indexed {
+            member.ask("CREATE INDEX by_a ON large (a)").unwrap();
+        }
+        let says = member.says("SELECT text FROM large WHERE a = 1");
+        assert!(says.contains("scan of a map") && says.contains("sql.query_memory_bytes"), "{says}");
+        let member = started_with(limits(8 << 20));
+        for key in 0..30 {
+            member.put("many", key, Json(json!({"a": 1, "text": "x".repeat(1 << 20)})));
+        }
+        if indexed {
+            member.ask("CREATE INDEX by_a ON many (a)").unwrap();
+        }
+        assert_eq!(member.number("SELECT sum(length(text)) FROM many WHERE a = 1"), 30 << 20);
+        assert_eq!(member.sql.snapshot().memory_bytes, 0);
+    }
 }
 
 /// A lost update would make the sum smaller.
