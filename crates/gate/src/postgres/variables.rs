@@ -33,7 +33,7 @@ const DEFAULT_READ_ONLY: &str = "default_transaction_read_only";
 /// Whether this one may.
 const READ_ONLY: &str = "transaction_read_only";
 
-const VARIABLES: [Variable; 34] = [
+const VARIABLES: [Variable; 35] = [
     Variable("application_name", "", true, Rule::Free),
     Variable("backslash_quote", "safe_encoding", false, Rule::Free),
     Variable("bytea_output", "hex", false, Rule::Fixed),
@@ -56,6 +56,7 @@ const VARIABLES: [Variable; 34] = [
     Variable("lc_monetary", "C", false, Rule::Free),
     Variable("lock_timeout", "0", false, Rule::Free),
     Variable("max_identifier_length", "63", false, Rule::Fixed),
+    Variable("max_index_keys", "32", false, Rule::Fixed),
     Variable("row_security", "off", false, Rule::Free),
     Variable("search_path", "public", false, Rule::Free),
     Variable("server_encoding", "UTF8", true, Rule::Fixed),

@@ -178,7 +178,9 @@ fn jdbc_types() {
                has_type_privilege(t.oid, 'USAGE')";
     assert!(asked(&mut client, all, &[]).texts().contains(&vec!["int4".to_owned(), "23".to_owned()]));
     let keywords = "select string_agg(word, ',') from pg_catalog.pg_get_keywords() where word <> ALL ('{a,abs,absolute}'::text[])";
-    assert_eq!(asked(&mut client, keywords, &[]).texts(), [["NULL"]]);
+    assert!(asked(&mut client, keywords, &[]).texts()[0][0].contains("explain"));
+    let most = "SELECT setting FROM pg_catalog.pg_settings WHERE name='max_index_keys'";
+    assert_eq!(asked(&mut client, most, &[]).texts(), [["32"]]);
 }
 
 #[test]

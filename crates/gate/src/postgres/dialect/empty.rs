@@ -177,23 +177,31 @@ pub(super) fn replaced(query: &Query) -> Option<Query> {
     }
 }
 
+/// Words of statements that are not in the standard.
+const KEYWORDS: [&str; 8] = ["analyze", "explain", "ilike", "limit", "mapping", "offset", "show", "sink"];
+
 /// Functions that give rows in PostgreSQL and have none to give here, with their columns.
-const FUNCTIONS: [(&str, &[&str]); 4] = [
-    ("pg_get_keywords", &["word", "catcode", "catdesc"]),
+const FUNCTIONS: [(&str, &[&str]); 3] = [
     ("pg_timezone_names", &["name", "abbrev", "utc_offset", "is_dst"]),
     ("pg_listening_channels", &["pg_listening_channels"]),
     ("pg_show_all_settings", &["name", "setting"]),
 ];
 
-/// A call of such a function in place of a table, as a table without rows.
+/// A call of such a function in place of a table, as a table; with rows only where something can be said.
 pub(super) fn function(table: &TableFactor) -> Option<TableFactor> {
     let TableFactor::Table { name, alias, args: Some(_), .. } = table else { return None };
     let name = catalog_name(name)?;
-    let (name, columns) = FUNCTIONS.iter().find(|(known, _)| *known == name)?;
-    let columns: Vec<String> =
-        columns.iter().map(|column| format!("CAST(NULL AS VARCHAR) AS {column}")).collect();
-    let called = alias.as_ref().map_or_else(|| (*name).to_owned(), |alias| alias.name.to_string());
-    let text = format!("SELECT * FROM (SELECT {} WHERE false) AS {called}", columns.join(", "));
+    let rows = if name == "pg_get_keywords" {
+        let words = KEYWORDS.map(|word| format!("('{word}', 'U', 'unreserved')")).join(", ");
+        format!("SELECT * FROM (VALUES {words}) AS k (word, catcode, catdesc)")
+    } else {
+        let (_, columns) = FUNCTIONS.iter().find(|(known, _)| *known == name)?;
+        let columns: Vec<String> =
+            columns.iter().map(|column| format!("CAST(NULL AS VARCHAR) AS {column}")).collect();
+        format!("SELECT {} WHERE false", columns.join(", "))
+    };
+    let called = alias.as_ref().map_or(name, |alias| alias.name.to_string());
+    let text = format!("SELECT * FROM ({rows}) AS {called}");
     match Parser::parse_sql(&PostgreSqlDialect {}, &text).ok()?.pop()? {
         Statement::Query(query) => match *query.body {
             SetExpr::Select(mut select) => select.from.pop().map(|from| from.relation),

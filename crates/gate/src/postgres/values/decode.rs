@@ -356,7 +356,7 @@ mod tests {
         let items = list.value(0);
         let items = items.as_any().downcast_ref::<Int32Array>().unwrap();
         assert_eq!(items.iter().collect::<Vec<_>>(), [Some(1), Some(2), None]);
-        assert_eq!(read(1000, Format::Text, b"{t,NULL,no}").unwrap().to_string(), "[true, NULL, false]");
+        assert_eq!(read(1000, Format::Text, b"{t,NULL,no}").unwrap().to_string(), "[true, , false]");
         assert_eq!(read(1007, Format::Text, b"{}").unwrap().to_string(), "[]");
         assert!(read(1007, Format::Text, b"{1,x,y}").unwrap_err().message.contains("\"x\""));
         for text in [&b"{"[..], b"{\"a}", b"{{1}}", b"a"] {
