@@ -2,7 +2,7 @@
 # Tests with the official Hazelcast clients, against a Filbert member. See README.md.
 #   run.sh                          set up, build the test member if FILBERT_BIN is not set, run our Python and Node.js suites
 #   run.sh --python | --node        one of them; what follows `--` goes to pytest or node --test
-#   run.sh --postgres               psycopg and tokio-postgres against the PostgreSQL door
+#   run.sh --postgres               psycopg, SQLAlchemy and tokio-postgres against the PostgreSQL door
 #   run.sh --own-tests <checkout>   the Python client's own tests, through the remote controller: a table, file by file
 #          [--json <file>|-]        the same as JSON
 #          [--group core|sql|connections|all] [--least <percent>] [name ...]

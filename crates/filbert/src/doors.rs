@@ -24,13 +24,18 @@ impl Doors {
     /// And that one.
     pub(crate) const POSTGRES: &'static str = "PostgreSQL clients";
 
-    /// Opens those that have settings, or none.
+    /// Opens those that have settings, or none. Without users of its own, the one for PostgreSQL clients has those of the other.
     pub(crate) fn open(
         grid: &Grid,
         sql: &Sql,
         hazelcast: Option<HazelcastSettings>,
         postgres: Option<PostgresSettings>,
     ) -> Result<Self, StartError> {
+        // A member that asks who it is at one door does not let everybody in at the other.
+        let postgres = match (&hazelcast, postgres) {
+            (Some(hazelcast), Some(postgres)) => Some(postgres.or_users_of(hazelcast)),
+            (_, postgres) => postgres,
+        };
         let door = |settings| hazelcast::Door::new(grid, settings).sql(sql).open();
         let hazelcast = hazelcast.map(door).transpose()?;
         let door = |settings| postgres::Door::new(grid.stages(), sql, settings).open();

@@ -271,7 +271,7 @@ impl MemberBuilder {
         let opens = |door: &str| text.parse::<toml::Table>().is_ok_and(|table| table.contains_key(door));
         match MemberConfig::from_toml(text) {
             Ok(config) => {
-                let postgres = opens("postgres").then(|| config.postgres.or_users_of(&config.hazelcast));
+                let postgres = opens("postgres").then_some(config.postgres);
                 let hazelcast = opens("hazelcast").then_some(config.hazelcast);
                 let hazelcast = hazelcast.or_else(|| self.hazelcast.clone());
                 let postgres = postgres.or_else(|| self.postgres.clone());
@@ -290,9 +290,8 @@ impl MemberBuilder {
 
     /// Replaces all settings by those of a file that was read, and opens the doors for Hazelcast and PostgreSQL clients.
     pub fn config(self, config: MemberConfig) -> Self {
-        let postgres = config.postgres.or_users_of(&config.hazelcast);
         let builder = self.stage_settings(config.stages).grid(config.grid).sql(config.sql);
-        builder.hazelcast(config.hazelcast).postgres(postgres)
+        builder.hazelcast(config.hazelcast).postgres(config.postgres)
     }
 
     /// Replaces all settings of the stages.
@@ -341,7 +340,8 @@ impl MemberBuilder {
         self
     }
 
-    /// Opens the door for PostgreSQL clients: psql, drivers, BI tools.
+    /// Opens the door for PostgreSQL clients: psql, drivers, BI tools. Without users in its settings it asks for those of the door for
+    /// Hazelcast clients, where that has some.
     pub fn postgres(mut self, settings: PostgresSettings) -> Self {
         self.postgres = Some(settings);
         self
@@ -372,6 +372,7 @@ impl MemberBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use filbert_gate::hazelcast::{Rights, User};
     use futures::StreamExt;
 
     /// How many rows a query gives.
@@ -469,6 +470,34 @@ mod tests {
         assert!(std::net::TcpStream::connect(address).is_ok());
         member.shutdown(Shutdown::Drain).unwrap();
         assert!(std::net::TcpStream::connect(address).is_err());
+    }
+
+    /// Who must log in at one door must at the other.
+    #[test]
+    fn the_door_for_postgres_asks_for_the_users_of_the_other() {
+        use std::io::{Read, Write};
+        let address = "127.0.0.1:0".parse().unwrap();
+        let start = |password: Option<&str>| {
+            let user = User {
+                name: "ann".into(),
+                password: password.map(Into::into),
+                token: Some("token".into()),
+                may: Rights::everything(),
+            };
+            let hazelcast = HazelcastSettings { address, users: vec![user], ..HazelcastSettings::default() };
+            let postgres = PostgresSettings { address, ..PostgresSettings::default() };
+            Member::builder().postgres(postgres).hazelcast(hazelcast).start()
+        };
+        let member = start(Some("secret")).unwrap();
+        let mut stranger = std::net::TcpStream::connect(member.postgres_address().unwrap()).unwrap();
+        stranger.write_all(b"\0\0\0\x12\0\x03\0\0user\0eve\0\0").unwrap();
+        let mut said = [0; 9];
+        stranger.read_exact(&mut said).unwrap();
+        // Prove who you are, by SASL; 0 in its place would be: come in.
+        assert_eq!((said[0], said[8]), (b'R', 10), "{said:?}");
+        member.shutdown(Shutdown::Cancel).unwrap();
+        // With tokens alone nobody could log in there, so it does not open.
+        assert!(start(None).unwrap_err().to_string().contains("none has a password"));
     }
 
     #[test]

@@ -3,6 +3,11 @@
 //! One module per protocol. Each has a *door*: settings first, then it is opened and listens on the `io` stage.
 #![forbid(unsafe_code)]
 
+mod counters;
+mod entrance;
 pub mod hazelcast;
+mod open_door;
 pub mod postgres;
 mod tables;
+
+pub use open_door::OpenDoor;

@@ -54,7 +54,7 @@ pub use maps::MapScanExec;
 pub use parameter::{numbered_parameters, scalar_of};
 pub use plan::YieldExec;
 pub use query::{Query, QueryCanceller, QueryId};
-pub use rights::{Access, SessionRights, TableRights};
+pub use rights::{Access, Object, SessionRights, TableRights};
 pub use session::Session;
 pub use settings::SqlSettings;
 pub use text::{check_depth, statements};

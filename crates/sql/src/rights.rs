@@ -11,32 +11,80 @@ use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     FromTable, ObjectName, Statement as SqlStatement, TableFactor, TableObject, TableWithJoins,
 };
+use std::fmt;
 use std::sync::Arc;
 
-/// What a statement does to a table.
+/// What a statement does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Access {
     /// Reads rows or columns.
     Read,
-    /// Inserts, updates or deletes rows.
-    Write,
-    /// Creates, changes or drops the table, a mapping, a view, or an index on it.
-    Define,
+    /// Puts rows: new ones, or in place of others.
+    Insert,
+    /// Changes rows.
+    Update,
+    /// Removes rows.
+    Delete,
+    /// Makes a table, a mapping or a view of that name.
+    Create,
+    /// Drops it.
+    Drop,
+    /// Makes an index on it.
+    Index,
 }
+
+/// What a statement does it to. The schema is not part of the name: a map may be called `pg_catalog.x`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Object {
+    /// A table, a view, a mapping, a map.
+    Table {
+        /// `public` for those of users.
+        schema: String,
+        /// The name within the schema.
+        name: String,
+    },
+    /// No table: a file, whatever else a statement may define. Only for who may do everything.
+    Anything,
+}
+
+impl Object {
+    /// A table of schema `public`, where maps are.
+    pub fn table(name: &str) -> Self {
+        Self::in_schema(PUBLIC, name)
+    }
+
+    fn in_schema(schema: &str, name: &str) -> Self {
+        match is_file(name) {
+            true => Self::Anything,
+            false => Self::Table { schema: schema.to_owned(), name: name.to_owned() },
+        }
+    }
+}
+
+/// For people: programs must not take it apart again.
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Table { schema, name } if schema == PUBLIC => f.write_str(name),
+            Self::Table { schema, name } => write!(f, "{schema}.{name}"),
+            Self::Anything => f.write_str("*"),
+        }
+    }
+}
+
+/// The schema of maps.
+const PUBLIC: &str = "public";
 
 /// Who may do what. A door gives one to each session of a user.
 ///
-/// Tables of schema `public` are named alone (`orders`), others with their schema (`information_schema.tables`). What is no table (a file,
-/// whatever else a statement may define) is called `*`.
-///
 /// ```
-/// use filbert_sql::{Access, TableRights};
+/// use filbert_sql::{Access, Object, TableRights};
 /// struct ReadOnly;
 /// impl TableRights for ReadOnly {
-///     fn check(&self, access: Access, table: &str) -> Result<(), String> {
-///         match access {
-///             Access::Read => Ok(()),
-///             _ => Err(format!("guest may only read {table}")),
+///     fn check(&self, access: Access, object: &Object) -> Result<(), String> {
+///         match (access, object) {
+///             (Access::Read, Object::Table { .. }) => Ok(()),
+///             _ => Err(format!("guest may only read {object}")),
 ///         }
 ///     }
 /// }
@@ -52,7 +100,7 @@ pub trait TableRights: Send + Sync {
     ///
     /// # Errors
     /// The refusal, as the user shall read it.
-    fn check(&self, access: Access, table: &str) -> Result<(), String>;
+    fn check(&self, access: Access, object: &Object) -> Result<(), String>;
 }
 
 /// The rights of the session that runs a query: an extension of its configuration, for tables that show each user something else, such as
@@ -65,8 +113,8 @@ impl SessionRights {
     }
 
     /// True when the session may do that.
-    pub fn may(&self, access: Access, table: &str) -> bool {
-        self.0.check(access, table).is_ok()
+    pub fn may(&self, access: Access, object: &Object) -> bool {
+        self.0.check(access, object).is_ok()
     }
 }
 
@@ -74,51 +122,63 @@ impl SessionRights {
 pub(crate) struct AllRights;
 
 impl TableRights for AllRights {
-    fn check(&self, _access: Access, _table: &str) -> Result<(), String> {
+    fn check(&self, _access: Access, _object: &Object) -> Result<(), String> {
         Ok(())
     }
 }
 
 /// Refuses a statement that does what its session may not.
 pub(crate) fn check(parsed: &Parsed, state: &SessionState, rights: &dyn TableRights) -> Result<(), SqlError> {
-    for (access, table) in demands(parsed, state)? {
-        rights.check(access, &table).map_err(SqlError::Denied)?;
+    for (access, object) in demands(parsed, state)? {
+        rights.check(access, &object).map_err(SqlError::Denied)?;
     }
     Ok(())
 }
 
-type Demands = Vec<(Access, String)>;
+type Demands = Vec<(Access, Object)>;
 
 fn demands(parsed: &Parsed, state: &SessionState) -> Result<Demands, SqlError> {
-    let define = |table: &str| (Access::Define, table.to_owned());
+    let information = |name: &str| vec![(Access::Read, Object::in_schema("information_schema", name))];
     Ok(match parsed {
-        Parsed::Own(OwnStatement::CreateMapping { mapping, .. }) => {
-            let map = &mapping.external_name;
-            let mut demands = vec![define(&mapping.name), define(map)];
+        Parsed::Own(OwnStatement::CreateMapping { mapping, replaces, .. }) => {
+            let mut demands = made(Object::table(&mapping.name), *replaces);
             // Under its new name it will be asked for by that name.
-            if *map != mapping.name {
-                demands.extend([Access::Read, Access::Write].map(|access| (access, map.clone())));
+            if mapping.external_name != mapping.name {
+                let all = [
+                    Access::Create,
+                    Access::Read,
+                    Access::Insert,
+                    Access::Update,
+                    Access::Delete,
+                    Access::Index,
+                ];
+                demands.extend(all.map(|access| (access, Object::table(&mapping.external_name))));
             }
             demands
         }
-        Parsed::Own(OwnStatement::DropMapping { name, .. }) => vec![define(name)],
-        Parsed::Own(OwnStatement::CreateIndex { table, .. }) => vec![define(table)],
-        Parsed::Own(OwnStatement::ShowMappings) => {
-            vec![(Access::Read, "information_schema.mappings".to_owned())]
-        }
-        Parsed::Own(OwnStatement::ShowQueries) => {
-            vec![(Access::Read, "information_schema.queries".to_owned())]
-        }
+        Parsed::Own(OwnStatement::DropMapping { name, .. }) => vec![(Access::Drop, Object::table(name))],
+        Parsed::Own(OwnStatement::CreateIndex { table, .. }) => vec![(Access::Index, Object::table(table))],
+        Parsed::Own(OwnStatement::ShowMappings) => information("mappings"),
+        Parsed::Own(OwnStatement::ShowQueries) => information("queries"),
         Parsed::Other(statement) => of_statement(statement, state)?,
     })
+}
+
+/// What it takes to make something, in place of what has its name or not.
+fn made(object: Object, replaces: bool) -> Demands {
+    let mut demands = vec![(Access::Create, object.clone())];
+    if replaces {
+        demands.push((Access::Drop, object));
+    }
+    demands
 }
 
 fn of_statement(statement: &Statement, state: &SessionState) -> Result<Demands, SqlError> {
     let names = Names::of(state);
     match statement {
-        // Files are nobody's tables: only for who may define everything.
+        // Files are nobody's tables: only for who may do everything.
         Statement::CreateExternalTable(create) => {
-            Ok(vec![(Access::Define, object(&create.name, names)), everything()])
+            Ok([made(object(&create.name, names), create.or_replace), vec![everything()]].concat())
         }
         Statement::Explain(explain) => of_statement(&explain.statement, state),
         Statement::Statement(inner) => of_sql(statement, inner, state),
@@ -129,25 +189,22 @@ fn of_statement(statement: &Statement, state: &SessionState) -> Result<Demands, 
 
 fn of_sql(statement: &Statement, inner: &SqlStatement, state: &SessionState) -> Result<Demands, SqlError> {
     let names = Names::of(state);
-    let define = |name: &ObjectName| (Access::Define, object(name, names));
+    let dropped = |name: &ObjectName| (Access::Drop, object(name, names));
     let (mut demands, changes) = match inner {
         SqlStatement::Explain { statement, .. } | SqlStatement::Prepare { statement, .. } => {
             return of_statement(&Statement::Statement(statement.clone()), state);
         }
         SqlStatement::Insert(insert) => {
             let target = match &insert.table {
-                TableObject::TableName(name) => written(name, names),
-                other => (Access::Write, other.to_string()),
+                TableObject::TableName(name) => object(name, names),
+                _ => Object::Anything,
             };
             // The target is written, not read; what the source reads is.
             let source = insert.source.clone().map(SqlStatement::Query);
             let source = source.map(|query| reads(&Statement::Statement(Box::new(query)), state));
-            (source.transpose()?.unwrap_or_default(), vec![target])
+            (source.transpose()?.unwrap_or_default(), vec![(Access::Insert, target)])
         }
-        SqlStatement::Drop { names, .. } => (Vec::new(), names.iter().map(define).collect()),
-        SqlStatement::DropFunction(drop) => {
-            (Vec::new(), drop.func_desc.iter().map(|function| define(&function.name)).collect())
-        }
+        SqlStatement::Drop { names, .. } => (Vec::new(), names.iter().map(dropped).collect()),
         _ => (reads(statement, state)?, changes(inner, names)),
     };
     demands.extend(changes);
@@ -156,7 +213,7 @@ fn of_sql(statement: &Statement, inner: &SqlStatement, state: &SessionState) -> 
 
 /// What a statement changes, besides what it reads.
 fn changes(inner: &SqlStatement, names: Names) -> Demands {
-    let define = |name: &ObjectName| vec![(Access::Define, object(name, names))];
+    let create = |name: &ObjectName, replaces: bool| made(object(name, names), replaces);
     match inner {
         SqlStatement::Query(_)
         | SqlStatement::ExplainTable { .. }
@@ -171,68 +228,47 @@ fn changes(inner: &SqlStatement, names: Names) -> Demands {
         | SqlStatement::Rollback { .. }
         | SqlStatement::Execute { .. }
         | SqlStatement::Deallocate { .. } => Vec::new(),
-        SqlStatement::Update(update) => vec![target(&update.table, names)],
+        SqlStatement::Update(update) => vec![(Access::Update, target(&update.table, names))],
         SqlStatement::Delete(delete) => {
             let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-            from.iter().map(|table| target(table, names)).collect()
+            from.iter().map(|table| (Access::Delete, target(table, names))).collect()
         }
         SqlStatement::Truncate(truncate) => {
-            truncate.table_names.iter().map(|table| written(&table.name, names)).collect()
+            truncate.table_names.iter().map(|table| (Access::Delete, object(&table.name, names))).collect()
         }
-        SqlStatement::CreateTable(create) => define(&create.name),
-        SqlStatement::CreateView(create) => define(&create.name),
-        SqlStatement::CreateFunction(create) => define(&create.name),
-        SqlStatement::CreateDatabase { db_name, .. } => define(db_name),
-        // Whatever else there is, and will be: only for who may define everything.
+        SqlStatement::CreateTable(table) => create(&table.name, table.or_replace),
+        SqlStatement::CreateView(view) => create(&view.name, view.or_replace),
+        // Whatever else there is, and will be: only for who may do everything.
         _ => vec![everything()],
     }
 }
 
-fn everything() -> (Access, String) {
-    (Access::Define, "*".to_owned())
+fn everything() -> (Access, Object) {
+    (Access::Create, Object::Anything)
 }
 
 /// The tables that planning will look up: these and no others.
 fn reads(statement: &Statement, state: &SessionState) -> Result<Demands, SqlError> {
     let tables = state.resolve_table_references(statement)?;
-    let demand = |table: &TableReference| match is_file(table.table()) {
-        true => everything(),
-        false => (Access::Read, spoken(table)),
+    let demand = |table: &TableReference| {
+        (Access::Read, Object::in_schema(table.schema().unwrap_or(PUBLIC), table.table()))
     };
     Ok(tables.iter().map(demand).collect())
 }
 
-fn spoken(table: &TableReference) -> String {
-    match table.schema() {
-        None | Some("public") => table.table().to_owned(),
-        Some(schema) => format!("{schema}.{}", table.table()),
-    }
-}
-
-fn object(name: &ObjectName, names: Names) -> String {
+fn object(name: &ObjectName, names: Names) -> Object {
     let parts: Option<Vec<_>> = name.0.iter().map(|part| part.as_ident()).collect();
-    let Some(parts) = parts else { return name.to_string() };
-    let parts: Vec<String> = parts.into_iter().map(|ident| names.read(ident)).collect();
+    let parts: Vec<String> = parts.into_iter().flatten().map(|ident| names.read(ident)).collect();
     match parts.as_slice() {
-        [name] => name.clone(),
-        [.., schema, name] if schema == "public" => name.clone(),
-        [.., schema, name] => format!("{schema}.{name}"),
-        [] => name.to_string(),
+        [name] => Object::table(name),
+        [.., schema, name] => Object::in_schema(schema, name),
+        [] => Object::Anything,
     }
 }
 
-/// What it takes to write to a table; files are nobody's tables.
-fn written(name: &ObjectName, names: Names) -> (Access, String) {
-    let last = name.0.last().and_then(|part| part.as_ident()).map(|ident| names.read(ident));
-    match last.is_some_and(|table| is_file(&table)) {
-        true => everything(),
-        false => (Access::Write, object(name, names)),
-    }
-}
-
-fn target(table: &TableWithJoins, names: Names) -> (Access, String) {
+fn target(table: &TableWithJoins, names: Names) -> Object {
     match &table.relation {
-        TableFactor::Table { name, .. } => written(name, names),
-        other => (Access::Write, other.to_string()),
+        TableFactor::Table { name, .. } => object(name, names),
+        _ => Object::Anything,
     }
 }

@@ -5,7 +5,8 @@
 //! changing, and calls the visitor through a table.
 
 use datafusion::sql::sqlparser::ast::{
-    Expr, ObjectName, Query, Select, SelectItem, Statement, TableFactor, Visit, VisitMut, Visitor, VisitorMut,
+    Expr, ObjectName, Query, Select, SelectItem, Statement, TableFactor, ValueWithSpan, Visit, VisitMut,
+    Visitor, VisitorMut,
 };
 use std::ops::ControlFlow;
 
@@ -42,6 +43,7 @@ impl Visitor for Behind<&mut Reader<'_>> {
         pre_visit_table_factor post_visit_table_factor (&TableFactor);
         pre_visit_expr post_visit_expr (&Expr);
         pre_visit_statement post_visit_statement (&Statement);
+        pre_visit_value post_visit_value (&ValueWithSpan);
     }
 }
 
@@ -55,6 +57,7 @@ impl VisitorMut for Behind<&mut Changer<'_>> {
         pre_visit_table_factor post_visit_table_factor (&mut TableFactor);
         pre_visit_expr post_visit_expr (&mut Expr);
         pre_visit_statement post_visit_statement (&mut Statement);
+        pre_visit_value post_visit_value (&mut ValueWithSpan);
     }
 }
 

@@ -6,7 +6,7 @@ use arrow::datatypes::{Float32Type, Int64Type};
 use filbert_grid::Grid;
 use filbert_pool::Stages;
 use filbert_sql::{
-    Access, ColumnForm, ScalarValue, Session, Sql, SqlError, TableRights, numbered_parameters,
+    Access, ColumnForm, Object, ScalarValue, Session, Sql, SqlError, TableRights, numbered_parameters,
 };
 use filbert_wire::{Data, Json, ToData, type_id};
 use futures::StreamExt;
@@ -233,11 +233,11 @@ fn a_moment_with_a_time_zone_stays_one() {
 
 /// Writes down what is asked.
 #[derive(Default)]
-struct Asked(Mutex<Vec<(Access, String)>>);
+struct Asked(Mutex<Vec<(Access, Object)>>);
 
 impl TableRights for Asked {
-    fn check(&self, access: Access, table: &str) -> Result<(), String> {
-        self.0.lock().unwrap().push((access, table.to_owned()));
+    fn check(&self, access: Access, object: &Object) -> Result<(), String> {
+        self.0.lock().unwrap().push((access, object.clone()));
         Err("no".to_owned())
     }
 }
@@ -252,8 +252,15 @@ fn rights_are_asked_for_names_as_they_are_written_and_files_are_for_who_may_ever
         assert!(matches!(refused, SqlError::Denied(_)), "{text}: {refused}");
         rights.0.lock().unwrap()[0].clone()
     };
-    assert_eq!(asked("INSERT INTO MyMap VALUES (1)"), (Access::Write, "MyMap".to_owned()));
-    assert_eq!(asked("SELECT * FROM MyMap"), (Access::Read, "MyMap".to_owned()));
-    assert_eq!(asked("DROP MAPPING MyMap"), (Access::Define, "MyMap".to_owned()));
-    assert_eq!(asked("COPY (SELECT 1) TO '/tmp/a.csv'"), (Access::Define, "*".to_owned()));
+    assert_eq!(asked("INSERT INTO MyMap VALUES (1)"), (Access::Insert, Object::table("MyMap")));
+    assert_eq!(asked("SELECT * FROM MyMap"), (Access::Read, Object::table("MyMap")));
+    assert_eq!(asked("DROP MAPPING MyMap"), (Access::Drop, Object::table("MyMap")));
+    assert_eq!(asked("COPY (SELECT 1) TO '/tmp/a.csv'"), (Access::Create, Object::Anything));
+    assert_eq!(asked("INSERT INTO '/tmp/a.csv' VALUES (1)"), (Access::Insert, Object::Anything));
+    assert_eq!(asked("CREATE INDEX i ON MyMap (this)"), (Access::Index, Object::table("MyMap")));
+    // A map whose name looks like one of another schema is still a map.
+    let catalog = Object::Table { schema: "information_schema".into(), name: "tables".into() };
+    assert_eq!(asked("SELECT * FROM information_schema.tables"), (Access::Read, catalog));
+    let map = Object::table("information_schema.tables");
+    assert_eq!(asked("SELECT * FROM \"information_schema.tables\""), (Access::Read, map));
 }

@@ -5,7 +5,7 @@ use arrow::datatypes::{DataType, Int64Type, UInt64Type};
 use datafusion::scalar::ScalarValue;
 use filbert_grid::Grid;
 use filbert_pool::Stages;
-use filbert_sql::{Access, Session, Sql, SqlError, StatementKind, TableRights};
+use filbert_sql::{Access, Object, Session, Sql, SqlError, StatementKind, TableRights};
 use futures::executor::block_on;
 use std::sync::{Arc, Mutex};
 
@@ -89,14 +89,15 @@ fn parameters_are_values_and_never_text() {
 #[derive(Default)]
 struct Only {
     allowed: Vec<(Access, &'static str)>,
-    asked: Mutex<Vec<(Access, String)>>,
+    asked: Mutex<Vec<(Access, Object)>>,
 }
 
 impl TableRights for Only {
-    fn check(&self, access: Access, table: &str) -> Result<(), String> {
-        self.asked.lock().unwrap().push((access, table.to_owned()));
-        let is_allowed = self.allowed.iter().any(|(known, name)| *known == access && *name == table);
-        if is_allowed { Ok(()) } else { Err(format!("ann may not {access:?} {table}")) }
+    fn check(&self, access: Access, object: &Object) -> Result<(), String> {
+        self.asked.lock().unwrap().push((access, object.clone()));
+        let is_allowed =
+            self.allowed.iter().any(|(known, name)| *known == access && Object::table(name) == *object);
+        if is_allowed { Ok(()) } else { Err(format!("ann may not {access:?} {object}")) }
     }
 }
 
@@ -105,7 +106,7 @@ fn what_a_session_may_not_do_is_refused_before_a_table_is_looked_up() {
     let bench = bench();
     let secret = bench.grid.typed_map::<String, i64>("secret");
     secret.set("a", &1).wait().unwrap();
-    let allowed = vec![(Access::Read, "cities"), (Access::Write, "log"), (Access::Define, "mine")];
+    let allowed = vec![(Access::Read, "cities"), (Access::Insert, "log"), (Access::Create, "mine")];
     let rights = Arc::new(Only { allowed, ..Only::default() });
     let session = bench.sql.session_as(rights.clone());
     assert_eq!(run(&session, "SELECT * FROM cities").unwrap(), 10);
@@ -117,22 +118,23 @@ fn what_a_session_may_not_do_is_refused_before_a_table_is_looked_up() {
         ("WITH cities AS (SELECT * FROM secret) SELECT * FROM cities", "Read secret"),
         ("SELECT * FROM secret, (WITH secret AS (SELECT 1) SELECT * FROM secret) AS s", "Read secret"),
         ("EXPLAIN SELECT * FROM secret", "Read secret"),
-        ("EXPLAIN ANALYZE INSERT INTO cities VALUES ('a', 1)", "Write cities"),
+        ("EXPLAIN ANALYZE INSERT INTO cities VALUES ('a', 1)", "Insert cities"),
         ("PREPARE p AS SELECT * FROM secret", "Read secret"),
-        ("INSERT INTO cities VALUES ('a', 1)", "Write cities"),
+        ("INSERT INTO cities VALUES ('a', 1)", "Insert cities"),
         ("INSERT INTO log SELECT * FROM secret", "Read secret"),
-        ("SINK INTO cities VALUES ('a', 1)", "Write cities"),
-        ("UPDATE cities SET this = 1", "Write cities"),
-        ("DELETE FROM cities", "Write cities"),
-        ("DROP TABLE cities", "Define cities"),
+        ("SINK INTO cities VALUES ('a', 1)", "Insert cities"),
+        ("UPDATE cities SET this = 1", "Update cities"),
+        ("DELETE FROM cities", "Delete cities"),
+        ("DROP TABLE cities", "Drop cities"),
         ("CREATE VIEW mine AS SELECT * FROM secret", "Read secret"),
-        ("CREATE MAPPING mine EXTERNAL NAME secret TYPE IMap", "Define secret"),
-        ("CREATE INDEX i ON secret (this)", "Define secret"),
-        ("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'", "Define t"),
+        ("CREATE OR REPLACE VIEW mine AS SELECT * FROM cities", "Drop mine"),
+        ("CREATE MAPPING mine EXTERNAL NAME secret TYPE IMap", "Create secret"),
+        ("CREATE INDEX i ON secret (this)", "Index secret"),
+        ("CREATE EXTERNAL TABLE t STORED AS CSV LOCATION '/etc/passwd'", "Create t"),
         ("COPY secret TO '/tmp/never.csv'", "Read secret"),
         ("SHOW TABLES", "Read information_schema.columns"),
         ("SELECT * FROM information_schema.columns", "Read information_schema.columns"),
-        ("MERGE INTO cities USING cities AS c ON true WHEN MATCHED THEN DELETE", "Define *"),
+        ("MERGE INTO cities USING cities AS c ON true WHEN MATCHED THEN DELETE", "Create *"),
     ] {
         let said = run(&session, text).unwrap_err();
         assert!(matches!(said, SqlError::Denied(_)), "{text}: {said}");
@@ -143,7 +145,7 @@ fn what_a_session_may_not_do_is_refused_before_a_table_is_looked_up() {
     assert_eq!(secret.size().wait().unwrap(), 1);
     assert_eq!(run(&session, "CREATE VIEW mine AS SELECT * FROM cities").unwrap(), 0);
     let asked = rights.asked.lock().unwrap();
-    assert!(asked.contains(&(Access::Define, "mine".to_owned())));
+    assert!(asked.contains(&(Access::Create, Object::table("mine"))));
 }
 
 /// What a name means was decided when its rights were checked.
@@ -152,8 +154,8 @@ fn rights_are_not_gone_round_by_settings_or_mappings() {
     let bench = bench();
     let allowed = vec![
         (Access::Read, "columns"),
-        (Access::Define, "cities"),
-        (Access::Define, "other"),
+        (Access::Create, "cities"),
+        (Access::Create, "other"),
         (Access::Read, "other"),
     ];
     let session = bench.sql.session_as(Arc::new(Only { allowed, ..Only::default() }));

@@ -6,12 +6,9 @@ use super::host::Host;
 use super::session::Session;
 use super::settings::HazelcastSettings;
 use filbert_grid::{Change, Grid, WatcherId};
-use filbert_net::{DoorStats, DrainReport, ListenError, Listener};
-use filbert_pool::{SubmitError, TaskFuture};
+use filbert_net::ListenError;
 use filbert_sql::Sql;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 use uuid::Uuid;
 
 /// A door for Hazelcast clients that is not open yet: see the [module](super).
@@ -39,10 +36,10 @@ pub enum DoorError {
 }
 
 /// A door that Hazelcast clients come through. Dropped, it closes at once.
-#[derive(Debug)]
-#[must_use = "dropped, it closes at once"]
-pub struct OpenDoor {
-    door: filbert_net::Door,
+pub type OpenDoor = crate::OpenDoor<Present>;
+
+/// What an open door keeps.
+pub struct Present {
     host: Arc<Host>,
     watcher: WatcherId,
 }
@@ -65,10 +62,7 @@ impl Door {
         if !problems.is_empty() {
             return Err(DoorError::Settings { problems });
         }
-        let mut listener = Listener::new(self.settings.address).settings(self.settings.connections.clone());
-        if let Some(tls) = &self.settings.tls {
-            listener = listener.tls(tls.clone());
-        }
+        let listener = self.settings.entrance().listener();
         let stages = self.grid.stages().clone();
         let host = Arc::new(Host::new(self.grid, self.sql, self.settings));
         let shared = Arc::clone(&host);
@@ -79,39 +73,23 @@ impl Door {
                 host.one_was_destroyed();
             }
         });
-        Ok(OpenDoor { door, host, watcher })
+        Ok(OpenDoor::new(door, Present { host, watcher }))
     }
 }
 
 impl OpenDoor {
-    /// Where it listens, with the port that the system chose.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.door.local_addr()
-    }
-
-    /// Lets nobody in any more, answers what is under way, and closes; after `timeout` closes hard. Operations that wait for a lock,
-    /// an item or room are given up at once: their clients are told to try again.
-    pub fn drain(&self, timeout: Duration) -> Result<TaskFuture<DrainReport>, SubmitError> {
-        self.door.drain(timeout)
-    }
-
-    /// What its connections have seen.
-    pub fn stats(&self) -> DoorStats {
-        self.door.stats()
-    }
-
     /// What its sessions have seen.
     pub fn counts(&self) -> DoorCounts {
-        self.host.counters.read()
+        self.kept.host.counters.read()
     }
 
     /// The clients that are logged in, each with what it last said of itself.
     pub fn clients(&self) -> Vec<(Uuid, Option<String>)> {
-        Clients::list(&self.host.clients)
+        Clients::list(&self.kept.host.clients)
     }
 }
 
-impl Drop for OpenDoor {
+impl Drop for Present {
     fn drop(&mut self) {
         self.host.grid.structures().unwatch(self.watcher);
     }

@@ -55,6 +55,7 @@ mod waiters;
 pub use counters::DoorCounts;
 pub use dispatch::{Need, SERVED, Served};
 pub use door::{Door, DoorError, OpenDoor};
+pub(crate) use rights::word;
 pub use rights::{Rights, RightsError};
 pub use secret::Secret;
 pub use settings::{HazelcastSettings, User};

@@ -51,7 +51,7 @@ impl Actions {
 }
 
 /// What an action is called in the settings.
-pub(super) fn word(action: Action) -> &'static str {
+pub(crate) fn word(action: Action) -> &'static str {
     ACTIONS.iter().find(|(known, _)| *known == action).map_or("do that", |(_, word)| word)
 }
 
@@ -120,7 +120,7 @@ impl Rights {
     }
 
     /// True when nothing is refused.
-    pub(super) fn are_everything(&self) -> bool {
+    pub(crate) fn are_everything(&self) -> bool {
         let is_all = |right: &Right| right.service.is_none() && right.prefix && right.name.is_empty();
         self.rights.iter().any(|right| is_all(right) && right.actions == Actions::ALL)
     }

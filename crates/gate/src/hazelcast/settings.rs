@@ -2,7 +2,8 @@
 
 use super::rights::Rights;
 use super::secret::Secret;
-use filbert_net::{NetSettings, TlsSettings, is_loopback};
+use crate::entrance::Entrance;
+use filbert_net::{NetSettings, TlsSettings};
 use filbert_pool::settings_fields::{self, Shape, is_named};
 use filbert_wire::frame::Limits;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -87,38 +88,24 @@ impl HazelcastSettings {
     /// Every problem there is, one sentence each: the setting, its value, what to set.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = settings_fields::check_values("", Self::FIELDS, self);
-        if !is_loopback(self.address) {
-            let mut missing = Vec::new();
-            if self.tls.is_none() {
-                missing.push("tls with cert_pem_path and key_pem_path");
-            }
-            if self.users.is_empty() {
-                missing.push("at least one user with a password or token");
-            }
-            if !missing.is_empty() {
-                problems.push(format!(
-                    "address = {}: others than programs of this machine reach it, which needs {}; set that, or listen on 127.0.0.1:{}",
-                    self.address,
-                    missing.join(" and "),
-                    self.address.port()
-                ));
-            }
-        }
-        problems.extend(User::problems(&self.users));
+        self.entrance().add_problems(&mut problems);
         if self.total_answer_bytes < self.answer_bytes {
             problems.push(format!(
                 "total_answer_bytes = {}: must not be less than answer_bytes, which is {}",
                 self.total_answer_bytes, self.answer_bytes
             ));
         }
-        let connections = self.connections.check().err().map(|wrong| wrong.problems).unwrap_or_default();
-        for problem in connections.into_iter().map(|problem| format!("connections.{problem}")) {
-            // A value out of its range was found already.
-            if !problems.contains(&problem) {
-                problems.push(problem);
-            }
-        }
         problems
+    }
+
+    pub(super) fn entrance(&self) -> Entrance<'_> {
+        Entrance {
+            address: self.address,
+            users: &self.users,
+            credentials: "a password or token",
+            tls: self.tls.as_ref(),
+            connections: &self.connections,
+        }
     }
 
     /// What a connection may send after login.

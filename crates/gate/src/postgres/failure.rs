@@ -1,5 +1,6 @@
 //! What clients are told when something goes wrong: a code of five letters that programs look at, and a sentence for people.
 
+use super::read_only;
 use datafusion::arrow::error::ArrowError;
 use datafusion::common::SchemaError;
 use datafusion::error::DataFusionError;
@@ -69,6 +70,7 @@ impl From<SqlError> for Failure {
             SqlError::TextTooLong { .. } | SqlError::TooManyRows { .. } => "54000",
             SqlError::NotOneStatement { .. } => "42601",
             SqlError::Refused(_) => "0A000",
+            SqlError::Denied(why) if why.starts_with(read_only::REFUSED) => "25006",
             SqlError::Denied(_) => "42501",
             SqlError::WrongParameters { .. } => "08P01",
             SqlError::Failed(cause) => code_of(cause),

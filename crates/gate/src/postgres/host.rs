@@ -1,11 +1,12 @@
 //! What all sessions of a door share: the engine, who may come in, and who can be cancelled.
 
 use super::counters::Counters;
+use super::failure::Failure;
 use super::scram::{Passwords, Refused};
 use super::settings::PostgresSettings;
 use crate::hazelcast::Rights;
 use filbert_pool::{Stages, WorkStealing};
-use filbert_sql::{QueryCanceller, Sql};
+use filbert_sql::{QueryCanceller, Sql, SqlError};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use subtle::ConstantTimeEq;
@@ -16,8 +17,8 @@ const KEY_BYTES: usize = 4;
 /// The member as its PostgreSQL clients see it.
 pub(super) struct Host {
     pub(super) sql: Sql,
-    /// Where long texts are taken apart.
-    pub(super) fragment: WorkStealing,
+    /// Where long texts and large values are taken apart.
+    fragment: WorkStealing,
     pub(super) settings: PostgresSettings,
     pub(super) passwords: Passwords,
     pub(super) counters: Counters,
@@ -58,6 +59,16 @@ impl Host {
         }
         let known = self.settings.users.iter().find(|known| known.name == user);
         known.map(|known| known.may.clone()).unwrap_or_default()
+    }
+
+    /// Does what would keep the io loop from its other connections: on stage `fragment`.
+    pub(super) async fn elsewhere<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        let done = self.fragment.spawn(name, async move { work() }).map_err(SqlError::from)?;
+        Ok(done.await.map_err(SqlError::from)?)
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<i32, Arc<Cancellable>>> {

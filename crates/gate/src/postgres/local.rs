@@ -1,11 +1,16 @@
-//! Statements that the session answers itself: transactions, variables, and what drivers clean up with. Everything else is SQL.
+//! Statements that the session answers itself: transactions, variables, prepared statements, and what drivers clean up with. Everything else
+//! is SQL.
 
-use super::variables::is_variable;
+use super::named::{Call, Preparation};
+use super::variables::{is_variable, switch};
 
 /// A statement of the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Local {
-    Begin,
+    /// Only to read, or not, when that is said.
+    Begin {
+        read_only: Option<bool>,
+    },
     Commit,
     Rollback,
     /// Savepoints are no-ops like transactions; the word is the tag.
@@ -13,6 +18,10 @@ pub(super) enum Local {
     Set {
         name: String,
         value: String,
+    },
+    /// How the transaction goes on, as far as that has an effect.
+    SetTransaction {
+        read_only: Option<bool>,
     },
     /// Something is set that has no effect.
     SetNothing,
@@ -23,15 +32,19 @@ pub(super) enum Local {
     Discard {
         all: bool,
     },
+    Prepare(Preparation),
+    Execute(Call),
     /// None: all.
     Deallocate(Option<String>),
     /// Nobody was listening.
     Unlisten,
+    /// It begins like one of these and goes on otherwise.
+    Malformed(&'static str),
 }
 
 /// A word or sign of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+pub(super) enum Token {
     /// A name or keyword as it stands there.
     Word(String),
     /// In double quotes, or a string.
@@ -47,25 +60,28 @@ pub(super) fn local(text: &str) -> Option<Local> {
     let first = text.trim_start().get(..3)?.to_ascii_lowercase();
     let begins = [
         "beg", "sta", "com", "end", "rol", "abo", "sav", "rel", "set", "res", "sho", "dis", "dea", "unl",
-        "/*", "--",
+        "pre", "exe", "/*", "--",
     ];
     if !begins.iter().any(|begin| first.starts_with(begin)) {
         return None;
     }
+    if let Some((Token::Word(first), rest)) = token(text) {
+        // They may be as long as statements are.
+        match first.to_ascii_lowercase().as_str() {
+            "prepare" => {
+                return Some(Preparation::read(rest).map_or(Local::Malformed("PREPARE"), Local::Prepare));
+            }
+            "execute" => return Some(Call::read(rest).map_or(Local::Malformed("EXECUTE"), Local::Execute)),
+            _ => {}
+        }
+    }
     let tokens = tokens(text)?;
-    let word = |at: usize| match tokens.get(at) {
-        Some(Token::Word(word)) => word.to_ascii_lowercase(),
-        _ => String::new(),
-    };
-    let name = |at: usize| match tokens.get(at) {
-        Some(Token::Word(word)) => Some(word.to_ascii_lowercase()),
-        Some(Token::Quoted(name)) => Some(name.clone()),
-        _ => None,
-    };
+    let word = |at: usize| tokens.get(at).and_then(Token::word).unwrap_or_default();
+    let name = |at: usize| tokens.get(at).and_then(Token::name);
     let second = word(1);
     Some(match word(0).as_str() {
-        "begin" => Local::Begin,
-        "start" if second == "transaction" => Local::Begin,
+        "begin" => Local::Begin { read_only: read_only(&tokens) },
+        "start" if second == "transaction" => Local::Begin { read_only: read_only(&tokens) },
         "commit" | "end" if second != "prepared" => Local::Commit,
         "abort" => Local::Rollback,
         "rollback" => {
@@ -93,14 +109,47 @@ pub(super) fn local(text: &str) -> Option<Local> {
     })
 }
 
+impl Token {
+    /// A name or keyword in lower case.
+    fn word(&self) -> Option<String> {
+        match self {
+            Self::Word(word) => Some(word.to_ascii_lowercase()),
+            _ => None,
+        }
+    }
+
+    /// What it names: in quotes as it stands there, else in lower case.
+    pub(super) fn name(&self) -> Option<String> {
+        match self {
+            Self::Quoted(name) => Some(name.clone()),
+            _ => self.word(),
+        }
+    }
+
+    pub(super) fn is(&self, keyword: &str) -> bool {
+        matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(keyword))
+    }
+}
+
+/// `READ ONLY` or `READ WRITE` among the modes of a transaction; the last one counts.
+fn read_only(tokens: &[Token]) -> Option<bool> {
+    let mut pairs = tokens.windows(2).rev().filter(|pair| pair[0].is("read"));
+    pairs.find_map(|pair| Some(pair[1].is("only")).filter(|only| *only || pair[1].is("write")))
+}
+
 fn set(tokens: &[Token]) -> Option<Local> {
-    let word = |at: usize| match tokens.get(at) {
-        Some(Token::Word(word)) => word.to_ascii_lowercase(),
-        _ => String::new(),
-    };
+    let word = |at: usize| tokens.get(at).and_then(Token::word).unwrap_or_default();
     let at = if matches!(word(1).as_str(), "session" | "local") { 2 } else { 1 };
     match word(at).as_str() {
-        "transaction" | "characteristics" | "constraints" => return Some(Local::SetNothing),
+        "transaction" => return Some(Local::SetTransaction { read_only: read_only(tokens) }),
+        "characteristics" => {
+            let default = |only: bool| Local::Set {
+                name: "default_transaction_read_only".into(),
+                value: if only { "on" } else { "off" }.into(),
+            };
+            return Some(read_only(tokens).map_or(Local::SetNothing, default));
+        }
+        "constraints" => return Some(Local::SetNothing),
         "names" => {
             return Some(Local::Set { name: "client_encoding".into(), value: value(tokens.get(at + 1..)?) });
         }
@@ -121,7 +170,12 @@ fn set(tokens: &[Token]) -> Option<Local> {
     if value.eq_ignore_ascii_case("default") {
         return Some(Local::Reset(Some(name.clone())));
     }
-    Some(Local::Set { name: name.clone(), value })
+    match switch(&value) {
+        Some(read_only) if name.eq_ignore_ascii_case("transaction_read_only") => {
+            Some(Local::SetTransaction { read_only: Some(read_only) })
+        }
+        _ => Some(Local::Set { name: name.clone(), value }),
+    }
 }
 
 /// What follows, as a text.
@@ -145,44 +199,49 @@ fn value(tokens: &[Token]) -> String {
 /// The tokens of a short statement, comments aside; `None` when it is too long to be one of ours or cannot be read.
 fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut found = Vec::new();
-    let mut rest = text;
-    loop {
-        rest = rest.trim_start();
-        let first = match rest.chars().next() {
-            None | Some(';') => return Some(found),
-            Some(first) => first,
-        };
-        if rest.starts_with("--") {
-            rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
-            continue;
-        }
-        if rest.starts_with("/*") {
-            rest = rest.split_once("*/")?.1;
-            continue;
-        }
+    let mut rest = skipped(text)?;
+    while !rest.is_empty() && !rest.starts_with(';') {
         if found.len() == MOST_TOKENS {
             return None;
         }
-        match first {
-            quote @ ('\'' | '"') => {
-                let (inner, tail) = quoted(&rest[1..], quote)?;
-                found.push(Token::Quoted(inner));
-                rest = tail;
-            }
-            letter if letter.is_alphanumeric() || matches!(letter, '_' | '-' | '+') => {
-                let end = rest
-                    .char_indices()
-                    .skip(1)
-                    .find(|(_, letter)| !letter.is_alphanumeric() && *letter != '_')
-                    .map_or(rest.len(), |(at, _)| at);
-                found.push(Token::Word(rest[..end].to_owned()));
-                rest = &rest[end..];
-            }
-            sign => {
-                found.push(Token::Sign(sign));
-                rest = &rest[sign.len_utf8()..];
-            }
+        let (token, tail) = token(rest)?;
+        found.push(token);
+        rest = skipped(tail)?;
+    }
+    Some(found)
+}
+
+/// What follows spaces and comments; `None` when a comment does not end.
+pub(super) fn skipped(text: &str) -> Option<&str> {
+    let mut rest = text.trim_start();
+    loop {
+        rest = if rest.starts_with("--") {
+            rest.split_once('\n').map_or("", |(_, rest)| rest).trim_start()
+        } else if rest.starts_with("/*") {
+            rest.split_once("*/")?.1.trim_start()
+        } else {
+            return Some(rest);
+        };
+    }
+}
+
+/// The next token and what follows it; `None` at the end, and where nothing can be read.
+pub(super) fn token(text: &str) -> Option<(Token, &str)> {
+    let rest = skipped(text)?;
+    match rest.chars().next()? {
+        quote @ ('\'' | '"') => {
+            let (inner, tail) = quoted(&rest[1..], quote)?;
+            Some((Token::Quoted(inner), tail))
         }
+        letter if letter.is_alphanumeric() || matches!(letter, '_' | '-' | '+') => {
+            let end = rest
+                .char_indices()
+                .skip(1)
+                .find(|(_, letter)| !letter.is_alphanumeric() && *letter != '_')
+                .map_or(rest.len(), |(at, _)| at);
+            Some((Token::Word(rest[..end].to_owned()), &rest[end..]))
+        }
+        sign => Some((Token::Sign(sign), &rest[sign.len_utf8()..])),
     }
 }
 
@@ -210,9 +269,13 @@ mod tests {
     fn statements_of_the_session_are_known() {
         let set = |name: &str, value: &str| Local::Set { name: name.into(), value: value.into() };
         for (text, expected) in [
-            ("BEGIN", Local::Begin),
-            ("begin isolation level serializable, read only", Local::Begin),
-            (" start  transaction", Local::Begin),
+            ("BEGIN", Local::Begin { read_only: None }),
+            ("begin isolation level serializable, read only", Local::Begin { read_only: Some(true) }),
+            ("BEGIN READ ONLY READ WRITE", Local::Begin { read_only: Some(false) }),
+            (" start  transaction", Local::Begin { read_only: None }),
+            ("SET transaction_read_only = on", Local::SetTransaction { read_only: Some(true) }),
+            ("SET TRANSACTION READ ONLY", Local::SetTransaction { read_only: Some(true) }),
+            ("SET TRANSACTION ISOLATION LEVEL READ COMMITTED", Local::SetTransaction { read_only: None }),
             ("COMMIT WORK", Local::Commit),
             ("END", Local::Commit),
             ("/* x */ ROLLBACK", Local::Rollback),
@@ -226,7 +289,13 @@ mod tests {
             ("SET NAMES 'UTF8'", set("client_encoding", "UTF8")),
             ("SET TIME ZONE 'UTC'", set("TimeZone", "UTC")),
             ("SET application_name TO DEFAULT", Local::Reset(Some("application_name".into()))),
-            ("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY", Local::SetNothing),
+            (
+                "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",
+                set("default_transaction_read_only", "on"),
+            ),
+            ("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL SERIALIZABLE", Local::SetNothing),
+            ("PREPARE x", Local::Malformed("PREPARE")),
+            ("/* a */ EXECUTE", Local::Malformed("EXECUTE")),
             ("SHOW server_version", Local::Show("server_version".into())),
             ("SHOW TRANSACTION ISOLATION LEVEL", Local::Show("transaction_isolation".into())),
             ("DISCARD ALL", Local::Discard { all: true }),

@@ -4,7 +4,7 @@ use super::answer::Format;
 use super::failure::Failure;
 use super::local::Local;
 use super::run::{Formats, Running};
-use super::values::{Shown, TEXT, decode, pg_type, type_by_oid};
+use super::values::{Shown, TEXT, decode, pg_type, read_as, type_by_oid};
 use bytes::Bytes;
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::scalar::ScalarValue;
@@ -25,6 +25,13 @@ pub(super) enum What {
     Empty,
     Local(Local),
     Sql(Description),
+}
+
+impl What {
+    /// True when the engine runs it.
+    pub(super) fn is_run(&self) -> bool {
+        matches!(self, Self::Sql(_) | Self::Local(Local::Execute(_)))
+    }
 }
 
 /// A parameter: what the client binds, and what the plan wants.
@@ -78,6 +85,8 @@ pub(super) fn with_casts(text: &str, declared: &[u32]) -> String {
         // What the engine has no word for stays open.
         let castable = !is_open(oid) && !matches!(oid, 18 | 19 | 26 | 114 | 2950 | 3802);
         match type_by_oid(oid)? {
+            // The engine knows one kind of text.
+            Shown::One(_) if matches!(oid, 1042 | 1043) => Some("varchar"),
             Shown::One(of) if castable => Some(of.sql_name),
             _ => None,
         }
@@ -147,6 +156,21 @@ impl Prepared {
     }
 }
 
+impl Parameter {
+    /// A value that SQL gave, as what is wanted here.
+    fn assigned(&self, value: &ScalarValue) -> Result<ScalarValue, Failure> {
+        let wanted = self.wanted.clone().unwrap_or_else(|| read_as(self.shown));
+        value.cast_to(&wanted).map_err(|error| Failure::error("42804", error.to_string()))
+    }
+}
+
+impl Prepared {
+    /// The values of the parameters, from those that `EXECUTE` was given.
+    pub(super) fn assigned(&self, values: &[ScalarValue]) -> Result<Vec<ScalarValue>, Failure> {
+        self.parameters.iter().zip(values).map(|(parameter, value)| parameter.assigned(value)).collect()
+    }
+}
+
 /// The statements and portals of one session, within its limits.
 pub(super) struct Desk {
     statements: HashMap<String, Arc<Prepared>>,
@@ -173,13 +197,20 @@ impl Desk {
     pub(super) fn add_statement(&mut self, name: String, prepared: Prepared) -> Result<(), Failure> {
         if name.is_empty() {
             self.close_statement("");
-        } else if self.statements.contains_key(&name) {
-            return Err(Failure::error("42P05", format!("prepared statement {name:?} already exists")));
         }
+        self.check_name(&name)?;
         let bytes = name.len() + prepared.bytes();
         self.room(self.statements.len(), self.most_statements, "prepared statements", "statements", bytes)?;
         self.bytes += bytes;
         self.statements.insert(name, Arc::new(prepared));
+        Ok(())
+    }
+
+    /// Refuses a name that is taken.
+    pub(super) fn check_name(&self, name: &str) -> Result<(), Failure> {
+        if self.statements.contains_key(name) {
+            return Err(Failure::error("42P05", format!("prepared statement {name:?} already exists")));
+        }
         Ok(())
     }
 
@@ -288,6 +319,7 @@ mod tests {
             "SELECT $ $0 $99999999999999999999 üCAST($1 AS bigint)"
         );
         assert_eq!(with_casts("$1", &[2950]), "$1");
+        assert_eq!(with_casts("$1", &[1043]), "CAST($1 AS varchar)");
         assert_eq!(with_casts("'", &[23]), "'");
     }
 

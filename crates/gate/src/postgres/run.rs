@@ -9,11 +9,11 @@ use super::failure::Failure;
 use super::host::Place;
 use super::line::{Ended, Line};
 use super::values::{RowEncoder, pg_type};
-use datafusion::arrow::array::{AsArray, RecordBatch};
+use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{Schema, UInt64Type};
 use datafusion::scalar::ScalarValue;
-use filbert_sql::{Description, Query, Session, StatementKind};
-use futures::StreamExt;
+use filbert_sql::{Description, Query, Session, SqlError, StatementKind};
+use futures::{FutureExt, StreamExt};
 
 /// Why a statement has no end.
 #[derive(Debug)]
@@ -36,8 +36,8 @@ impl From<Ended> for Fault {
     }
 }
 
-impl From<filbert_sql::SqlError> for Fault {
-    fn from(error: filbert_sql::SqlError) -> Self {
+impl From<SqlError> for Fault {
+    fn from(error: SqlError) -> Self {
         Self::Failed(error.into())
     }
 }
@@ -108,13 +108,26 @@ impl Running {
     ) -> Result<Self, Failure> {
         let mut query = session.query_with(text, values)?;
         place.runs(Some(query.canceller()));
-        match query.description().await {
+        let described = query.description().await.map_err(Failure::from);
+        match described.and_then(|description| check_columns(&description).map(|()| description)) {
             Ok(description) => Ok(Self { query, description, current: None, sent: 0, changed: 0 }),
-            Err(error) => {
+            Err(failure) => {
                 place.runs(None);
-                Err(error.into())
+                Err(failure)
             }
         }
+    }
+
+    /// The values of its first row, for who wants no more.
+    pub(super) async fn first_row(mut self) -> Result<Vec<ScalarValue>, Failure> {
+        while let Some(batch) = self.query.next().await.transpose()? {
+            if batch.num_rows() > 0 {
+                let value =
+                    |column: &ArrayRef| ScalarValue::try_from_array(column, 0).map_err(SqlError::from);
+                return Ok(batch.columns().iter().map(value).collect::<Result<_, _>>()?);
+            }
+        }
+        Err(Failure::error("02000", "the query has no row"))
     }
 
     /// Sends rows, `limit` at most unless it is 0.
@@ -141,23 +154,43 @@ impl Running {
         loop {
             if let Some((rows, next)) = &mut self.current {
                 while *next < rows.rows() {
-                    if limit > 0 && self.sent - before >= limit as u64 {
-                        return Ok(Progress::Suspended);
-                    }
                     rows.put_row(*next, &mut line.out);
                     *next += 1;
                     self.sent += 1;
                     if line.is_full() {
                         line.flush().await?;
                     }
+                    // Whether there is another row may take as long as the query likes: that is not waited for.
+                    if limit > 0 && self.sent - before >= limit as u64 {
+                        return Ok(Progress::Suspended);
+                    }
                 }
                 self.current = None;
             }
-            match self.query.next().await.transpose()? {
-                None => return Ok(Progress::Complete(self.tag())),
+            match self.next(line, before).await?.transpose()? {
+                None => return Ok(Progress::Complete(self.tag(self.sent - before))),
                 Some(batch) => self.take(&batch, formats)?,
             }
         }
+    }
+
+    /// The next batch. Rows that are written do not wait for it in the buffer: when it is not there, they leave.
+    async fn next(
+        &mut self,
+        line: &mut Line,
+        before: u64,
+    ) -> Result<Option<Result<RecordBatch, SqlError>>, Ended> {
+        for _ in 0..2 {
+            if let Some(ready) = self.query.next().now_or_never() {
+                return Ok(ready);
+            }
+            // The end of a short query is some microseconds behind its rows: a turn for the other connections, and one packet for both.
+            tokio::task::yield_now().await;
+        }
+        if self.sent > before {
+            line.flush().await?;
+        }
+        Ok(self.query.next().await)
     }
 
     fn take(&mut self, batch: &RecordBatch, formats: &Formats) -> Result<(), Failure> {
@@ -175,9 +208,10 @@ impl Running {
         Ok(())
     }
 
-    fn tag(&self) -> String {
+    /// What it did, with the rows that were sent this time.
+    fn tag(&self, sent: u64) -> String {
         match &self.description.kind {
-            StatementKind::Rows => format!("SELECT {}", self.sent),
+            StatementKind::Rows => format!("SELECT {sent}"),
             StatementKind::Insert => format!("INSERT 0 {}", self.changed),
             StatementKind::Update => format!("UPDATE {}", self.changed),
             StatementKind::Delete => format!("DELETE {}", self.changed),
@@ -189,6 +223,23 @@ impl Running {
     pub(super) fn changes(&self) -> bool {
         self.description.kind != StatementKind::Rows
     }
+}
+
+/// As many columns as PostgreSQL has at most: its clients count them in 16 bits.
+const MOST_COLUMNS: usize = 1_664;
+
+/// Refuses more columns than a client could be told of.
+pub(super) fn check_columns(description: &Description) -> Result<(), Failure> {
+    let columns = description.columns.fields().len();
+    if description.kind == StatementKind::Rows && columns > MOST_COLUMNS {
+        return Err(Failure::error(
+            "54011",
+            format!(
+                "the statement gives {columns} columns, and a result has at most {MOST_COLUMNS}; select fewer"
+            ),
+        ));
+    }
+    Ok(())
 }
 
 /// Tells a client the columns.

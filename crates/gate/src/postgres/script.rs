@@ -6,11 +6,11 @@ use super::dialect::Dialect;
 use super::failure::Failure;
 use super::host::Host;
 use super::local::{Local, local};
+use super::named::{Call, Preparation};
 use super::startup::Guest;
-use filbert_sql::SqlError;
 
-/// Texts up to this are taken apart at once: that takes some ten microseconds.
-const SHORT_BYTES: usize = 4 << 10;
+/// Texts and values up to this are taken apart at once: that takes some ten microseconds.
+pub(super) const SHORT_BYTES: usize = 4 << 10;
 
 /// A statement of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,16 +27,27 @@ pub(super) async fn steps(host: &Host, guest: &Guest, text: String) -> Result<Ve
         return Ok(split(&text, &dialect));
     }
     let (variables, user) = (guest.variables.clone(), guest.user.clone());
-    let elsewhere = host.fragment.spawn("split", async move {
-        split(&text, &Dialect { variables: &variables, user: &user, process })
-    });
-    elsewhere.map_err(SqlError::from)?.await.map_err(|error| SqlError::from(error).into())
+    let work = move || split(&text, &Dialect { variables: &variables, user: &user, process });
+    host.elsewhere("split", work).await
 }
 
 fn split(text: &str, dialect: &Dialect<'_>) -> Vec<Step> {
+    let adapted = |text: &str| dialect.adapted(text).into_owned();
     let step = |text: &str| match local(text) {
+        // What is prepared must be a statement of the engine.
+        Some(Local::Prepare(prepare)) if local(&prepare.text).is_some() => {
+            Step::Local(Local::Malformed("PREPARE"))
+        }
+        Some(Local::Prepare(prepare)) => {
+            let text = adapted(&prepare.text);
+            Step::Local(Local::Prepare(Preparation { text, ..prepare }))
+        }
+        Some(Local::Execute(call)) => {
+            let select = adapted(&call.select);
+            Step::Local(Local::Execute(Call { select, ..call }))
+        }
         Some(known) => Step::Local(known),
-        None => Step::Sql(dialect.adapted(text).into_owned()),
+        None => Step::Sql(adapted(text)),
     };
     filbert_sql::statements(text).into_iter().map(step).collect()
 }

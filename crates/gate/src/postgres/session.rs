@@ -7,23 +7,25 @@
 //! ```
 //!
 //! There are no transactions: `BEGIN` and `COMMIT` keep the state that drivers look at, and what a statement changed stays changed. A
-//! `ROLLBACK` after a change says so.
+//! `ROLLBACK` after a change says so. One that may only read changes nothing.
 
 use super::answer::{Answer, Transaction};
 use super::failure::Failure;
 use super::host::Host;
 use super::line::{Ended, Line};
 use super::local::Local;
+use super::named::Call;
 use super::prepared::{Desk, PortalState, Prepared, What, parameters, with_casts};
+use super::read_only::SessionTables;
 use super::request::{Named, Request};
-use super::run::{Fault, Formats, Progress, Running, put_columns};
-use super::script::{self, Step};
+use super::run::{Fault, Formats, Progress, Running, check_columns, put_columns};
+use super::script::{self, SHORT_BYTES, Step};
 use super::startup::{self, Guest};
-use super::values::{RowEncoder, pg_type};
+use super::values::pg_type;
 use crate::tables::UserTables;
-use bytes::BytesMut;
-use datafusion::arrow::array::{ArrayRef, RecordBatch, StringArray};
-use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use bytes::Bytes;
+use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::scalar::ScalarValue;
 use filbert_net::{Close, Stream};
 use filbert_sql::StatementKind;
 use std::sync::Arc;
@@ -55,25 +57,41 @@ pub(super) async fn serve(host: Arc<Host>, stream: Stream) -> Result<(), Close> 
     Err(Close::because(last_words.message))
 }
 
-struct Session<'a> {
+pub(super) struct Session<'a> {
     host: &'a Host,
-    line: &'a mut Line,
-    guest: Guest,
+    pub(super) line: &'a mut Line,
+    pub(super) guest: Guest,
     sql: filbert_sql::Session,
-    desk: Desk,
-    transaction: Transaction,
+    tables: Arc<SessionTables>,
+    pub(super) desk: Desk,
+    pub(super) transaction: Transaction,
+    /// True when a statement ran since it began.
+    pub(super) queried: bool,
     /// True when the transaction changed what its end would have to undo.
-    changed: bool,
+    pub(super) changed: bool,
     /// True after a failure of the extended protocol, until the next `Sync`.
     skips: bool,
 }
 
 impl<'a> Session<'a> {
     fn new(host: &'a Host, guest: Guest, line: &'a mut Line) -> Self {
-        let rights = UserTables::new(&guest.user, host.rights(&guest.user));
-        let sql = host.sql.session_as(Arc::new(rights));
+        let tables = UserTables::new(&guest.user, Arc::new(host.rights(&guest.user)));
+        let tables = Arc::new(SessionTables::new(tables));
+        let sql = host.sql.session_as(Arc::clone(&tables) as _);
         let desk = Desk::new(&host.settings);
-        Self { host, line, guest, sql, desk, transaction: Transaction::None, changed: false, skips: false }
+        let transaction = Transaction::None;
+        Self {
+            host,
+            line,
+            guest,
+            sql,
+            tables,
+            desk,
+            transaction,
+            queried: false,
+            changed: false,
+            skips: false,
+        }
     }
 
     /// Until the connection ends.
@@ -105,7 +123,7 @@ impl<'a> Session<'a> {
             }
             Request::Parse { name, text, types } => self.parse(name, text, &types).await,
             Request::Bind { portal, statement, formats, values, results } => {
-                self.bind(portal, &statement, &formats, &values, &results).map_err(Fault::Failed)
+                self.bind(portal, &statement, formats, values, &results).await.map_err(Fault::Failed)
             }
             Request::Describe(Named::Statement(name)) => {
                 self.describe_statement(&name).map_err(Fault::Failed)
@@ -168,6 +186,11 @@ impl<'a> Session<'a> {
         }
         for step in &steps {
             match step {
+                Step::Local(Local::Execute(call)) => {
+                    self.may_run(None)?;
+                    let (prepared, values) = self.called(call).await?;
+                    self.simple_one(&prepared.text, values).await?;
+                }
                 Step::Local(known) => {
                     self.may_run(Some(known))?;
                     if let Some(rows) = self.shown(known) {
@@ -175,26 +198,66 @@ impl<'a> Session<'a> {
                     }
                     self.run_local(known, &Formats::default()).await?;
                 }
-                Step::Sql(text) => self.simple_one(text).await?,
+                Step::Sql(text) => {
+                    self.may_run(None)?;
+                    self.simple_one(text, Vec::new()).await?;
+                }
             }
             self.line.relieve().await?;
         }
         Ok(())
     }
 
-    async fn simple_one(&mut self, text: &str) -> Result<(), Fault> {
-        self.may_run(None)?;
-        self.host.counters.statements.add();
-        let mut running = Running::start(&self.sql, &self.guest.place, text, Vec::new()).await?;
+    async fn simple_one(&mut self, text: &str, values: Vec<ScalarValue>) -> Result<(), Fault> {
+        let mut running = self.start(text, values).await?;
         if running.description.kind == StatementKind::Rows {
             put_columns(self.line, &running.description.columns, &Formats::default());
         }
-        self.changed |= running.changes();
         match running.send(self.line, &self.guest.place, &Formats::default(), 0).await? {
             Progress::Complete(tag) => self.line.out.complete(&tag),
             Progress::Suspended => self.line.out.suspended(),
         }
         Ok(())
+    }
+
+    /// Submits a statement, as far as the transaction allows it.
+    async fn start(&mut self, text: &str, values: Vec<ScalarValue>) -> Result<Running, Failure> {
+        self.host.counters.statements.add();
+        self.queried = true;
+        self.tables.set_reads_only(self.guest.variables.is_read_only());
+        let started = Running::start(&self.sql, &self.guest.place, text, values).await;
+        // What is only prepared is judged when it runs.
+        self.tables.set_reads_only(false);
+        let running = started?;
+        self.changed |= running.changes();
+        Ok(running)
+    }
+
+    /// The statement that an `EXECUTE` means, and the values that it gives it.
+    async fn called(&mut self, call: &Call) -> Result<(Arc<Prepared>, Vec<ScalarValue>), Failure> {
+        let prepared = Arc::clone(self.desk.statement(&call.name)?);
+        if !matches!(prepared.what, What::Sql(_)) {
+            let why = format!(
+                "prepared statement {:?} is none that EXECUTE runs; run it by the protocol",
+                call.name
+            );
+            return Err(Failure::error("0A000", why));
+        }
+        let expected = prepared.parameters.len();
+        if call.arguments != expected {
+            let why = format!(
+                "wrong number of parameters for prepared statement {:?}: expected {expected}, got {}",
+                call.name, call.arguments
+            );
+            return Err(Failure::error("42601", why));
+        }
+        if call.arguments == 0 {
+            return Ok((prepared, Vec::new()));
+        }
+        let row = self.start(&call.select, Vec::new()).await?.first_row().await;
+        self.guest.place.runs(None);
+        let values = prepared.assigned(&row?)?;
+        Ok((prepared, values))
     }
 
     /// After a failure in a transaction, only its end.
@@ -224,10 +287,7 @@ impl<'a> Session<'a> {
             }
             Some(Step::Sql(text)) => {
                 self.may_run(None)?;
-                let text = with_casts(&text, types);
-                let described = self.sql.describe(&text).await?;
-                let parameters = parameters(types, &described.parameters);
-                Prepared { text, what: What::Sql(described), parameters }
+                self.planned(&text, types).await?
             }
         };
         self.desk.add_statement(name, prepared)?;
@@ -235,16 +295,31 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    fn bind(
+    /// A statement of the engine, planned to know its parameters and columns.
+    pub(super) async fn planned(&self, text: &str, types: &[u32]) -> Result<Prepared, Failure> {
+        let text = with_casts(text, types);
+        let described = self.sql.describe(&text).await?;
+        check_columns(&described)?;
+        let parameters = parameters(types, &described.parameters);
+        Ok(Prepared { text, what: What::Sql(described), parameters })
+    }
+
+    async fn bind(
         &mut self,
         portal: String,
         statement: &str,
-        formats: &[i16],
-        values: &[Option<bytes::Bytes>],
+        formats: Vec<i16>,
+        values: Vec<Option<Bytes>>,
         results: &[i16],
     ) -> Result<(), Failure> {
         let prepared = Arc::clone(self.desk.statement(statement)?);
-        let values = prepared.bind(formats, values)?;
+        let bytes: usize = values.iter().flatten().map(Bytes::len).sum();
+        let values = if bytes <= SHORT_BYTES {
+            prepared.bind(&formats, &values)?
+        } else {
+            let prepared = Arc::clone(&prepared);
+            self.host.elsewhere("decode", move || prepared.bind(&formats, &values)).await??
+        };
         let results = Formats::new(results)?;
         if let What::Sql(described) = &prepared.what
             && described.kind == StatementKind::Rows
@@ -256,23 +331,32 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// The columns that a statement gives, as far as that is known before it has values; `None` when it gives no rows.
+    fn planned_columns(&self, what: &What) -> Option<SchemaRef> {
+        match what {
+            What::Sql(described) if described.kind == StatementKind::Rows => {
+                Some(Arc::clone(&described.columns))
+            }
+            What::Local(Local::Execute(call)) => match &self.desk.statement(&call.name).ok()?.what {
+                called @ What::Sql(_) => self.planned_columns(called),
+                _ => None,
+            },
+            What::Local(known) => self.shown(known).map(|rows| rows.schema()),
+            _ => None,
+        }
+    }
+
     fn describe_statement(&mut self, name: &str) -> Result<(), Failure> {
         let prepared = Arc::clone(self.desk.statement(name)?);
         let oids: Vec<u32> = prepared.parameters.iter().map(|parameter| parameter.shown.oid()).collect();
         self.line.out.parameters(&oids);
-        match &prepared.what {
-            What::Sql(described) if described.kind == StatementKind::Rows => {
-                put_columns(self.line, &described.columns, &Formats::default());
-            }
-            What::Local(known) => self.describe_local(known, &Formats::default()),
-            _ => self.line.out.no_data(),
-        }
+        self.put_description(self.planned_columns(&prepared.what), &Formats::default());
         Ok(())
     }
 
-    fn describe_local(&mut self, known: &Local, formats: &Formats) {
-        match self.shown(known) {
-            Some(rows) => put_columns(self.line, &rows.schema(), formats),
+    fn put_description(&mut self, columns: Option<SchemaRef>, formats: &Formats) {
+        match columns {
+            Some(columns) => put_columns(self.line, &columns, formats),
             None => self.line.out.no_data(),
         }
     }
@@ -281,23 +365,19 @@ impl<'a> Session<'a> {
     async fn describe_portal(&mut self, name: &str) -> Result<(), Fault> {
         let portal = self.desk.portal(name)?;
         let (statement, formats) = (Arc::clone(&portal.statement), portal.formats.clone());
-        match &statement.what {
-            What::Empty => self.line.out.no_data(),
-            What::Local(known) => self.describe_local(known, &formats),
-            What::Sql(described) if described.kind != StatementKind::Rows => self.line.out.no_data(),
-            What::Sql(_) => {
-                self.begin(name).await?;
-                // Between messages there is nothing that a late cancel could mean.
-                self.guest.place.runs(None);
-                let portal = self.desk.portal(name)?;
-                portal.is_described = true;
-                if let PortalState::Running(running) = &portal.state {
-                    put_columns(self.line, &running.description.columns, &formats);
-                } else {
-                    self.line.out.no_data();
-                }
-            }
+        let mut columns = self.planned_columns(&statement.what);
+        if columns.is_some() && statement.what.is_run() {
+            self.begin(name).await?;
+            // Between messages there is nothing that a late cancel could mean.
+            self.guest.place.runs(None);
+            let portal = self.desk.portal(name)?;
+            portal.is_described = true;
+            columns = match &portal.state {
+                PortalState::Running(running) => Some(Arc::clone(&running.description.columns)),
+                _ => None,
+            };
         }
+        self.put_description(columns, &formats);
         Ok(())
     }
 
@@ -306,11 +386,12 @@ impl<'a> Session<'a> {
         self.may_run(None)?;
         let portal = self.desk.portal(name)?;
         let PortalState::Bound(values) = &mut portal.state else { return Ok(()) };
-        let (values, statement) = (std::mem::take(values), Arc::clone(&portal.statement));
+        let (mut values, mut statement) = (std::mem::take(values), Arc::clone(&portal.statement));
         portal.state = PortalState::Done;
-        self.host.counters.statements.add();
-        let running = Running::start(&self.sql, &self.guest.place, &statement.text, values).await?;
-        self.changed |= running.changes();
+        if let What::Local(Local::Execute(call)) = &statement.what {
+            (statement, values) = self.called(call).await?;
+        }
+        let running = self.start(&statement.text, values).await?;
         self.desk.portal(name)?.state = PortalState::Running(Box::new(running));
         Ok(())
     }
@@ -319,154 +400,41 @@ impl<'a> Session<'a> {
         let portal = self.desk.portal(name)?;
         let (statement, formats) = (Arc::clone(&portal.statement), portal.formats.clone());
         match &statement.what {
-            What::Empty => self.line.out.empty_query(),
-            What::Local(known) => {
+            What::Empty => {
+                self.line.out.empty_query();
+                return Ok(());
+            }
+            What::Local(known) if !statement.what.is_run() => {
                 self.may_run(Some(known))?;
                 return self.run_local(known, &formats).await;
             }
-            What::Sql(described) => {
-                self.begin(name).await?;
-                let portal = self.desk.portal(name)?;
-                let PortalState::Running(running) = &mut portal.state else {
-                    self.line.out.complete("SELECT 0");
-                    return Ok(());
-                };
-                if described.kind == StatementKind::Rows && !portal.is_described {
-                    let same = same_columns(&described.columns, &running.description.columns);
-                    same.inspect_err(|_| self.guest.place.runs(None))?;
-                }
-                match running.send(self.line, &self.guest.place, &formats, rows).await {
-                    Ok(Progress::Complete(tag)) => {
-                        portal.state = PortalState::Done;
-                        self.line.out.complete(&tag);
-                    }
-                    Ok(Progress::Suspended) => self.line.out.suspended(),
-                    Err(fault) => {
-                        portal.state = PortalState::Done;
-                        return Err(fault);
-                    }
-                }
-            }
+            _ => {}
         }
-        Ok(())
-    }
-
-    /// The rows of a statement that the session answers itself; `None` when it has none.
-    fn shown(&self, known: &Local) -> Option<RecordBatch> {
-        let variables = &self.guest.variables;
-        let (names, columns): (Vec<&str>, Vec<Vec<&str>>) = match known {
-            Local::Show(name) => (vec![name.as_str()], vec![vec![variables.get(name)?]]),
-            Local::ShowAll => {
-                let (names, values) = variables.all().unzip();
-                (vec!["name", "setting"], vec![names, values])
-            }
-            _ => return None,
+        self.begin(name).await?;
+        let planned = self.planned_columns(&statement.what);
+        let portal = self.desk.portal(name)?;
+        let PortalState::Running(running) = &mut portal.state else {
+            self.line.out.complete("SELECT 0");
+            return Ok(());
         };
-        let fields: Vec<Field> = names.iter().map(|name| Field::new(*name, DataType::Utf8, false)).collect();
-        let columns =
-            columns.into_iter().map(|column| Arc::new(StringArray::from(column)) as ArrayRef).collect();
-        RecordBatch::try_new(Arc::new(Schema::new(fields)), columns).ok()
-    }
-
-    async fn run_local(&mut self, known: &Local, formats: &Formats) -> Result<(), Fault> {
-        let tag = match known {
-            Local::Begin => {
-                if self.transaction != Transaction::None {
-                    self.warn("25001", "there is already a transaction in progress");
-                } else {
-                    (self.transaction, self.changed) = (Transaction::Open, false);
-                }
-                "BEGIN"
+        if let Some(planned) = planned
+            && !portal.is_described
+        {
+            let same = same_columns(&planned, &running.description.columns);
+            same.inspect_err(|_| self.guest.place.runs(None))?;
+        }
+        match running.send(self.line, &self.guest.place, &formats, rows).await {
+            Ok(Progress::Complete(tag)) => {
+                portal.state = PortalState::Done;
+                self.line.out.complete(&tag);
             }
-            Local::Commit => match self.end_transaction() {
-                Transaction::Failed => "ROLLBACK",
-                _ => "COMMIT",
-            },
-            Local::Rollback => {
-                if self.changed && self.transaction != Transaction::None {
-                    self.warn(
-                        "0A000",
-                        "there are no transactions: what was changed since BEGIN stays changed",
-                    );
-                }
-                self.end_transaction();
-                "ROLLBACK"
+            Ok(Progress::Suspended) => self.line.out.suspended(),
+            Err(fault) => {
+                portal.state = PortalState::Done;
+                return Err(fault);
             }
-            Local::Savepoint(tag) => {
-                if *tag == "ROLLBACK" && self.transaction == Transaction::Failed {
-                    self.transaction = Transaction::Open;
-                }
-                tag
-            }
-            Local::Set { name, value } => {
-                if let Some((name, value)) = self.guest.variables.set(name, value)? {
-                    self.line.out.parameter_status(name, value);
-                }
-                "SET"
-            }
-            Local::SetNothing => "SET",
-            Local::Reset(name) => {
-                self.guest.variables.reset(name.as_deref());
-                self.tell_variables();
-                "RESET"
-            }
-            Local::Show(_) | Local::ShowAll => {
-                self.show(known, formats)?;
-                "SHOW"
-            }
-            Local::Discard { all } => {
-                if *all {
-                    self.desk.close_portals();
-                    self.desk.close_statements();
-                    self.guest.variables.reset(None);
-                    self.tell_variables();
-                }
-                if *all { "DISCARD ALL" } else { "DISCARD" }
-            }
-            Local::Deallocate(None) => {
-                self.desk.close_statements();
-                "DEALLOCATE ALL"
-            }
-            Local::Deallocate(Some(name)) => {
-                if !self.desk.close_statement(name) {
-                    // One of PREPARE, which the engine knows.
-                    let text = format!("DEALLOCATE \"{}\"", name.replace('"', "\"\""));
-                    let mut running = Running::start(&self.sql, &self.guest.place, &text, Vec::new()).await?;
-                    running.send(self.line, &self.guest.place, formats, 0).await?;
-                }
-                "DEALLOCATE"
-            }
-            Local::Unlisten => "UNLISTEN",
-        };
-        self.line.out.complete(tag);
-        Ok(())
-    }
-
-    fn show(&mut self, known: &Local, formats: &Formats) -> Result<(), Failure> {
-        if let Some(rows) = self.shown(known) {
-            let rows = RowEncoder::new(&rows, |at| formats.of(at))?;
-            (0..rows.rows()).for_each(|row| rows.put_row(row, &mut self.line.out));
         }
         Ok(())
-    }
-
-    fn tell_variables(&mut self) {
-        let out: &mut BytesMut = &mut self.line.out;
-        self.guest.variables.reported().for_each(|(name, value)| out.parameter_status(name, value));
-    }
-
-    fn warn(&mut self, code: &'static str, message: &'static str) {
-        self.line.out.failure(&Failure::warning(code, message));
-    }
-
-    /// What it was in.
-    fn end_transaction(&mut self) -> Transaction {
-        if self.transaction == Transaction::None {
-            self.warn("25P01", "there is no transaction in progress");
-        }
-        self.desk.close_portals();
-        self.changed = false;
-        std::mem::replace(&mut self.transaction, Transaction::None)
     }
 }
 

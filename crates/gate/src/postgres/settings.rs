@@ -1,7 +1,8 @@
 //! The settings of the door: where, for whom, with which limits.
 
+use crate::entrance::Entrance;
 use crate::hazelcast::{HazelcastSettings, User};
-use filbert_net::{NetSettings, TlsSettings, is_loopback};
+use filbert_net::{NetSettings, TlsSettings};
 use filbert_pool::settings_fields::{self, Shape};
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -63,37 +64,23 @@ impl PostgresSettings {
     /// Every problem there is, one sentence each: the setting, its value, what to set.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = settings_fields::check_values("", Self::FIELDS, self);
-        if !is_loopback(self.address) {
-            let mut missing = Vec::new();
-            if self.tls.is_none() {
-                missing.push("tls with cert_pem_path and key_pem_path");
-            }
-            if self.users.is_empty() {
-                missing.push("at least one user with a password");
-            }
-            if !missing.is_empty() {
-                problems.push(format!(
-                    "address = {}: others than programs of this machine reach it, which needs {}; set that, or listen on 127.0.0.1:{}",
-                    self.address,
-                    missing.join(" and "),
-                    self.address.port()
-                ));
-            }
-        }
-        problems.extend(User::problems(&self.users));
+        self.entrance().add_problems(&mut problems);
         if !self.users.is_empty() && self.users.iter().all(|user| user.password.is_none()) {
             problems.push(
                 "users: none has a password, so nobody could log in; give one to those who may".to_owned(),
             );
         }
-        let connections = self.connections.check().err().map(|wrong| wrong.problems).unwrap_or_default();
-        for problem in connections.into_iter().map(|problem| format!("connections.{problem}")) {
-            // A value out of its range was found already.
-            if !problems.contains(&problem) {
-                problems.push(problem);
-            }
-        }
         problems
+    }
+
+    pub(super) fn entrance(&self) -> Entrance<'_> {
+        Entrance {
+            address: self.address,
+            users: &self.users,
+            credentials: "a password",
+            tls: self.tls.as_ref(),
+            connections: &self.connections,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use super::host::{Host, Place};
 use super::line::{Ended, Line};
 use super::request::{Fields, Opening, Request};
 use super::scram::{self, Refused};
-use super::variables::Variables;
+use super::variables::{Variables, options};
 use bytes::{BufMut, Bytes};
 use std::sync::Arc;
 
@@ -75,7 +75,8 @@ pub(super) async fn start(host: &Arc<Host>, line: &mut Line) -> Result<Option<Gu
     host.counters.logins.add();
 
     let mut variables = Variables::new(&user);
-    for (name, value) in &parameters {
+    let wanted = parameter("options").map(options).unwrap_or_default();
+    for (name, value) in parameters.iter().chain(&wanted) {
         // What a client says at the start and is not known here does no harm.
         let _ = variables.set(name, value);
     }

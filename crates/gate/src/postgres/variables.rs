@@ -20,20 +20,29 @@ enum Rule {
     Utf8,
     /// To what begins with ISO.
     Iso,
+    /// On or off.
+    Switch,
 }
 
 /// A variable: its name, its value at the start, whether clients are told when it changes, and how it may be set.
 struct Variable(&'static str, &'static str, bool, Rule);
 
-const VARIABLES: [Variable; 33] = [
+/// Whether transactions may only read, unless they say otherwise.
+const DEFAULT_READ_ONLY: &str = "default_transaction_read_only";
+
+/// Whether this one may.
+const READ_ONLY: &str = "transaction_read_only";
+
+const VARIABLES: [Variable; 35] = [
     Variable("application_name", "", true, Rule::Free),
     Variable("backslash_quote", "safe_encoding", false, Rule::Free),
     Variable("bytea_output", "hex", false, Rule::Fixed),
     Variable("client_encoding", "UTF8", true, Rule::Utf8),
     Variable("client_min_messages", "notice", false, Rule::Free),
     Variable("DateStyle", "ISO, MDY", true, Rule::Iso),
+    Variable("default_table_access_method", "heap", false, Rule::Free),
     Variable("default_transaction_isolation", "read committed", false, Rule::Free),
-    Variable("default_transaction_read_only", "off", true, Rule::Free),
+    Variable(DEFAULT_READ_ONLY, "off", true, Rule::Switch),
     Variable("extra_float_digits", "1", false, Rule::Free),
     Variable("idle_in_transaction_session_timeout", "0", false, Rule::Free),
     Variable("in_hot_standby", "off", true, Rule::Fixed),
@@ -47,6 +56,7 @@ const VARIABLES: [Variable; 33] = [
     Variable("lc_monetary", "C", false, Rule::Free),
     Variable("lock_timeout", "0", false, Rule::Free),
     Variable("max_identifier_length", "63", false, Rule::Fixed),
+    Variable("max_index_keys", "32", false, Rule::Fixed),
     Variable("row_security", "off", false, Rule::Free),
     Variable("search_path", "public", false, Rule::Free),
     Variable("server_encoding", "UTF8", true, Rule::Fixed),
@@ -57,7 +67,7 @@ const VARIABLES: [Variable; 33] = [
     Variable("synchronize_seqscans", "on", false, Rule::Free),
     Variable("TimeZone", "UTC", true, Rule::Free),
     Variable("transaction_isolation", "read committed", false, Rule::Free),
-    Variable("transaction_read_only", "off", false, Rule::Free),
+    Variable(READ_ONLY, "off", false, Rule::Switch),
     Variable("work_mem", "4MB", false, Rule::Free),
 ];
 
@@ -66,6 +76,8 @@ const VARIABLES: [Variable; 33] = [
 pub(super) struct Variables {
     user: String,
     set: BTreeMap<&'static str, String>,
+    /// Within a transaction: true when it may only read.
+    transaction: Option<bool>,
 }
 
 /// The longest value that is kept.
@@ -77,14 +89,16 @@ fn find(name: &str) -> Option<&'static Variable> {
 
 impl Variables {
     pub(super) fn new(user: &str) -> Self {
-        Self { user: user.to_owned(), set: BTreeMap::new() }
+        Self { user: user.to_owned(), set: BTreeMap::new(), transaction: None }
     }
 
     /// The value, when there is such a variable.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         let variable = find(name)?;
-        if variable.0 == "session_authorization" {
-            return Some(&self.user);
+        match variable.0 {
+            "session_authorization" => return Some(&self.user),
+            READ_ONLY => return Some(if self.is_read_only() { "on" } else { "off" }),
+            _ => {}
         }
         Some(self.set.get(variable.0).map_or(variable.1, String::as_str))
     }
@@ -103,6 +117,7 @@ impl Variables {
                 matches!(name.as_str(), "utf8" | "unicode" | "default")
             }
             Rule::Iso => plain.get(..3).is_some_and(|begin| begin.eq_ignore_ascii_case("iso")),
+            Rule::Switch => switch(plain).is_some(),
         };
         if !allowed {
             let begin: String = plain.chars().take(100).collect();
@@ -111,10 +126,36 @@ impl Variables {
                 format!("{name} cannot be {begin:?} here; it is {standard:?}"),
             ));
         }
-        if *rule == Rule::Free {
-            self.set.insert(name, plain.to_owned());
+        match rule {
+            Rule::Free => drop(self.set.insert(name, plain.to_owned())),
+            // It ends with its transaction, which sets it: see `begin`.
+            Rule::Switch if *name == READ_ONLY => {}
+            Rule::Switch => {
+                let value = if switch(plain) == Some(true) { "on" } else { "off" };
+                self.set.insert(name, value.to_owned());
+            }
+            _ => {}
         }
         Ok(reported.then(|| (*name, self.set.get(name).map_or(*standard, String::as_str))))
+    }
+
+    /// A transaction begins, which may only read if that is said, here or by default.
+    pub(super) fn begin(&mut self, read_only: Option<bool>) {
+        self.transaction = Some(read_only.unwrap_or_else(|| self.reads_by_default()));
+    }
+
+    /// The transaction is over.
+    pub(super) fn end(&mut self) {
+        self.transaction = None;
+    }
+
+    /// True when the next statement may not change anything.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.transaction.unwrap_or_else(|| self.reads_by_default())
+    }
+
+    fn reads_by_default(&self) -> bool {
+        self.set.get(DEFAULT_READ_ONLY).is_some_and(|value| value == "on")
     }
 
     /// Back to what it was at the start.
@@ -143,6 +184,31 @@ impl Variables {
     }
 }
 
+/// On or off, in the words of PostgreSQL.
+pub(super) fn switch(value: &str) -> Option<bool> {
+    match value.to_ascii_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" => Some(true),
+        "off" | "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
+/// The variables that `options` of a connection set: `-c name=value` and `--name=value`.
+pub(super) fn options(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut words = text.split_ascii_whitespace();
+    while let Some(word) = words.next() {
+        let setting = match word.strip_prefix("-c").or_else(|| word.strip_prefix("--")) {
+            Some("") => words.next(),
+            other => other,
+        };
+        if let Some((name, value)) = setting.and_then(|setting| setting.split_once('=')) {
+            found.push((name.replace('-', "_"), value.to_owned()));
+        }
+    }
+    found
+}
+
 /// True when there is a variable of that name.
 pub(super) fn is_variable(name: &str) -> bool {
     find(name).is_some()
@@ -163,6 +229,34 @@ mod tests {
         assert_eq!(variables.set("datestyle", "ISO, DMY").unwrap(), Some(("DateStyle", "ISO, MDY")));
         variables.reset(None);
         assert_eq!(variables.get("application_name"), Some(""));
+    }
+
+    #[test]
+    fn transactions_read_only_when_that_is_said() {
+        let mut variables = Variables::new("ann");
+        let shown = |variables: &Variables| variables.get("transaction_read_only").map(str::to_owned);
+        assert!(!variables.is_read_only());
+        variables.set("default_transaction_read_only", "TRUE").unwrap();
+        assert_eq!(variables.get("default_transaction_read_only"), Some("on"));
+        assert!(variables.is_read_only());
+        variables.begin(Some(false));
+        assert_eq!((variables.is_read_only(), shown(&variables).as_deref()), (false, Some("off")));
+        variables.begin(Some(true));
+        assert_eq!((variables.is_read_only(), shown(&variables).as_deref()), (true, Some("on")));
+        variables.end();
+        variables.reset(None);
+        variables.set("transaction_read_only", "on").unwrap();
+        assert!(!variables.is_read_only());
+        assert_eq!(variables.set("transaction_read_only", "maybe").unwrap_err().code, "22023");
+    }
+
+    #[test]
+    fn options_of_a_connection_are_variables() {
+        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            options("-c a=1  --b-c=2 -cd=x=y -c e -f"),
+            [set("a", "1"), set("b_c", "2"), set("d", "x=y")]
+        );
     }
 
     #[test]

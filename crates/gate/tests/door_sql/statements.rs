@@ -306,14 +306,14 @@ fn without_an_engine_the_messages_say_so() {
 
 #[test]
 fn a_user_sees_no_more_than_the_rights_allow() {
-    let may = ["map/orders: read, create", "map/mine*"]
+    let may = ["map/orders: read, create", "map/mine*", "map/inbox: put", "map/looked: index"]
         .iter()
         .map(|line| line.parse::<Rights>().unwrap())
         .collect();
     let user = User { name: "ann".into(), password: Some("secret".into()), token: None, may };
     let member =
         Member::with_sql_and(HazelcastSettings { users: vec![user], ..HazelcastSettings::default() });
-    for name in ["orders", "mine", "secret", "Mine"] {
+    for name in ["orders", "mine", "secret", "Mine", "inbox", "looked", "pg_catalog.secret"] {
         member.grid.map(name).set(int(1), int(2)).wait().unwrap();
     }
     let mut client = Client::connect(member.address());
@@ -328,12 +328,19 @@ fn a_user_sees_no_more_than_the_rights_allow() {
         "CREATE MAPPING mine2 TYPE IMap OPTIONS ('keyFormat' = 'int', 'valueFormat' = 'int')",
         "DELETE FROM mine",
         "DROP MAPPING mine2",
+        // What a message of the protocol may do, SQL may.
+        "INSERT INTO inbox VALUES (5, 6)",
+        "CREATE INDEX i ON looked (this)",
     ] {
         assert_eq!(execute(&mut client, allowed).error, None, "{allowed}");
     }
     for refused in [
         "SELECT * FROM secret",
         "SELECT * FROM nothing",
+        "SELECT * FROM \"pg_catalog.secret\"",
+        "SELECT * FROM inbox",
+        "DELETE FROM inbox",
+        "SHOW QUERIES",
         "SELECT * FROM mine WHERE __key IN (SELECT __key FROM secret)",
         "WITH a AS (SELECT * FROM secret) SELECT * FROM a",
         "INSERT INTO orders VALUES (5, 6)",
@@ -354,8 +361,8 @@ fn a_user_sees_no_more_than_the_rights_allow() {
     ] {
         let error = execute(&mut client, refused).error.unwrap_or_else(|| panic!("{refused} was allowed"));
         let text = error.message.unwrap();
-        assert!(error.code == -1 && text.contains("ann has no right"), "{refused}: {text}");
+        assert!(error.code == -1 && text.contains("\"ann\" has no right"), "{refused}: {text}");
         assert_eq!(error.suggestion, None);
     }
-    assert!(member.door.counts().denied >= 19);
+    assert!(member.door.counts().denied >= 23);
 }

@@ -34,7 +34,11 @@ impl Member {
     }
 
     pub(crate) fn with_both(settings: PostgresSettings, engine: SqlSettings) -> Self {
-        let stages = Stages::start().unwrap();
+        Self::of(Stages::start().unwrap(), settings, engine)
+    }
+
+    /// On stages that the test has made.
+    pub(crate) fn of(stages: Stages, settings: PostgresSettings, engine: SqlSettings) -> Self {
         let grid = Grid::new(&stages);
         let sql = Sql::start(&stages, engine).unwrap();
         sql.attach(&grid).unwrap();

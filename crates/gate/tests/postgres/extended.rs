@@ -101,7 +101,7 @@ fn a_portal_gives_as_many_rows_as_are_asked_for() {
     let last = client.sync().ok();
     assert_eq!(
         (last.texts(), last.tags.as_slice()),
-        (vec![vec!["7".to_owned()]], &["SELECT 7".to_owned()][..])
+        (vec![vec!["7".to_owned()]], &["SELECT 1".to_owned()][..])
     );
     client.query("COMMIT").ok();
     client.execute("p", 0);
@@ -177,4 +177,56 @@ fn flush_sends_what_there_is() {
     client.send('H', &[]);
     assert_eq!(client.receive().unwrap().kind, '1');
     client.sync().ok();
+}
+
+/// A row a second, without end.
+const SLOW: &str = "SELECT v FROM TABLE(generate_stream(1))";
+
+/// Bug: rows stayed in the buffer until it was full, however long that took.
+#[test]
+fn rows_do_not_wait_for_those_that_are_not_there_yet() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.send('Q', format!("{SLOW}\0").as_bytes());
+    assert_eq!(client.receive().unwrap().kind, 'T');
+    assert_eq!(client.receive().unwrap().kind, 'D');
+    // The buffer would be full in an hour; another connection ends it.
+    let (process, key) = (client.process, client.key.clone());
+    let mut other = crate::client::Client::connect(member.address());
+    other.packet(80_877_102, &[&process.to_be_bytes()[..], &key].concat());
+    assert_eq!(client.until_ready().code(), "57014");
+}
+
+/// Bug: with as many rows as were asked for, the portal waited for one more before it said so.
+#[test]
+fn a_portal_with_all_rows_that_were_asked_for_waits_for_no_more() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.parse("", SLOW, &[]);
+    client.bind("", "", 0, &[], 0);
+    client.execute("", 1);
+    assert_eq!(client.sync().ok().kinds, "12DsZ");
+    client.parse("", "SELECT 1 AS v", &[]);
+    client.bind("", "", 0, &[], 0);
+    client.execute("", 1);
+    client.execute("", 1);
+    let reply = client.sync().ok();
+    assert_eq!((reply.kinds.as_str(), reply.tags.as_slice()), ("12DsCZ", &["SELECT 0".to_owned()][..]));
+}
+
+#[test]
+fn results_have_as_many_columns_as_clients_can_count() {
+    let member = Member::start();
+    let mut client = member.client();
+    let select = |columns: usize| {
+        let columns: Vec<String> = (0..columns).map(|at| format!("{at} AS c{at}")).collect();
+        format!("SELECT {}", columns.join(","))
+    };
+    assert_eq!(client.query(&select(1_664)).ok().columns.len(), 1_664);
+    let refused = client.query(&select(1_665));
+    assert_eq!(refused.code(), "54011");
+    assert!(refused.errors[0].1.contains("1665 columns"), "{refused:?}");
+    client.parse("", &select(1_665), &[]);
+    assert_eq!(client.sync().code(), "54011");
+    client.query("SELECT 1").ok();
 }

@@ -52,7 +52,27 @@ fn the_commands_that_describe() {
     }
     assert!(psql(&member, &["-At", "-c", "\\l"]).unwrap().starts_with("filbert|filbert|UTF8|C|C|"));
     assert!(psql(&member, &["-At", "-c", "\\dn"]).unwrap().contains("public|filbert"));
-    for command in ["\\dv", "\\di", "\\df", "\\du", "\\conninfo"] {
+    assert!(psql(&member, &["-At", "-c", "\\du"]).unwrap().starts_with("filbert|"));
+    assert!(psql(&member, &["-At", "-c", "\\dT int4"]).unwrap().contains("integer"));
+    assert!(psql(&member, &["-c", "\\d+ cities"]).unwrap().contains("bigint"));
+    member.client().query("CREATE VIEW large AS SELECT * FROM cities WHERE this > 100000").ok();
+    assert_eq!(psql(&member, &["-At", "-c", "\\dv"]).unwrap(), "public|large|view|filbert\n");
+    assert!(psql(&member, &["-c", "\\d large"]).unwrap().contains("View \"public.large\""));
+    assert!(psql(&member, &["-At", "-c", "\\l+"]).unwrap().contains("filbert"));
+    for command in [
+        "\\di",
+        "\\df",
+        "\\dv+",
+        "\\dt+",
+        "\\d+",
+        "\\dn+",
+        "\\du+",
+        "\\dT",
+        "\\l+",
+        "\\ds",
+        "\\dm",
+        "\\conninfo",
+    ] {
         psql(&member, &["-c", command]).unwrap();
     }
 }

@@ -14,7 +14,6 @@ mod cursor;
 mod moments;
 mod problem;
 mod statements;
-mod table_rights;
 
 pub(super) use statements::Statements;
 
@@ -22,6 +21,7 @@ use super::call::{Call, Desk};
 use super::failure::{Failure, Handled};
 use super::host::Host;
 use super::rights::Rights;
+use crate::tables::UserTables;
 use arrow::array::AsArray;
 use arrow::datatypes::UInt64Type;
 use cursor::Cursor;
@@ -36,7 +36,6 @@ use problem::{Code, Problem};
 use statements::{Ended, Reading, Statement};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
-use table_rights::UserRights;
 
 /// Longer than this is as good as for ever.
 const LONGEST_MS: u64 = 100 * 365 * 24 * 60 * 60 * 1_000;
@@ -131,8 +130,12 @@ fn session_of(desk: &mut Desk) -> Result<Session, Failure> {
         return Err(Failure::unsupported("SQL: this member runs without it;"));
     };
     // Names as written: to clients of Hazelcast `firstName` needs no quotes.
-    let made =
-        || sql.session_as(Arc::new(UserRights::new(&desk.host, &desk.identity))).with_names_as_written();
+    let made = || {
+        // Where nobody is named, everybody may do everything.
+        let user = desk.identity.user.as_deref().unwrap_or_default();
+        let rights = UserTables::new(user, Arc::clone(&desk.identity.rights));
+        sql.session_as(Arc::new(rights)).with_names_as_written()
+    };
     Ok(desk.sql_session.get_or_insert_with(made).clone())
 }
 
@@ -252,6 +255,9 @@ impl Reader {
 
     /// A problem with what only the door knows of it: why the statement was cancelled, what the map is called.
     fn explained(&self, problem: Problem, ended: Option<Ended>) -> Problem {
+        if problem.is_denied() {
+            self.host.counters.denied.add();
+        }
         match (ended, problem.missing_table()) {
             (Some(ended), _) => ended.into(),
             (None, Some(missing)) => {

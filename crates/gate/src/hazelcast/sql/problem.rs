@@ -26,11 +26,12 @@ pub(super) struct Problem {
     code: Code,
     text: String,
     suggestion: Option<String>,
+    is_denied: bool,
 }
 
 impl Problem {
     pub(super) fn new(code: Code, text: impl Into<String>) -> Self {
-        Self { code, text: text.into(), suggestion: None }
+        Self { code, text: text.into(), suggestion: None, is_denied: false }
     }
 
     /// A value that cannot be sent.
@@ -41,6 +42,11 @@ impl Problem {
     /// What could be sent instead, as a statement.
     pub(super) fn suggesting(self, suggestion: Option<String>) -> Self {
         Self { suggestion, ..self }
+    }
+
+    /// True when the user had no right to it.
+    pub(super) fn is_denied(&self) -> bool {
+        self.is_denied
     }
 
     #[cfg(test)]
@@ -77,7 +83,7 @@ impl From<SqlError> for Problem {
             SqlError::TimedOut { .. } => Code::Timeout,
             _ => Code::Generic,
         };
-        Self::new(code, error.to_string())
+        Self { is_denied: matches!(error, SqlError::Denied(_)), ..Self::new(code, error.to_string()) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The rows of the catalog's tables.
 
 use super::super::values::{Shown, TYPES, pg_type};
+use super::super::variables::Variables;
 use datafusion::arrow::array::{
     ArrayRef, BooleanArray, Float32Array, Int16Array, Int32Array, RecordBatch, StringArray, new_null_array,
 };
@@ -16,11 +17,16 @@ pub(in crate::postgres) const DATABASE: &str = "filbert";
 pub(in crate::postgres) const OWNER: &str = "filbert";
 
 const DATABASE_OID: i32 = 5;
-const OWNER_OID: i32 = 10;
+pub(in crate::postgres) const OWNER_OID: i32 = 10;
 const CATALOG_OID: i32 = 11;
 const PUBLIC_OID: i32 = 2_200;
 const INFORMATION_OID: i32 = 13_000;
 const HEAP_OID: i32 = 2;
+const TABLESPACE_OID: i32 = 1_663;
+
+/// The schemas that clients see.
+pub(in crate::postgres) const SCHEMAS: [(i32, &str); 3] =
+    [(CATALOG_OID, "pg_catalog"), (PUBLIC_OID, "public"), (INFORMATION_OID, "information_schema")];
 
 /// Oids below belong to the system.
 const FIRST_OID: u32 = 16_384;
@@ -67,6 +73,7 @@ macro_rules! row {
         Row::from([$((stringify!($name), Cell::from($value))),*])
     };
 }
+pub(super) use row;
 
 /// A table of users, as the catalog shows it.
 pub(super) struct Listed {
@@ -102,7 +109,7 @@ pub(super) fn attributes(table: &str, columns: &Schema) -> Vec<Row> {
         row! {
             attrelid: table_oid(table), attname: field.name().as_str(), atttypid: shown.oid() as i32, attstattarget: -1,
             attlen: i32::from(shown.size()), attnum: at as i32 + 1, attndims: i32::from(matches!(shown, Shown::Array(_))),
-            attcacheoff: -1, atttypmod: -1, attbyval: false, attstorage: "p", attalign: "i", attnotnull: !field.is_nullable(),
+            attcacheoff: -1, atttypmod: -1, attbyval: false, attstorage: "p", attcompression: "", attalign: "i", attnotnull: !field.is_nullable(),
             atthasdef: false, atthasmissing: false, attidentity: "", attgenerated: "", attisdropped: false, attislocal: true,
             attinhcount: 0, attcollation: 0,
         }
@@ -136,17 +143,31 @@ pub(super) fn types() -> Vec<Row> {
 pub(super) fn others(table: &str, tables: &[Listed]) -> Vec<Row> {
     let listed = |views: bool| tables.iter().filter(move |table| table.is_view == views);
     match table {
-        "pg_namespace" => [(CATALOG_OID, "pg_catalog"), (PUBLIC_OID, "public"), (INFORMATION_OID, "information_schema")]
+        "pg_namespace" => SCHEMAS
             .map(|(oid, name)| row! { oid: oid, nspname: name, nspowner: OWNER_OID })
             .into(),
         "pg_database" => vec![row! {
             oid: DATABASE_OID, datname: DATABASE, datdba: OWNER_OID, encoding: 6, datlocprovider: "c", datistemplate: false,
-            datallowconn: true, datconnlimit: -1, datlastsysoid: 0, dattablespace: 1663, datcollate: "C", datctype: "C",
+            datallowconn: true, datconnlimit: -1, datlastsysoid: 0, dattablespace: TABLESPACE_OID, datcollate: "C", datctype: "C",
         }],
         "pg_roles" => vec![row! {
             oid: OWNER_OID, rolname: OWNER, rolsuper: false, rolinherit: true, rolcreaterole: false, rolcreatedb: false,
             rolcanlogin: true, rolreplication: false, rolconnlimit: -1, rolbypassrls: false,
         }],
+        "pg_tablespace" => vec![row! { oid: TABLESPACE_OID, spcname: "pg_default", spcowner: OWNER_OID }],
+        "pg_authid" => vec![row! {
+            oid: OWNER_OID, rolname: OWNER, rolsuper: false, rolinherit: true, rolcreaterole: false, rolcreatedb: false,
+            rolcanlogin: true,
+        }],
+        "pg_settings" => Variables::new(OWNER)
+            .all()
+            .map(|(name, value)| {
+                row! {
+                    name: name, setting: value, category: "Client Connection Defaults", context: "user", vartype: "string",
+                    source: "default", boot_val: value, reset_val: value, pending_restart: false,
+                }
+            })
+            .collect(),
         "pg_user" => vec![row! {
             usename: OWNER, usesysid: OWNER_OID, usecreatedb: false, usesuper: false, userepl: false, usebypassrls: false,
         }],
@@ -204,7 +225,8 @@ pub(super) fn batch(schema: &SchemaRef, rows: &[Row]) -> Result<RecordBatch> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::definition;
+    use super::super::definition::Shelf;
+    use super::super::information;
     use super::*;
 
     #[test]
@@ -221,12 +243,14 @@ mod tests {
         let tables =
             [Listed { name: "t".into(), is_view: false }, Listed { name: "v".into(), is_view: true }];
         let columns = Schema::new(vec![datafusion::arrow::datatypes::Field::new("a", DataType::Int32, true)]);
-        for definition in definition::TABLES.iter().filter(|table| table.has_rows) {
+        let both = [Shelf::Catalog, Shelf::Information].into_iter().flat_map(|shelf| shelf.tables());
+        for definition in both.filter(|table| table.has_rows) {
             let rows = match definition.name {
                 "pg_class" => class(&tables),
                 "pg_attribute" => attributes("t", &columns),
                 "pg_type" => types(),
-                other => others(other, &tables),
+                "columns" => information::columns("t", &columns),
+                other => [others(other, &tables), information::rows(other, &tables)].concat(),
             };
             assert!(!rows.is_empty(), "{}", definition.name);
             let schema = definition.schema();

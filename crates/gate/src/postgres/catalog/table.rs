@@ -1,16 +1,17 @@
 //! A table of the catalog as the engine scans it.
 
-use super::definition::Definition;
+use super::definition::{Definition, Shelf};
+use super::information;
 use super::rows::{self, Listed, Row, table_oid};
 use async_trait::async_trait;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::catalog::{SchemaProvider, Session, TableProvider};
 use datafusion::common::{Column, Result, ScalarValue};
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::SessionState;
 use datafusion::logical_expr::{BinaryExpr, Expr, Operator, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use filbert_sql::{Access, SessionRights};
+use filbert_sql::{Access, Object, SessionRights};
 use std::sync::Arc;
 
 /// One table; its rows are made when it is scanned.
@@ -36,9 +37,25 @@ impl CatalogTable {
         let Some(public) = public(state) else { return Ok(Vec::new()) };
         let rights = state.config().get_extension::<SessionRights>();
         let mut names = public.table_names();
-        names.retain(|name| rights.as_ref().is_none_or(|rights| rights.may(Access::Read, name)));
-        if name == "pg_attribute" {
-            return attributes(public.as_ref(), names, filters).await;
+        names.retain(|name| {
+            rights.as_ref().is_none_or(|rights| rights.may(Access::Read, &Object::table(name)))
+        });
+        match name {
+            "pg_attribute" => {
+                if let Some(wanted) = filters.iter().find_map(|filter| number(equal_to(filter, "attrelid")?))
+                {
+                    names.retain(|name| i64::from(table_oid(name)) == wanted);
+                }
+                return columns(public.as_ref(), names, rows::attributes).await;
+            }
+            "columns" => {
+                if let Some(wanted) = filters.iter().find_map(|filter| text(equal_to(filter, "table_name")?))
+                {
+                    names.retain(|name| name == wanted);
+                }
+                return columns(public.as_ref(), names, information::columns).await;
+            }
+            _ => {}
         }
         let mut tables = Vec::with_capacity(names.len());
         for name in names {
@@ -47,7 +64,11 @@ impl CatalogTable {
                 tables.push(Listed { name, is_view: kind == TableType::View });
             }
         }
-        Ok(if name == "pg_class" { rows::class(&tables) } else { rows::others(name, &tables) })
+        Ok(match name {
+            "pg_class" => rows::class(&tables),
+            _ if self.definition.is_of(Shelf::Information) => information::rows(name, &tables),
+            _ => rows::others(name, &tables),
+        })
     }
 }
 
@@ -57,46 +78,49 @@ fn public(state: &dyn Session) -> Option<Arc<dyn SchemaProvider>> {
     state.catalog_list().catalog("filbert")?.schema("public")
 }
 
-/// The columns of all tables, or of the one that is asked for: to know the columns of a map takes a look at its entries.
-async fn attributes(
+/// The columns of these tables: to know those of a map takes a look at its entries.
+async fn columns(
     public: &dyn SchemaProvider,
-    mut names: Vec<String>,
-    filters: &[Expr],
+    names: Vec<String>,
+    rows_of: fn(&str, &Schema) -> Vec<Row>,
 ) -> Result<Vec<Row>> {
-    if let Some(wanted) = filters.iter().find_map(|filter| equal_to(filter, "attrelid")) {
-        names.retain(|name| i64::from(table_oid(name)) == wanted);
-    }
     let mut rows = Vec::new();
     for name in names {
         // One that cannot be looked at does not hide the others.
         if let Ok(Some(table)) = public.table(&name).await {
-            rows.extend(rows::attributes(&name, &table.schema()));
+            rows.extend(rows_of(&name, &table.schema()));
         }
     }
     Ok(rows)
 }
 
-/// The number that a filter demands a column to be.
-fn equal_to(filter: &Expr, column: &str) -> Option<i64> {
+/// What a filter demands a column to be.
+fn equal_to<'a>(filter: &'a Expr, column: &str) -> Option<&'a ScalarValue> {
     let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = filter else { return None };
     let is_column = |expr: &Expr| match expr {
         Expr::Column(Column { name, .. }) => name == column,
         Expr::Cast(cast) => matches!(cast.expr.as_ref(), Expr::Column(Column { name, .. }) if name == column),
         _ => false,
     };
-    let number = |expr: &Expr| match expr {
-        Expr::Literal(ScalarValue::Utf8(Some(text)) | ScalarValue::Utf8View(Some(text)), _) => {
-            text.parse().ok()
-        }
-        Expr::Literal(value, _) => match value.cast_to(&datafusion::arrow::datatypes::DataType::Int64) {
-            Ok(ScalarValue::Int64(number)) => number,
-            _ => None,
-        },
-        _ => None,
-    };
     match (left.as_ref(), right.as_ref()) {
-        (one, other) if is_column(one) => number(other),
-        (one, other) if is_column(other) => number(one),
+        (one, Expr::Literal(value, _)) | (Expr::Literal(value, _), one) if is_column(one) => Some(value),
+        _ => None,
+    }
+}
+
+fn text(value: &ScalarValue) -> Option<&str> {
+    match value {
+        ScalarValue::Utf8(text) | ScalarValue::Utf8View(text) | ScalarValue::LargeUtf8(text) => {
+            text.as_deref()
+        }
+        _ => None,
+    }
+}
+
+fn number(value: &ScalarValue) -> Option<i64> {
+    match (text(value), value.cast_to(&DataType::Int64)) {
+        (Some(text), _) => text.parse().ok(),
+        (None, Ok(ScalarValue::Int64(number))) => number,
         _ => None,
     }
 }

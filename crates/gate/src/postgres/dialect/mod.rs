@@ -7,12 +7,15 @@
 
 mod empty;
 mod functions;
+mod parameters;
+mod types;
+mod wildcards;
 
-use super::catalog::is_catalog_table;
+use super::catalog::{Definition, Shelf};
 use super::variables::Variables;
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, DataType, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, Statement,
-    Value, VisitorMut,
+    TableFactor, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -27,8 +30,14 @@ const MOST_BYTES: usize = 32 << 10;
 const MOST_DEPTH: usize = 250;
 
 /// What makes a text worth a closer look.
-const MENTIONS: [&str; 13] = [
+const MENTIONS: [&str; 19] = [
     "pg_",
+    "information_schema",
+    "to_reg",
+    "parse_ident",
+    "array_upper",
+    "array_lower",
+    "::oid",
     "version",
     "current_",
     "session_user",
@@ -64,9 +73,14 @@ impl Dialect<'_> {
         else {
             return unchanged;
         };
+        let said = parameters::of(&*statement);
         let mut rewriting = Rewriting { session: self, changed: false };
         let _ = filbert_sql::walk::change_statement(statement, &mut rewriting);
-        if rewriting.changed { Cow::Owned(statement.to_string()) } else { unchanged }
+        if !rewriting.changed {
+            return unchanged;
+        }
+        parameters::keep(statement, &said);
+        Cow::Owned(statement.to_string())
     }
 }
 
@@ -98,6 +112,20 @@ fn catalog_name(name: &ObjectName) -> Option<String> {
     }
 }
 
+/// The table of the catalog that a name means, and its schema.
+fn catalog_table(name: &ObjectName) -> Option<(Shelf, &'static Definition)> {
+    let word = |part: &ObjectNamePart| {
+        let ident = part.as_ident()?;
+        Some(if ident.quote_style.is_none() { ident.value.to_lowercase() } else { ident.value.clone() })
+    };
+    let (shelf, name) = match name.0.as_slice() {
+        [name] => (Shelf::Catalog, word(name)?),
+        [.., schema, name] => (Shelf::of(&word(schema)?)?, word(name)?),
+        [] => return None,
+    };
+    Some((shelf, shelf.find(&name)?))
+}
+
 impl Rewriting<'_> {
     fn put(&mut self, expr: &mut Expr, text: &str) {
         if let Some(new) = written(text) {
@@ -121,18 +149,22 @@ impl Rewriting<'_> {
                     self.changed = true;
                 }
             }
-            Expr::Cast { expr: inner, data_type, .. } => {
-                if let DataType::Custom(name, _) = data_type
-                    && let Some(name) = catalog_name(name)
-                    && let Some(text) = functions::cast(&name, inner)
+            // The engine knows one sign that takes the meaning from the next.
+            Expr::Like { pattern, escape_char, .. } | Expr::ILike { pattern, escape_char, .. } => {
+                if let Some(Value::SingleQuotedString(sign)) = escape_char.as_ref().map(|sign| &sign.value)
+                    && sign != "\\"
+                    && let Some(new) =
+                        written(&format!("replace({pattern}, {}, '\\')", functions::literal(sign)))
                 {
-                    self.put(expr, &text);
-                } else if let DataType::Regclass = data_type
-                    && let Some(text) = functions::cast("regclass", inner)
-                {
-                    self.put(expr, &text);
+                    **pattern = new;
+                    *escape_char = None;
+                    self.changed = true;
                 }
             }
+            Expr::Cast { expr: inner, data_type, .. } => match types::cast(data_type, inner) {
+                Some(text) => self.put(expr, &text),
+                None => self.changed |= types::plain_items(data_type),
+            },
             _ => {}
         }
     }
@@ -172,16 +204,25 @@ impl VisitorMut for Rewriting<'_> {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<()> {
         keep_names(select);
+        self.changed |= wildcards::without_named(select) | empty::join_nothing(select);
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, table: &mut TableFactor) -> ControlFlow<()> {
+        if let Some(empty) = empty::function(table) {
+            *table = empty;
+            self.changed = true;
+        }
         ControlFlow::Continue(())
     }
 
     fn pre_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<()> {
-        if let [ObjectNamePart::Identifier(name)] = relation.0.as_slice()
-            && name.quote_style.is_none()
-            && is_catalog_table(&name.value.to_lowercase())
-        {
-            relation.0.insert(0, ObjectNamePart::Identifier(Ident::new("pg_catalog")));
-            self.changed = true;
+        if let Some((shelf, _)) = catalog_table(relation) {
+            let name = relation.0.last().cloned();
+            let schema = ObjectNamePart::Identifier(Ident::new(shelf.schema()));
+            let full: Vec<ObjectNamePart> = std::iter::once(schema).chain(name).collect();
+            self.changed |= full != relation.0;
+            relation.0 = full;
         }
         ControlFlow::Continue(())
     }
@@ -189,9 +230,22 @@ impl VisitorMut for Rewriting<'_> {
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         match expr {
             Expr::Subquery(query) if empty::is_always_empty(query) => self.put(expr, functions::NO_TEXT),
+            Expr::Subquery(query) => self.changed |= empty::one_row(query),
             Expr::Exists { subquery, negated } if empty::is_always_empty(subquery) => {
                 let text = negated.to_string();
                 self.put(expr, &text);
+            }
+            Expr::InSubquery { expr: inner, subquery, negated } => {
+                if let Some(text) = functions::in_search_path(self.session, inner, subquery, *negated) {
+                    self.put(expr, &text);
+                }
+            }
+            // As its table is called now.
+            Expr::CompoundIdentifier(parts) if parts.len() > 2 => {
+                if parts[0].value.eq_ignore_ascii_case("information_schema") {
+                    parts[0] = Ident::new(Shelf::Information.schema());
+                    self.changed = true;
+                }
             }
             Expr::Function(function) => {
                 // Before its arguments are visited: they may be what cannot be said otherwise.

@@ -8,10 +8,13 @@ use crate::postgres::answer::Format;
 use crate::postgres::failure::Failure;
 use crate::postgres::request::Fields;
 use bytes::Bytes;
-use datafusion::arrow::array::StringArray;
+use datafusion::arrow::array::{Array, ArrayRef, ListArray, StringArray, StringBuilder, new_empty_array};
+use datafusion::arrow::buffer::OffsetBuffer;
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
-use datafusion::arrow::datatypes::{DataType, IntervalMonthDayNano};
+use datafusion::arrow::datatypes::{DataType, Field, IntervalMonthDayNano};
+use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
+use std::sync::Arc;
 
 /// Reads a value of type `oid`, as the client declared it, for a parameter that the plan wants as `wanted`.
 pub(in crate::postgres) fn decode(
@@ -20,10 +23,7 @@ pub(in crate::postgres) fn decode(
     bytes: Option<&Bytes>,
     wanted: Option<&DataType>,
 ) -> Result<ScalarValue, Failure> {
-    let own = match oid {
-        Shown::One(of) => arrow_type(of),
-        Shown::Array(of) => DataType::new_list(arrow_type(of), true),
-    };
+    let own = read_as(oid);
     // What it is to be: as planned where that is what the client was told, else as the client said.
     let target = wanted.filter(|wanted| shown(wanted) == oid).cloned().unwrap_or_else(|| match oid {
         Shown::One(of) if *of == oid::NUMERIC => DataType::Decimal128(38, 10),
@@ -35,17 +35,21 @@ pub(in crate::postgres) fn decode(
     let value = match (oid, format) {
         (Shown::One(of), Format::Text) => text_value(of, text_of(bytes)?)?,
         (Shown::One(of), Format::Binary) => binary_value(of, bytes)?,
-        (Shown::Array(of), Format::Text) => {
-            array_value(of, items_of_text(text_of(bytes)?)?, |of, item| text_value(of, &item))?
-        }
-        (Shown::Array(of), Format::Binary) => {
-            array_value(of, items_of_binary(bytes)?, |of, item| binary_value(of, &item))?
-        }
+        (Shown::Array(of), Format::Text) => list(of, text_array(of, text_of(bytes)?)?),
+        (Shown::Array(of), Format::Binary) => list(of, binary_array(of, bytes)?),
     };
     if value.data_type() == target {
         return Ok(value);
     }
     value.cast_to(&target).map_err(|_| invalid(&oid, &value.to_string()))
+}
+
+/// The Arrow type of values as they are read.
+pub(in crate::postgres) fn read_as(shown: Shown) -> DataType {
+    match shown {
+        Shown::One(of) => arrow_type(of),
+        Shown::Array(of) => DataType::new_list(arrow_type(of), true),
+    }
 }
 
 fn invalid(shown: &Shown, text: &str) -> Failure {
@@ -157,19 +161,57 @@ fn binary_value(of: &PgType, bytes: &Bytes) -> Result<ScalarValue, Failure> {
     value.ok_or_else(|| wrong_binary(of))
 }
 
-fn array_value<T>(
-    of: &PgType,
-    items: Vec<Option<T>>,
-    value: impl Fn(&PgType, T) -> Result<ScalarValue, Failure>,
-) -> Result<ScalarValue, Failure> {
-    let item_type = arrow_type(of);
-    let null =
-        || ScalarValue::try_from(&item_type).map_err(|error| Failure::error("22023", error.to_string()));
-    let values: Vec<ScalarValue> = items
-        .into_iter()
-        .map(|item| item.map_or_else(null, |item| value(of, item)))
-        .collect::<Result<_, _>>()?;
-    Ok(ScalarValue::List(ScalarValue::new_list_nullable(&values, &item_type)))
+fn list(of: &PgType, items: ArrayRef) -> ScalarValue {
+    let field = Arc::new(Field::new_list_field(arrow_type(of), true));
+    ScalarValue::List(Arc::new(ListArray::new(field, OffsetBuffer::from_lengths([items.len()]), items, None)))
+}
+
+/// Items are read straight into an Arrow array: as values of their own they would take thirty times the bytes of the message.
+fn text_array(of: &PgType, text: &str) -> Result<ArrayRef, Failure> {
+    let (items, target) = (items_of_text(text)?, arrow_type(of));
+    if target == DataType::Utf8 {
+        return Ok(Arc::new(items));
+    }
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    let plain = !matches!(target, DataType::Boolean | DataType::Binary);
+    match plain.then(|| cast_with_options(&items, &target, &options)) {
+        Some(Ok(array)) => Ok(array),
+        // One by one: each kind of text has its own rules, and who is wrong is told.
+        _ => gathered(&target, items.iter().map(|item| item.map(|item| text_value(of, item)).transpose())),
+    }
+}
+
+fn binary_array(of: &PgType, bytes: &Bytes) -> Result<ArrayRef, Failure> {
+    let items = items_of_binary(bytes)?;
+    let value = |item: Option<Bytes>| item.map(|item| binary_value(of, &item)).transpose();
+    gathered(&arrow_type(of), items.into_iter().map(value))
+}
+
+fn gathered(
+    item_type: &DataType,
+    items: impl Iterator<Item = Result<Option<ScalarValue>, Failure>>,
+) -> Result<ArrayRef, Failure> {
+    let broken = |error: DataFusionError| Failure::error("22023", error.to_string());
+    let null = ScalarValue::try_from(item_type).map_err(broken)?;
+    let mut failed = None;
+    let array = {
+        let good = items.map_while(|item| match item {
+            Ok(value) => Some(value.unwrap_or_else(|| null.clone())),
+            Err(failure) => {
+                failed = Some(failure);
+                None
+            }
+        });
+        let mut good = good.peekable();
+        match good.peek() {
+            None => Ok(new_empty_array(item_type)),
+            Some(_) => ScalarValue::iter_to_array(good),
+        }
+    };
+    match failed {
+        Some(failure) => Err(failure),
+        None => array.map_err(broken),
+    }
 }
 
 /// The items of an array of one dimension.
@@ -194,7 +236,7 @@ fn items_of_binary(bytes: &Bytes) -> Result<Vec<Option<Bytes>>, Failure> {
 }
 
 /// The items of an array that is written `{a,"b c",NULL}`.
-fn items_of_text(text: &str) -> Result<Vec<Option<String>>, Failure> {
+fn items_of_text(text: &str) -> Result<StringArray, Failure> {
     let broken = || {
         Failure::error(
             "22P02",
@@ -202,13 +244,15 @@ fn items_of_text(text: &str) -> Result<Vec<Option<String>>, Failure> {
         )
     };
     let inner = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}')).ok_or_else(broken)?;
-    let mut items = Vec::new();
+    let mut items = StringBuilder::new();
     if inner.trim().is_empty() {
-        return Ok(items);
+        return Ok(items.finish());
     }
     let mut letters = inner.chars().peekable();
+    let mut item = String::new();
     loop {
-        let (mut item, mut quoted) = (String::new(), false);
+        item.clear();
+        let mut quoted = false;
         while letters.next_if(|letter| letter.is_whitespace()).is_some() {}
         if letters.next_if_eq(&'"').is_some() {
             quoted = true;
@@ -235,9 +279,9 @@ fn items_of_text(text: &str) -> Result<Vec<Option<String>>, Failure> {
             }
             item.truncate(item.trim_end().len());
         }
-        items.push((quoted || !item.eq_ignore_ascii_case("null")).then_some(item));
+        items.append_option((quoted || !item.eq_ignore_ascii_case("null")).then_some(&item));
         match letters.next() {
-            None => return Ok(items),
+            None => return Ok(items.finish()),
             Some(',') => {}
             Some(_) => return Err(broken()),
         }
@@ -248,7 +292,7 @@ fn items_of_text(text: &str) -> Result<Vec<Option<String>>, Failure> {
 mod tests {
     use super::super::oid::type_by_oid;
     use super::*;
-    use datafusion::arrow::array::Array;
+    use datafusion::arrow::array::Int32Array;
 
     fn read(oid: u32, format: Format, bytes: &'static [u8]) -> Result<ScalarValue, Failure> {
         decode(type_by_oid(oid).unwrap(), format, Some(&Bytes::from_static(bytes)), None)
@@ -307,6 +351,14 @@ mod tests {
         );
         let ScalarValue::List(list) = numbers.unwrap() else { panic!() };
         assert_eq!(list.value(0).len(), 1);
+        let spaced = read(1007, Format::Text, b"{ 1,\" 2 \",NULL}").unwrap();
+        let ScalarValue::List(list) = spaced else { panic!() };
+        let items = list.value(0);
+        let items = items.as_any().downcast_ref::<Int32Array>().unwrap();
+        assert_eq!(items.iter().collect::<Vec<_>>(), [Some(1), Some(2), None]);
+        assert_eq!(read(1000, Format::Text, b"{t,NULL,no}").unwrap().to_string(), "[true, , false]");
+        assert_eq!(read(1007, Format::Text, b"{}").unwrap().to_string(), "[]");
+        assert!(read(1007, Format::Text, b"{1,x,y}").unwrap_err().message.contains("\"x\""));
         for text in [&b"{"[..], b"{\"a}", b"{{1}}", b"a"] {
             assert!(read(1009, Format::Text, text).is_err());
         }

@@ -7,6 +7,6 @@ mod numeric;
 mod oid;
 mod time;
 
-pub(super) use decode::decode;
+pub(super) use decode::{decode, read_as};
 pub(super) use encode::RowEncoder;
-pub(super) use oid::{Shown, TEXT, TYPES, pg_type, type_by_oid};
+pub(super) use oid::{PgType, Shown, TEXT, TYPES, pg_type, type_by_name, type_by_oid};

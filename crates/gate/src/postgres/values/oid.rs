@@ -114,6 +114,26 @@ pub(in crate::postgres) fn type_by_oid(oid: u32) -> Option<Shown> {
     })
 }
 
+/// The type that is called so, in lower case, by the names of the catalog or those of SQL; `[]` behind it is an array.
+pub(in crate::postgres) fn type_by_name(name: &str) -> Option<Shown> {
+    let item = name.strip_suffix("[]").map(str::trim_end);
+    let name = item.unwrap_or(name);
+    let name = match name {
+        "int" => "int4",
+        "decimal" | "dec" => "numeric",
+        "float" => "float8",
+        "string" => "text",
+        "char varying" => "varchar",
+        "char" => "bpchar",
+        other => other.strip_prefix("pg_catalog.").unwrap_or(other),
+    };
+    let of = TYPES.into_iter().find(|known| known.name == name || known.sql_name == name)?;
+    match item {
+        None => Some(Shown::One(of)),
+        Some(_) => (of.array != 0).then_some(Shown::Array(of)),
+    }
+}
+
 /// What a column is shown as.
 pub(in crate::postgres) fn pg_type(field: &Field) -> Shown {
     let extension = field.extension_type_name();
@@ -202,6 +222,18 @@ mod tests {
                 assert_eq!(type_by_oid(known.array), Some(Shown::Array(known)));
             }
         }
+        for (name, oid) in [
+            ("int", 23),
+            ("bigint", 20),
+            ("timestamp with time zone", 1184),
+            ("text[]", 1009),
+            ("pg_catalog.int2", 21),
+            ("double precision []", 1022),
+        ] {
+            assert_eq!(type_by_name(name).map(Shown::oid), Some(oid), "{name}");
+        }
+        assert_eq!(type_by_name("unknown[]"), None);
+        assert_eq!(type_by_name("nonsense"), None);
         assert_eq!(type_by_oid(0), None);
         assert_eq!(type_by_oid(99_999), None);
     }

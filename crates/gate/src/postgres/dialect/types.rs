@@ -1,0 +1,139 @@
+//! Casts to types of PostgreSQL, as expressions that the engine understands.
+
+use super::super::catalog::{OWNER, OWNER_OID, SCHEMAS, table_oid};
+use super::super::values::{Shown, TYPES, type_by_name};
+use super::catalog_name;
+use super::functions::{literal, string};
+use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, DataType, Expr, Value};
+
+/// A cast as an expression without it; `None` when the engine knows the type.
+pub(super) fn cast(data_type: &DataType, inner: &Expr) -> Option<String> {
+    match data_type {
+        DataType::Custom(name, _) => to(&catalog_name(name)?, inner),
+        DataType::Regclass => to("regclass", inner),
+        DataType::Array(_) => array(&string(inner)?),
+        _ => None,
+    }
+}
+
+fn to(name: &str, inner: &Expr) -> Option<String> {
+    Some(match name {
+        "regclass" => match string(inner) {
+            // An oid in quotes, or the name of a table, perhaps with its schema.
+            Some(text) => match text.parse::<i32>() {
+                Ok(oid) => oid.to_string(),
+                Err(_) => table_oid(table_name(&text)).to_string(),
+            },
+            None => format!("CAST({inner} AS VARCHAR)"),
+        },
+        "regtype" => match (string(inner), is_parameter(inner)) {
+            (Some(text), _) => match type_oid(&text) {
+                Some(oid) => oid.to_string(),
+                None => text.parse::<u32>().map_or("CAST(NULL AS BIGINT)".to_owned(), |oid| oid.to_string()),
+            },
+            (None, true) => type_oids(inner),
+            (None, false) => type_names(inner),
+        },
+        "regnamespace" => match string(inner) {
+            Some(text) => SCHEMAS
+                .iter()
+                .find(|(_, name)| *name == text)
+                .map_or("CAST(NULL AS BIGINT)".to_owned(), |(oid, _)| oid.to_string()),
+            None => {
+                let each = SCHEMAS.map(|(oid, name)| format!(" WHEN {oid} THEN {}", literal(name)));
+                format!("CASE CAST({inner} AS BIGINT){} END", each.concat())
+            }
+        },
+        "regrole" if string(inner).is_some() => OWNER_OID.to_string(),
+        "regrole" => literal(OWNER),
+        // As the catalog writes them: without its own name.
+        "regproc" | "regprocedure" | "regoper" => match string(inner) {
+            Some(text) => literal(text.strip_prefix("pg_catalog.").unwrap_or(&text)),
+            None => format!("CAST({inner} AS VARCHAR)"),
+        },
+        "oid" | "xid" | "cid" => format!("CAST({inner} AS BIGINT)"),
+        "name" | "text" | "char" | "varchar" | "bpchar" | "cstring" => format!("CAST({inner} AS VARCHAR)"),
+        "int2" | "int4" | "int8" | "bool" | "float4" | "float8" | "numeric" | "date" | "timestamp"
+        | "timestamptz" => {
+            format!("CAST({inner} AS {name})")
+        }
+        _ => return None,
+    })
+}
+
+/// The name of a table without its schema and quotes.
+pub(super) fn table_name(text: &str) -> &str {
+    let name = text.strip_prefix("public.").or_else(|| text.strip_prefix("pg_catalog.")).unwrap_or(text);
+    name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name)
+}
+
+fn is_parameter(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(value) => matches!(value.value, Value::Placeholder(_)),
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => is_parameter(expr),
+        _ => false,
+    }
+}
+
+fn type_oid(name: &str) -> Option<u32> {
+    type_by_name(name.trim().to_lowercase().as_str()).map(Shown::oid)
+}
+
+/// An array that is written as a text.
+fn array(text: &str) -> Option<String> {
+    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
+    if inner.contains(['"', '{', '\\']) {
+        return None;
+    }
+    let items: Vec<String> =
+        inner.split(',').map(str::trim).filter(|item| !item.is_empty()).map(literal).collect();
+    Some(format!("make_array({})", items.join(", ")))
+}
+
+/// Makes arrays of PostgreSQL's own types arrays of what they are here. True when that changed something.
+pub(super) fn plain_items(data_type: &mut DataType) -> bool {
+    let DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) = data_type else { return false };
+    let DataType::Custom(name, _) = item.as_ref() else { return false };
+    let plain = match catalog_name(name).as_deref() {
+        Some("name" | "text" | "char" | "regtype" | "regclass" | "regproc") => DataType::Varchar(None),
+        Some("oid" | "int8") => DataType::BigInt(None),
+        Some("int4") => DataType::Integer(None),
+        Some("int2") => DataType::SmallInt(None),
+        _ => return false,
+    };
+    **item = plain;
+    true
+}
+
+/// The name of the type that an expression is the oid of.
+pub(super) fn type_names(oid: &Expr) -> String {
+    let mut text = format!("CASE CAST({oid} AS BIGINT)");
+    for of in TYPES {
+        text.push_str(&format!(" WHEN {} THEN {}", of.oid, literal(of.sql_name)));
+        if of.array != 0 {
+            text.push_str(&format!(" WHEN {} THEN {}", of.array, literal(&format!("{}[]", of.sql_name))));
+        }
+    }
+    text.push_str(" WHEN 0 THEN '-' ELSE '???' END");
+    // No oid has no name.
+    format!("CASE WHEN {oid} IS NULL THEN CAST(NULL AS VARCHAR) ELSE {text} END")
+}
+
+/// The oid of the type that an expression is the name of; null when there is none.
+pub(super) fn type_oids(name: &Expr) -> String {
+    let mut text = format!("CASE lower(CAST({name} AS VARCHAR))");
+    for of in TYPES {
+        let mut names = vec![of.name];
+        if of.sql_name != of.name {
+            names.push(of.sql_name);
+        }
+        for name in names {
+            text.push_str(&format!(" WHEN {} THEN {}", literal(name), of.oid));
+            if of.array != 0 {
+                text.push_str(&format!(" WHEN {} THEN {}", literal(&format!("{name}[]")), of.array));
+            }
+        }
+    }
+    text.push_str(" WHEN 'int' THEN 23 WHEN 'float' THEN 701 WHEN 'decimal' THEN 1700 END");
+    text
+}
