@@ -85,3 +85,36 @@ fn deep_and_long_texts_are_left_to_the_engine() {
     let chained = format!("SELECT version() + {}", vec!["1"; 10_000].join("+"));
     assert_eq!(adapted(&chained), chained);
 }
+
+#[test]
+fn parameters_that_get_lost_are_mentioned_again() {
+    let kept = adapted("SELECT relname FROM pg_class WHERE has_table_privilege(oid, $2) AND relname = $1");
+    assert!(kept.contains("relname = $1") && kept.contains("CAST($2 AS VARCHAR) IS NULL OR"), "{kept}");
+    let empty = adapted("SELECT i.*, 1 AS one FROM pg_inherits i WHERE i.inhrelid = $1");
+    assert!(empty.contains("\"inhrelid\"") && empty.contains("\"one\"") && empty.contains("$1"), "{empty}");
+}
+
+#[test]
+fn columns_that_are_named_are_kept_out_of_the_star() {
+    assert_eq!(
+        adapted("SELECT n.oid, n.* FROM pg_namespace n"),
+        "SELECT n.oid, n.* EXCLUDE (oid) FROM pg_catalog.pg_namespace n"
+    );
+    let joined = adapted(
+        "SELECT n.nspname FROM pg_namespace n LEFT JOIN pg_description d ON d.classoid = $1::regclass",
+    );
+    assert!(joined.contains("ON false"), "{joined}");
+    let one =
+        adapted("SELECT (SELECT t.typname FROM pg_type t WHERE t.oid = a.atttypid) FROM pg_attribute a");
+    assert!(one.contains("first_value(t.typname)"), "{one}");
+}
+
+#[test]
+fn information_schema_is_that_of_postgresql() {
+    assert_eq!(
+        adapted("SELECT table_name FROM information_schema.tables"),
+        "SELECT table_name FROM pg_information.tables"
+    );
+    let engines = "SELECT * FROM information_schema.df_settings";
+    assert_eq!(adapted(engines), engines);
+}
