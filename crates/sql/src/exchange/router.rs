@@ -20,7 +20,7 @@ pub(crate) enum Router {
     To(usize),
     /// Rows by hash or range, batches in turn.
     By {
-        partitioner: BatchPartitioner,
+        partitioner: Box<BatchPartitioner>,
         /// By output; empty when parts are sent as they are.
         collected: Vec<BatchCoalescer>,
     },
@@ -38,7 +38,7 @@ impl Router {
             return Ok(Router::To(0));
         }
         let partitioner = BatchPartitioner::try_new(partitioning.clone(), time, number, producers)?;
-        Ok(Router::By { partitioner, collected: Vec::new() })
+        Ok(Router::By { partitioner: Box::new(partitioner), collected: Vec::new() })
     }
 
     /// The parts of each of `outputs` are collected until they are batches of `rows`.

@@ -241,11 +241,11 @@ impl VisitorMut for Rewriting<'_> {
                 }
             }
             // As its table is called now.
-            Expr::CompoundIdentifier(parts) if parts.len() > 2 => {
-                if parts[0].value.eq_ignore_ascii_case("information_schema") {
-                    parts[0] = Ident::new(Shelf::Information.schema());
-                    self.changed = true;
-                }
+            Expr::CompoundIdentifier(parts)
+                if parts.len() > 2 && parts[0].value.eq_ignore_ascii_case("information_schema") =>
+            {
+                parts[0] = Ident::new(Shelf::Information.schema());
+                self.changed = true;
             }
             Expr::Function(function) => {
                 // Before its arguments are visited: they may be what cannot be said otherwise.

@@ -236,7 +236,7 @@ impl MorselPlanner for Opened {
         // Row groups in a row that are read as ever, together.
         let mut others = Vec::new();
         for group in self.scan.groups(&self.file, &self.metadata) {
-            match self.from_cache(group)? {
+            match self.remembered(group)? {
                 None => others.push(group),
                 Some(planner) => {
                     self.read_others(&mut others, all, &mut planners)?;
@@ -267,7 +267,7 @@ impl Opened {
     }
 
     /// A row group from memory, as far as it is there; none when it is not worth it.
-    fn from_cache(&self, group: usize) -> Result<Option<Box<dyn MorselPlanner>>> {
+    fn remembered(&self, group: usize) -> Result<Option<Box<dyn MorselPlanner>>> {
         let scan = &self.scan;
         let key = |field: &Arc<arrow::datatypes::Field>| ChunkKey {
             file: Arc::clone(&self.version),
