@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn what_is_not_used_makes_room() {
-        let cache = ColumnCache::new(10_000).unwrap();
+        let cache = ColumnCache::new(12_000).unwrap();
         for name in ["a", "b", "c"] {
             cache.keep(key(name), pieces(300));
         }
@@ -258,7 +258,7 @@ mod tests {
         assert!(!is_there[1], "the first that was not used went");
         assert!(is_there[4], "{is_there:?}");
         let bytes = cache.snapshot().bytes;
-        assert!(bytes <= 10_000 && bytes > 5_000, "{bytes}");
+        assert!(bytes <= 12_000 && bytes > 5_000, "{bytes}");
         cache.keep(key("large"), pieces(1_000));
         assert!(cache.find(&[key("large")])[0].is_none(), "it would take too much of all room");
     }
