@@ -50,7 +50,7 @@ pub use exchange::ExchangeExec;
 pub use maps::MapScanExec;
 pub use parameter::{numbered_parameters, scalar_of};
 pub use plan::YieldExec;
-pub use query::{Query, QueryCanceller, QueryId};
+pub use query::{Describing, Query, QueryCanceller, QueryId};
 pub use rights::{Access, SessionRights, TableRights};
 pub use session::Session;
 pub use settings::SqlSettings;

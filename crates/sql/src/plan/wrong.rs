@@ -5,24 +5,14 @@
 //! - `5 NOT IN (SELECT ...)` with nothing of a table on its left is true although the subquery has a NULL. With a column it is right.
 
 use crate::error::SqlError;
-use datafusion::sql::parser::{CopyToSource, Statement};
 use datafusion::sql::sqlparser::ast::{
-    Expr, Query, SetExpr, SetOperator, SetQuantifier, Visit, Visitor, visit_expressions,
+    Expr, Query, SetExpr, SetOperator, SetQuantifier, Statement, Visit, Visitor, visit_expressions,
 };
 use std::ops::ControlFlow;
 
 /// Refuses a statement that would be answered wrongly.
-pub(crate) fn check_wrong(statement: &Statement) -> Result<(), SqlError> {
-    let found = match statement {
-        Statement::Statement(inner) => Visit::visit(inner.as_ref(), &mut Search),
-        Statement::Explain(explain) => return check_wrong(&explain.statement),
-        Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => Visit::visit(query.as_ref(), &mut Search),
-            CopyToSource::Relation(_) => ControlFlow::Continue(()),
-        },
-        _ => ControlFlow::Continue(()),
-    };
-    match found {
+pub(super) fn check_wrong(statement: &Statement) -> Result<(), SqlError> {
+    match Visit::visit(statement, &mut Search) {
         ControlFlow::Break(says) => Err(SqlError::Refused(says)),
         ControlFlow::Continue(()) => Ok(()),
     }
