@@ -93,8 +93,8 @@ pub use filbert_wire::{Data, FromData, Json, ToData};
 /// Arrow, in which the rows of queries come, in the version that they come in.
 pub use arrow;
 pub use filbert_sql::{
-    Description, Query, QueryCanceller, QueryId, Session, Sql, SqlError, SqlSettings, SqlSnapshot,
-    StatementKind,
+    Describing, Description, Query, QueryCanceller, QueryId, Session, Sql, SqlError, SqlSettings,
+    SqlSnapshot, StatementKind,
 };
 
 /// The stages, as a crate of their own.

@@ -6,7 +6,7 @@ use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::CutFragments;
-use crate::query::{Admission, QueryId, Registry};
+use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
@@ -20,6 +20,7 @@ use filbert_grid::Grid;
 use filbert_pool::{Reactor, Stages, Striped, WorkStealing};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// SQL over a member's tables. Cheap to clone.
 ///
@@ -44,7 +45,10 @@ pub(crate) struct Inner {
     pub(crate) settings: SqlSettings,
     pub(crate) memory: Arc<TotalMemory>,
     pub(crate) runtime: Arc<RuntimeEnv>,
+    pub(crate) open: Arc<OpenQueries>,
     pub(crate) admission: Arc<Admission>,
+    /// Of statements that are planned and not run: they wait for nobody who reads.
+    pub(crate) descriptions: Arc<Admission>,
     pub(crate) registry: Arc<Registry>,
     files: Files,
     /// What every session begins with.
@@ -60,6 +64,8 @@ pub struct SqlSnapshot {
     pub running: usize,
     /// Queries that wait for their turn.
     pub waiting: usize,
+    /// Queries that are neither read to the end nor closed: those that run, wait or rest.
+    pub open: usize,
     /// Bytes that queries hold.
     pub memory_bytes: usize,
 }
@@ -101,6 +107,11 @@ impl Sql {
             .build();
         state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));
         files.attach(state.catalog_list(), "filbert", "public")?;
+        let bounds = Bounds {
+            running: settings.queries,
+            waiting: settings.waiting_queries,
+            rest: Duration::from_millis(settings.resting_after_ms),
+        };
         Ok(Self {
             inner: Arc::new(Inner {
                 stages: stages.clone(),
@@ -108,7 +119,9 @@ impl Sql {
                 query: stages.query().clone(),
                 reactor,
                 memory: TotalMemory::new(settings.memory_bytes),
-                admission: Admission::new(settings.queries, settings.waiting_queries),
+                open: OpenQueries::new(settings.open_queries, settings.session_open_queries),
+                admission: Admission::new(bounds, stages.clock()),
+                descriptions: Admission::new(bounds, stages.clock()),
                 registry,
                 runtime,
                 files,
@@ -177,7 +190,8 @@ impl Sql {
     /// What it holds now.
     pub fn snapshot(&self) -> SqlSnapshot {
         let (running, waiting) = self.inner.admission.counts();
-        SqlSnapshot { running, waiting, memory_bytes: self.inner.memory.held() }
+        let open = self.inner.open.count();
+        SqlSnapshot { running, waiting, open, memory_bytes: self.inner.memory.held() }
     }
 
     /// What it keeps of files between queries; none when `cache_bytes` is 0.

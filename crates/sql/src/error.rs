@@ -84,9 +84,9 @@ pub enum SqlError {
     /// The query was cancelled, or its session ended.
     #[error("the query was cancelled")]
     Cancelled,
-    /// Some of the query's code panicked; the member goes on.
+    /// Some of the query's code panicked while it was planned or ran; the member goes on.
     #[error(
-        "a fragment of the query panicked: {message}; this is a defect, please report it with the statement"
+        "internal error: the query panicked: {message}; this is a defect, please report it with the statement"
     )]
     Panicked {
         /// What the panic said.
@@ -113,6 +113,18 @@ pub enum SqlError {
         running: usize,
         /// How many wait.
         waiting: usize,
+    },
+    /// Too many queries are neither read to the end nor closed.
+    #[error(
+        "{whose} has {open} open queries, as many as {setting} allows; read queries to the end or close them, or raise {setting}"
+    )]
+    TooManyOpen {
+        /// How many there are.
+        open: usize,
+        /// Whose they are.
+        whose: &'static str,
+        /// The setting that allows no more.
+        setting: &'static str,
     },
     /// A stage does not take the work.
     #[error(transparent)]

@@ -97,7 +97,7 @@ impl Fragment {
     fn advance(&mut self, cx: &TurnContext<'_>) -> Result<Turn, SqlError> {
         let waker = Waker::from(cx.waker().clone());
         let mut context = Context::from_waker(&waker);
-        if !self.begin(&mut context)? {
+        if !self.begin(&mut context, cx)? {
             return Ok(Turn::Idle);
         }
         let State::Running(stream, router, sender) = &mut self.state else { return Ok(Turn::Done) };
@@ -135,7 +135,7 @@ impl Fragment {
     }
 
     /// Plans and opens; false while a plan waits for something.
-    fn begin(&mut self, context: &mut Context<'_>) -> Result<bool, SqlError> {
+    fn begin(&mut self, context: &mut Context<'_>, cx: &TurnContext<'_>) -> Result<bool, SqlError> {
         if let State::Planning(planning, _) = &mut self.state {
             let Poll::Ready(work) = planning.poll_unpin(context) else { return Ok(false) };
             let work = work?;
@@ -147,7 +147,10 @@ impl Fragment {
         if let State::New(work, _) = &self.state {
             let stream = work.plan.execute(work.partition, Arc::clone(&work.context))?;
             self.state = match std::mem::replace(&mut self.state, State::Over) {
-                State::New(work, sender) => State::Running(stream, work.router, sender),
+                State::New(work, mut sender) => {
+                    sender.belongs_to(cx.waker().weak());
+                    State::Running(stream, work.router, sender)
+                }
                 other => other,
             };
         }
@@ -171,6 +174,9 @@ impl Fragment {
 impl Tasklet for Fragment {
     fn turn(&mut self, cx: &mut TurnContext<'_>) -> Turn {
         let query = Arc::clone(&self.query);
+        if !query.may_run(cx.waker()) {
+            return Turn::Idle;
+        }
         let _entered = query.enter_reactor();
         let began = cx.used();
         if self.worker.replace(cx.worker()).is_some_and(|before| before != cx.worker()) {

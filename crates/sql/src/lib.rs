@@ -53,7 +53,7 @@ pub use files::CacheSnapshot;
 pub use maps::MapScanExec;
 pub use parameter::{numbered_parameters, scalar_of};
 pub use plan::YieldExec;
-pub use query::{Query, QueryCanceller, QueryId};
+pub use query::{Describing, Query, QueryCanceller, QueryId};
 pub use rights::{Access, Object, SessionRights, TableRights};
 pub use session::Session;
 pub use settings::SqlSettings;

@@ -9,9 +9,8 @@ use crate::maps;
 use crate::memory::QueryMemory;
 use crate::names::Names;
 use crate::plan;
-use crate::query::{Control, Query, QueryContext};
+use crate::query::{Control, Describing, Gate, Query, QueryContext};
 use crate::rights::{self, SessionRights, TableRights};
-use crate::table_functions::plain_table_functions;
 use crate::text;
 use arrow::array::RecordBatch;
 use datafusion::datasource::memory::MemorySourceConfig;
@@ -26,9 +25,10 @@ use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
-use filbert_pool::{Promise, StageKind};
+use filbert_pool::{Promise, StageKind, caught};
 use futures::FutureExt;
 use std::sync::{Arc, OnceLock};
+use std::task::Poll;
 use std::time::Duration;
 
 /// One user's way to SQL. Cheap to clone; clones share what `SET` and `PREPARE` change.
@@ -90,12 +90,10 @@ impl Session {
         self.submit(text, Purpose::Run(parameters))
     }
 
-    /// Plans one statement without running it: its parameters, columns and kind.
-    ///
-    /// # Errors
-    /// When it cannot be planned, or not now.
-    pub async fn describe(&self, text: &str) -> Result<Description, SqlError> {
-        self.submit(text, Purpose::Describe)?.description().await
+    /// Plans one statement without running it: its parameters, columns and kind, or why it cannot be planned. It waits for no query
+    /// that runs; a time limit holds for it as well.
+    pub fn describe(&self, text: &str) -> Describing {
+        Describing::new(self.submit(text, Purpose::Describe))
     }
 
     /// Refuses a text that is longer than a statement may be, for whoever looks at it before it is asked.
@@ -111,11 +109,15 @@ impl Session {
         let settings = &inner.settings;
         self.check_length(text)?;
 
+        let (admission, opened) = match purpose {
+            Purpose::Run(_) => (&inner.admission, Some(inner.open.open(self.id)?)),
+            Purpose::Describe => (&inner.descriptions, None),
+        };
         let id = self.sql.next_query();
         let group = inner.fragment.group(&id.to_string()).with_head_start(HEAD_START);
+        let gate = Gate::new((id, self.id), group, admission, opened);
         let credits = Credits { batches: settings.exchange_batches, bytes: settings.exchange_bytes };
-        let context =
-            QueryContext::new(inner.fragment.clone(), group.clone(), inner.reactor.clone(), credits);
+        let context = QueryContext::new(inner.fragment.clone(), &gate, inner.reactor.clone(), credits);
         let context = Arc::new(context);
         let engaged = inner.stages.engage(StageKind::Fragment)?;
         let used = Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &inner.memory));
@@ -143,20 +145,21 @@ impl Session {
             Fragment::plan(&context, planning, sender, figures)
         };
         let clock = inner.stages.clock();
-        let entry = inner.registry.add((id, self.id), text, &clock, &group, &used, Box::new(start))?;
+        let entry = inner.registry.add(&gate, text, &clock, &used, Box::new(start))?;
         let control = inner.query.strand(id.0, Control::Waiting(Arc::clone(&entry), engaged));
         let reason = Arc::new(OnceLock::new());
         let ways = (control.clone(), entry);
         let query = Query::new(id, ways, schema, receiver, settings.rows, Arc::clone(&reason));
         if let Some(limit_ms) = settings.time_limit_ms {
-            let canceller = query.canceller();
+            let canceller = query.canceller().downgrade();
             clock.after(Duration::from_millis(limit_ms), move || {
+                let Some(canceller) = canceller.upgrade() else { return };
                 let _ = reason.set(SqlError::TimedOut { limit_ms });
                 // Refused at shutdown only, which ends queries too.
                 let _ = canceller.cancel().map(filbert_pool::TaskFuture::detach);
             });
         }
-        inner.admission.admit(self.id, &control)?;
+        admission.admit(&gate, &control)?;
         Ok(query)
     }
 }
@@ -193,7 +196,13 @@ struct StatementOfQuery {
 impl StatementOfQuery {
     /// Tells the reader the columns, or why there are none.
     async fn plan(self, promise: Promise<Result<Description, SqlError>>) -> Result<Work, SqlError> {
-        match self.planned().await {
+        // A panic would drop the promise, and the reader be told that somebody cancelled the query.
+        let mut planning = Box::pin(self.planned());
+        let planned = std::future::poll_fn(|context| match caught(|| planning.as_mut().poll(context)) {
+            Ok(planned) => planned,
+            Err(message) => Poll::Ready(Err(SqlError::Panicked { message })),
+        });
+        match planned.await {
             Ok((work, description)) => {
                 promise.keep(Ok(description));
                 Ok(work)
@@ -216,10 +225,7 @@ impl StatementOfQuery {
             maps::Parsed::Other(statement) => *statement,
             maps::Parsed::Own(own) => return self.own(own, &state).await,
         };
-        plan::check_size(&statement)?;
-        plan::check_wrong(&statement)?;
-        plain_table_functions(&mut statement);
-        maps::show_visible(&mut statement, &state).await?;
+        plan::make_plannable(&mut statement, &state).await?;
         let logical = state.statement_to_plan(statement).await?;
         let parameters = description::parameters(&logical)?;
         let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
@@ -239,8 +245,12 @@ impl StatementOfQuery {
             return Err(SqlError::WrongParameters { expected: parameters.len(), given: values.len() });
         }
         let logical = if values.is_empty() { logical } else { logical.with_param_values(values)? };
-        if let LogicalPlan::Statement(Statement::SetVariable(set)) = &logical {
-            check_setting(&set.variable, &set.value)?;
+        match &logical {
+            LogicalPlan::Statement(Statement::SetVariable(set)) => {
+                check_setting(&set.variable, Some(&set.value))?;
+            }
+            LogicalPlan::Statement(Statement::ResetVariable(reset)) => check_setting(&reset.variable, None)?,
+            _ => {}
         }
         let mut kind = StatementKind::of(&logical);
         let running = SessionContext::new_with_state(state);
@@ -287,8 +297,8 @@ impl StatementOfQuery {
     }
 }
 
-/// Refuses what a session may not set: bounds of the member, and numbers that would use it up.
-fn check_setting(variable: &str, value: &str) -> Result<(), SqlError> {
+/// Refuses what a session may not set: bounds of the member, and numbers that would use it up. Without a value it is set to its default.
+fn check_setting(variable: &str, value: Option<&str>) -> Result<(), SqlError> {
     // What a name means was decided when its rights were checked.
     if variable.starts_with("datafusion.catalog.") || variable.starts_with("datafusion.sql_parser.") {
         return Err(SqlError::Refused(format!("{variable} is not a session's to set")));
@@ -304,6 +314,7 @@ fn check_setting(variable: &str, value: &str) -> Result<(), SqlError> {
         "datafusion.execution.batch_size" => 1 << 20,
         _ => return Ok(()),
     };
+    let Some(value) = value else { return Ok(()) };
     match value.parse::<u64>() {
         Ok(number) if (1..=most).contains(&number) => Ok(()),
         _ => Err(SqlError::Refused(format!("{variable} is a number from 1 to {most}, not {value}"))),

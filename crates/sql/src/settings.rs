@@ -25,10 +25,16 @@ filbert_pool::settings_struct! {
         pub spill_bytes: u64 = 16 << 30 => Shape::Number(0, MOST),
         /// Bytes of decoded columns of Parquet files that are kept for the next query, beside memory_bytes; 0: none.
         pub cache_bytes: usize = 512 << 20 => Shape::Number(0, MOST),
-        /// Queries that run at a time; more wait their turn.
+        /// Queries that run at a time; more wait their turn. As many statements are described at a time.
         pub queries: usize = 64 => Shape::Number(1, 100_000),
         /// Queries that wait at most; more are refused.
         pub waiting_queries: usize = 1_024 => Shape::Number(0, 10_000_000),
+        /// A query that did nothing for so long, such as one whose rows are not read, lets another one run that waits.
+        pub resting_after_ms: u64 = 100 => Shape::Number(1, 3_600_000),
+        /// Queries that are neither read to the end nor closed; more are refused.
+        pub open_queries: usize = 10_000 => Shape::Number(1, 10_000_000),
+        /// The same of one session.
+        pub session_open_queries: usize = 2_000 => Shape::Number(1, 10_000_000),
         /// Length of a statement's text.
         pub text_bytes: usize = 1 << 20 => Shape::Number(1 << 10, 1 << 30),
         /// How deep expressions nest, and how many operators a statement chains.

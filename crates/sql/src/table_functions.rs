@@ -1,9 +1,8 @@
 //! `TABLE(f(...))`, as Hazelcast's clients write it, becomes `f(...)`, as the planner knows it: the one column of such a table is `v`.
 
 use crate::walk::change_statement;
-use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    Expr, FunctionArguments, Ident, ObjectName, TableAlias, TableAliasColumnDef, TableFactor,
+    Expr, FunctionArguments, Ident, ObjectName, Statement, TableAlias, TableAliasColumnDef, TableFactor,
     TableFunctionArgs, VisitorMut,
 };
 use std::ops::ControlFlow;
@@ -13,13 +12,7 @@ pub(crate) const COLUMN: &str = "v";
 
 /// Changes a statement so that the planner understands the table functions in it.
 pub(crate) fn plain_table_functions(statement: &mut Statement) {
-    match statement {
-        Statement::Statement(inner) => {
-            let _ = change_statement(inner, &mut Plain);
-        }
-        Statement::Explain(explain) => plain_table_functions(&mut explain.statement),
-        _ => {}
-    }
+    let _ = change_statement(statement, &mut Plain);
 }
 
 struct Plain;
@@ -62,10 +55,11 @@ impl VisitorMut for Plain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datafusion::sql::parser::DFParser;
+    use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use datafusion::sql::sqlparser::parser::Parser;
 
     fn plain(text: &str) -> String {
-        let mut statement = DFParser::parse_sql(text).unwrap().pop_front().unwrap();
+        let mut statement = Parser::parse_sql(&GenericDialect {}, text).unwrap().remove(0);
         plain_table_functions(&mut statement);
         statement.to_string()
     }

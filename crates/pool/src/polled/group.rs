@@ -192,6 +192,11 @@ impl Group {
         lock(&self.core.members).tasks.len()
     }
 
+    /// True while none of its tasks is queued or runs: all wait to be woken, or there are none.
+    pub fn is_at_rest(&self) -> bool {
+        self.core.busy.load(Ordering::Acquire) == 0
+    }
+
     /// Turns that its tasks had.
     pub fn turns(&self) -> u64 {
         self.core.turns.load(Ordering::Relaxed)

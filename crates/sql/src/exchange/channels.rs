@@ -33,6 +33,8 @@ struct State {
     outputs: Vec<Output>,
     /// By producer: whom to wake when an output has a credit again.
     waiting: Vec<Option<Waker>>,
+    /// By producer: whom to wake when nobody reads any more, whatever it waits for.
+    owners: Vec<Option<Waker>>,
     /// Producers that are not finished.
     producing: usize,
     failure: Option<SqlError>,
@@ -64,6 +66,7 @@ pub(crate) fn channels(
     let state = State {
         outputs: (0..outputs).map(|_| Output::default()).collect(),
         waiting: vec![None; producers],
+        owners: vec![None; producers],
         producing: producers,
         failure: None,
         memory,
@@ -86,8 +89,23 @@ impl State {
         self.outputs.iter_mut().filter_map(|output| output.reader.take()).collect()
     }
 
+    /// Those that wait for a credit.
     fn producers(&mut self) -> Vec<Waker> {
         self.waiting.iter_mut().filter_map(Option::take).collect()
+    }
+
+    /// Those that wait for a credit; when there is no reason to go on, those too that wait for their own input, which may never come.
+    fn producers_to_tell(&mut self) -> Vec<Waker> {
+        let mut told = self.producers();
+        if self.is_in_vain() {
+            told.extend(self.owners.iter_mut().filter_map(Option::take));
+        }
+        told
+    }
+
+    /// True when nobody reads what is produced.
+    fn is_in_vain(&self) -> bool {
+        self.failure.is_some() || self.outputs.iter().all(|output| output.closed)
     }
 }
 
@@ -119,10 +137,23 @@ pub(crate) enum Room {
 }
 
 impl Sender {
+    /// From now on the producer is woken when nobody reads any more, also while it waits for something else. It should be a waker that
+    /// does not keep the producer alive, which holds this end.
+    pub(crate) fn belongs_to(&mut self, producer: Waker) {
+        let mut state = self.channels.lock();
+        match state.is_in_vain() {
+            true => {
+                drop(state);
+                producer.wake();
+            }
+            false => state.owners[self.number] = Some(producer),
+        }
+    }
+
     /// Waits for a credit of any output.
     pub(crate) fn poll_room(&mut self, context: &Context<'_>) -> Poll<Room> {
         let mut state = self.channels.lock();
-        if state.failure.is_some() || state.outputs.iter().all(|output| output.closed) {
+        if state.is_in_vain() {
             return Poll::Ready(Room::Nobody);
         }
         if state.outputs.iter().any(|output| output.has_credit(self.channels.credits)) {
@@ -158,7 +189,7 @@ impl Sender {
     pub(crate) fn fail(&mut self, cause: SqlError) {
         let mut state = self.channels.lock();
         state.failure.get_or_insert(cause);
-        let (readers, producers) = (state.readers(), state.producers());
+        let (readers, producers) = (state.readers(), state.producers_to_tell());
         drop(state);
         wake(readers);
         wake(producers);
@@ -221,7 +252,7 @@ impl Drop for Receiver {
         let forgotten = std::mem::take(&mut output.queue);
         let bytes = std::mem::take(&mut output.bytes);
         state.memory.shrink(bytes);
-        let woken = state.producers();
+        let woken = state.producers_to_tell();
         drop(state);
         drop(forgotten);
         wake(woken);

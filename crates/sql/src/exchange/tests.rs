@@ -120,6 +120,27 @@ fn the_first_failure_is_what_everybody_sees() {
     }
 }
 
+#[test]
+fn a_producer_that_waits_for_its_own_input_is_told_when_nobody_reads() {
+    for fails in [false, true] {
+        let (_, reservation) = memory();
+        let (mut senders, mut receivers) = channels(2, 2, CREDITS, reservation);
+        let (woken, waker) = Woken::new();
+        senders[0].belongs_to(waker.clone());
+        drop(receivers.remove(0));
+        assert_eq!(woken.times(), 0, "somebody reads");
+        if fails {
+            senders[1].fail(SqlError::Refused("no".into()));
+        } else {
+            receivers.clear();
+        }
+        assert_eq!(woken.times(), 1);
+        assert_eq!(senders[0].poll_room(&Context::from_waker(&waker)), Poll::Ready(Room::Nobody));
+        senders[1].belongs_to(waker);
+        assert_eq!(woken.times(), 2, "who comes late is told at once");
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Send { producer: usize, output: usize },
@@ -234,4 +255,132 @@ fn small_parts_are_sent_as_whole_batches_and_the_rest_at_the_end() {
     }
     seen.sort_unstable();
     assert_eq!(seen, (0..1_000).collect::<Vec<_>>());
+}
+
+/// Somebody who sleeps until woken.
+struct Actor {
+    woken: Arc<Woken>,
+    waker: Waker,
+    /// How often it had been woken when it went to sleep.
+    asleep: Option<usize>,
+    is_done: bool,
+}
+
+impl Actor {
+    fn new() -> Self {
+        let (woken, waker) = Woken::new();
+        Self { woken, waker, asleep: None, is_done: false }
+    }
+
+    fn can_run(&self) -> bool {
+        !self.is_done && self.asleep.is_none_or(|times| self.woken.times() > times)
+    }
+}
+
+/// Merges by need, as a sort-preserving merge does: it takes from no producer before it has a batch of each that is not finished.
+struct Merge {
+    inputs: Vec<(Option<Receiver>, Option<i64>)>,
+    taken: Vec<i64>,
+    /// So many batches are enough for it.
+    limit: usize,
+}
+
+impl Merge {
+    /// False when it waits.
+    fn step(&mut self, context: &Context<'_>) -> Option<bool> {
+        for (input, head) in &mut self.inputs {
+            let (Some(receiver), None) = (&mut *input, &head) else { continue };
+            match receiver.poll_next(context) {
+                Poll::Pending => return Some(false),
+                Poll::Ready(None) => *input = None,
+                Poll::Ready(Some(batch)) => {
+                    let batch = batch.unwrap();
+                    let column = batch.column(0).as_any().downcast_ref::<Int64Array>().unwrap();
+                    *head = Some(column.value(0));
+                }
+            }
+        }
+        let least = self.inputs.iter_mut().filter(|(_, head)| head.is_some()).min_by_key(|(_, head)| *head);
+        let least = least.and_then(|(_, head)| head.take())?;
+        self.taken.push(least);
+        (self.taken.len() < self.limit).then_some(true)
+    }
+}
+
+proptest! {
+    /// Producers that are skewed as badly as can be, readers that merge, are slow, or leave: in any order of turns somebody can go on, and
+    /// at the end everybody has all that was meant for him, or as much as he wanted.
+    #[test]
+    fn nobody_waits_for_ever(
+        routes in prop::collection::vec(prop::collection::vec(0..3_usize, 0..30), 1..4),
+        limits in prop::array::uniform3(prop_oneof![Just(usize::MAX), 1..10_usize]),
+        turns in prop::collection::vec(any::<prop::sample::Index>(), 1..50),
+    ) {
+        let (pool, _) = memory();
+        let mut readers: Vec<_> =
+            limits.map(|limit| Merge { inputs: Vec::new(), taken: Vec::new(), limit }).into();
+        let mut producers = Vec::new();
+        let mut meant: Vec<Vec<i64>> = vec![Vec::new(); 3];
+        for (number, route) in routes.iter().enumerate() {
+            // Of its own for every producer, as an exchange that keeps an order has them.
+            let (mut senders, receivers) = channels(1, 3, CREDITS, MemoryConsumer::new("test").register(&pool));
+            for (reader, receiver) in readers.iter_mut().zip(receivers) {
+                reader.inputs.push((Some(receiver), None));
+            }
+            let rows: Vec<(usize, i64)> =
+                route.iter().enumerate().map(|(at, output)| (*output, (at * 10 + number) as i64)).collect();
+            rows.iter().for_each(|(output, row)| meant[*output].push(*row));
+            producers.push((Some(senders.remove(0)), rows.into_iter()));
+        }
+        let mut actors: Vec<_> = (0..producers.len() + 3).map(|_| Actor::new()).collect();
+        for turn in turns.iter().cycle() {
+            let ready: Vec<usize> = (0..actors.len()).filter(|actor| actors[*actor].can_run()).collect();
+            if ready.is_empty() {
+                break;
+            }
+            let number = *turn.get(&ready);
+            let actor = &mut actors[number];
+            let times = actor.woken.times();
+            actor.asleep = None;
+            let context = Context::from_waker(&actor.waker);
+            let goes_on = match number.checked_sub(producers.len()) {
+                Some(reader) => {
+                    let reader = &mut readers[reader];
+                    let step = reader.step(&context);
+                    if step.is_none() {
+                        reader.inputs.clear();
+                    }
+                    step
+                }
+                None => {
+                    let (sender, rows) = &mut producers[number];
+                    match sender.as_mut().unwrap().poll_room(&context) {
+                        Poll::Pending => Some(false),
+                        Poll::Ready(Room::Some) => rows.next().map(|(output, row)| {
+                            sender.as_mut().unwrap().send(output, batch(row..row + 1)).unwrap();
+                            true
+                        }),
+                        Poll::Ready(Room::Nobody) => None,
+                    }
+                }
+            };
+            match goes_on {
+                Some(true) => {}
+                Some(false) => actor.asleep = Some(times),
+                None => {
+                    actor.is_done = true;
+                    if let Some((sender, _)) = producers.get_mut(number) {
+                        sender.take().unwrap().finish();
+                    }
+                }
+            }
+        }
+        prop_assert!(actors.iter().all(|actor| actor.is_done), "somebody waits for ever");
+        for (reader, mut meant) in readers.iter().zip(meant) {
+            meant.sort_unstable();
+            meant.truncate(reader.limit);
+            prop_assert_eq!(&reader.taken, &meant);
+        }
+        prop_assert_eq!(pool.reserved(), 0);
+    }
 }

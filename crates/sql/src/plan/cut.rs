@@ -4,6 +4,8 @@
 //! the analysis of a plan. Each is replaced by an exchange, or gets one below it; what is between exchanges is a fragment, and nothing
 //! in it starts tasks of its own. A sort-preserving merge only reads ahead; it stays, above an exchange that runs its inputs side by side.
 //!
+//! Rows of an endless input are handed on at once: a filter or a join that waits until it has a whole batch of them would wait for long.
+//!
 //! It is the last step of the physical optimizer, so `EXPLAIN` shows what will run.
 
 use super::yielding::YieldExec;
@@ -17,6 +19,10 @@ use datafusion::physical_plan::buffer::BufferExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::filter::FilterExec;
+use datafusion::physical_plan::joins::{
+    HashJoinExec, NestedLoopJoinExec, PiecewiseMergeJoinExec, SortMergeJoinExec,
+};
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
@@ -30,8 +36,13 @@ use std::sync::Arc;
 pub(crate) struct CutFragments;
 
 impl PhysicalOptimizerRule for CutFragments {
-    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        Ok(plan.transform_up(cut)?.data)
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        config: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let batch_rows: usize = config.execution.batch_size.into();
+        Ok(plan.transform_up(|plan| cut(plan, batch_rows))?.data)
     }
 
     fn name(&self) -> &str {
@@ -43,7 +54,7 @@ impl PhysicalOptimizerRule for CutFragments {
     }
 }
 
-fn cut(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+fn cut(plan: Arc<dyn ExecutionPlan>, batch_rows: usize) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
     let changed = |plan: Arc<dyn ExecutionPlan>| Ok(Transformed::yes(plan));
     if let Some(node) = plan.downcast_ref::<RepartitionExec>() {
         let order = if node.preserve_order() { node.input().output_ordering().cloned() } else { None };
@@ -65,10 +76,36 @@ fn cut(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan
     if plan.is::<SortPreservingMergeExec>() || plan.is::<AnalyzeExec>() {
         return above_exchange(plan);
     }
+    if plan.boundedness().is_unbounded() {
+        if let Some(node) = plan.downcast_ref::<FilterExec>() {
+            return changed(Arc::new(node.with_batch_size(1)?));
+        }
+        if waits_for_batches(&*plan) {
+            return changed(row_by_row(plan, batch_rows)?);
+        }
+    }
     if may_loop(&*plan) {
         return changed(yielding(plan));
     }
     Ok(Transformed::no(plan))
+}
+
+/// True for joins that keep rows until they fill a batch.
+fn waits_for_batches(plan: &dyn ExecutionPlan) -> bool {
+    plan.is::<HashJoinExec>()
+        || plan.is::<NestedLoopJoinExec>()
+        || plan.is::<SortMergeJoinExec>()
+        || plan.is::<PiecewiseMergeJoinExec>()
+}
+
+/// Such a join with batches of one row; what is below it has those of the session.
+fn row_by_row(plan: Arc<dyn ExecutionPlan>, batch_rows: usize) -> Result<Arc<dyn ExecutionPlan>> {
+    let below = |input: &Arc<dyn ExecutionPlan>| {
+        Arc::new(YieldExec::new(Arc::clone(input)).with_batch_rows(batch_rows)) as Arc<dyn ExecutionPlan>
+    };
+    let inputs = plan.children().into_iter().map(below).collect();
+    let keep = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+    Ok(Arc::new(YieldExec::new(plan.replace_children(inputs, keep)?).with_batch_rows(1)))
 }
 
 /// Puts an exchange below a node with one input of several partitions.

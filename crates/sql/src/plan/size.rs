@@ -6,26 +6,18 @@
 //! Views are not looked into: to make one is a right of its own.
 
 use crate::error::SqlError;
-use crate::walk::{read_query, read_statement};
-use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Ident, ObjectName, Query, Visitor};
+use crate::names::Names;
+use crate::walk::read_statement;
+use datafusion::sql::sqlparser::ast::{ObjectName, ObjectNamePart, Query, Statement, Visitor};
 use std::ops::ControlFlow;
 
 /// Tables that a statement reads, however it names them.
 const MAX_TABLES: u64 = 10_000;
 
 /// Refuses a statement that nobody could plan.
-pub(crate) fn check_size(statement: &Statement) -> Result<(), SqlError> {
-    let mut count = Count::default();
-    let _ = match statement {
-        Statement::Statement(inner) => read_statement(inner, &mut count),
-        Statement::Explain(explain) => return check_size(&explain.statement),
-        Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => read_query(query, &mut count),
-            CopyToSource::Relation(_) => ControlFlow::Continue(()),
-        },
-        _ => ControlFlow::Continue(()),
-    };
+pub(super) fn check_size(statement: &Statement, names: Names) -> Result<(), SqlError> {
+    let mut count = Count::new(names);
+    let _ = read_statement(statement, &mut count);
     match count.most > MAX_TABLES {
         true => Err(SqlError::Refused(format!(
             "the statement reads more than {MAX_TABLES} tables, those of common table expressions counted as often as they are named; \
@@ -35,8 +27,8 @@ pub(crate) fn check_size(statement: &Statement) -> Result<(), SqlError> {
     }
 }
 
-#[derive(Default)]
 struct Count {
+    names: Names,
     /// The queries around the place that is looked at.
     around: Vec<Around>,
     /// Common table expressions that can be named there, and what each reads.
@@ -52,8 +44,17 @@ struct Around {
     named_before: usize,
 }
 
-fn normal(ident: &Ident) -> String {
-    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_ascii_lowercase() }
+impl Count {
+    fn new(names: Names) -> Self {
+        Self { names, around: Vec::new(), named: Vec::new(), most: 0 }
+    }
+
+    /// What the planner looks for among common table expressions: the parts of a name with dots between them, so that `"a.b"` is found by
+    /// `a.b` as well.
+    fn looked_up(&self, name: &ObjectName) -> Option<String> {
+        let part = |part: &ObjectNamePart| part.as_ident().map(|ident| self.names.read(ident));
+        Some(name.0.iter().map(part).collect::<Option<Vec<_>>>()?.join("."))
+    }
 }
 
 impl Visitor for Count {
@@ -61,17 +62,14 @@ impl Visitor for Count {
 
     fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
         let tables = query.with.iter().flat_map(|with| &with.cte_tables);
-        let to_come = tables.map(|table| normal(&table.alias.name)).rev().collect();
+        let to_come = tables.map(|table| self.names.read(&table.alias.name)).rev().collect();
         self.around.push(Around { reads: 0, to_come, named_before: self.named.len() });
         ControlFlow::Continue(())
     }
 
     fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
-        let alone = match name.0.as_slice() {
-            [part] => part.as_ident().map(normal),
-            _ => None,
-        };
-        let known = alone.and_then(|alone| self.named.iter().rev().find(|(named, _)| *named == alone));
+        let name = self.looked_up(name);
+        let known = name.and_then(|name| self.named.iter().rev().find(|(named, _)| *named == name));
         let reads = known.map_or(1, |(_, reads)| *reads);
         if let Some(around) = self.around.last_mut() {
             around.reads = around.reads.saturating_add(reads);
@@ -100,14 +98,18 @@ impl Visitor for Count {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datafusion::sql::parser::DFParser;
+    use datafusion::sql::sqlparser::dialect::GenericDialect;
+    use datafusion::sql::sqlparser::parser::Parser;
+
+    fn reads_as(names: Names, text: &str) -> u64 {
+        let mut count = Count::new(names);
+        let statement = Parser::parse_sql(&GenericDialect {}, text).unwrap().remove(0);
+        let _ = read_statement(&statement, &mut count);
+        count.most
+    }
 
     fn reads(text: &str) -> u64 {
-        let mut count = Count::default();
-        let statement = DFParser::parse_sql(text).unwrap().pop_front().unwrap();
-        let Statement::Statement(inner) = statement else { panic!("{text}") };
-        let _ = read_statement(&inner, &mut count);
-        count.most
+        reads_as(Names::LowerCase, text)
     }
 
     #[test]
@@ -124,5 +126,16 @@ mod tests {
             "not seen outside"
         );
         assert_eq!(reads("WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT * FROM r"), 1);
+    }
+
+    #[test]
+    fn names_are_those_of_the_planner() {
+        let text = "WITH big AS (SELECT 1 FROM t, u, v), BIG AS (SELECT 1) SELECT * FROM big, big";
+        assert_eq!(reads_as(Names::AsWritten, text), 6, "BIG is another one");
+        assert_eq!(reads_as(Names::LowerCase, text), 2);
+        let quoted = "WITH big AS (SELECT 1 FROM t, u, v), \"BIG\" AS (SELECT 1) SELECT * FROM Big, Big";
+        assert_eq!(reads(quoted), 6);
+        let dotted = "WITH \"a.b\" AS (SELECT 1 FROM t, u, v) SELECT * FROM a.b, a.b";
+        assert_eq!(reads(dotted), 6);
     }
 }

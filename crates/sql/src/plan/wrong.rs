@@ -5,23 +5,14 @@
 //! - `5 NOT IN (SELECT ...)` with nothing of a table on its left is true although the subquery has a NULL. With a column it is right.
 
 use crate::error::SqlError;
-use crate::walk::{read_expr, read_query, read_statement};
-use datafusion::sql::parser::{CopyToSource, Statement};
-use datafusion::sql::sqlparser::ast::{Expr, Query, SetExpr, SetOperator, SetQuantifier, Visitor};
+use crate::walk::{read_expr, read_statement};
+use datafusion::sql::sqlparser::ast::{Expr, Query, SetExpr, SetOperator, SetQuantifier, Statement, Visitor};
 use std::ops::ControlFlow;
 
 /// Refuses a statement that would be answered wrongly.
-pub(crate) fn check_wrong(statement: &Statement) -> Result<(), SqlError> {
+pub(super) fn check_wrong(statement: &Statement) -> Result<(), SqlError> {
     let mut search = Search::default();
-    let _ = match statement {
-        Statement::Statement(inner) => read_statement(inner, &mut search),
-        Statement::Explain(explain) => return check_wrong(&explain.statement),
-        Statement::CopyTo(copy) => match &copy.source {
-            CopyToSource::Query(query) => read_query(query, &mut search),
-            CopyToSource::Relation(_) => ControlFlow::Continue(()),
-        },
-        _ => ControlFlow::Continue(()),
-    };
+    let _ = read_statement(statement, &mut search);
     search.says.map_or(Ok(()), |says| Err(SqlError::Refused(says)))
 }
 

@@ -27,17 +27,42 @@ use std::task::{Context, Poll};
 #[derive(Debug)]
 pub struct YieldExec {
     input: Arc<dyn ExecutionPlan>,
+    /// How many rows the node below waits for before it hands them on; those of the session when there is none.
+    batch_rows: Option<usize>,
 }
 
 impl YieldExec {
     pub(crate) fn new(input: Arc<dyn ExecutionPlan>) -> Self {
-        Self { input }
+        Self { input, batch_rows: None }
+    }
+
+    /// The same, with another size of batches below.
+    pub(crate) fn with_batch_rows(self, rows: usize) -> Self {
+        Self { batch_rows: Some(rows), ..self }
+    }
+
+    /// The context for what is below.
+    fn below(&self, context: Arc<TaskContext>) -> Arc<TaskContext> {
+        let Some(rows) = self.batch_rows else { return context };
+        Arc::new(TaskContext::new(
+            context.task_id(),
+            context.session_id(),
+            context.session_config().clone().with_batch_size(rows),
+            context.scalar_functions().clone(),
+            context.higher_order_functions().clone(),
+            context.aggregate_functions().clone(),
+            context.window_functions().clone(),
+            context.runtime_env(),
+        ))
     }
 }
 
 impl DisplayAs for YieldExec {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("YieldExec")
+        match self.batch_rows {
+            None => f.write_str("YieldExec"),
+            Some(rows) => write!(f, "YieldExec: batch_rows={rows}"),
+        }
     }
 }
 
@@ -71,7 +96,7 @@ impl ExecutionPlan for YieldExec {
         _: ReplaceChildrenOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let Some(input) = children.pop() else { return internal_err!("a yield has an input") };
-        Ok(Arc::new(Self { input }))
+        Ok(Arc::new(Self { input, batch_rows: self.batch_rows }))
     }
 
     fn with_new_children(
@@ -82,7 +107,7 @@ impl ExecutionPlan for YieldExec {
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let input = self.input.execute(partition, context)?;
+        let input = self.input.execute(partition, self.below(context))?;
         Ok(Box::pin(Yielding { input }))
     }
 

@@ -1,10 +1,12 @@
 //! What the parts of one running query share.
 
+use super::gate::Gate;
 use crate::error::SqlError;
 use crate::exchange::Credits;
 use crate::fragment::Fragment;
-use filbert_pool::{Group, Reactor, WorkStealing};
+use filbert_pool::{Reactor, TaskWaker, WorkStealing};
 use std::fmt;
+use std::sync::Arc;
 
 /// A query's number, never used twice by a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -19,20 +21,26 @@ impl fmt::Display for QueryId {
 /// Where a query's fragments run, and as whose. Travels through a plan as an extension of its session's configuration.
 pub(crate) struct QueryContext {
     fragment: WorkStealing,
-    /// All tasks of the query: it shares turns fairly with other queries, and one call cancels it.
-    group: Group,
+    /// Its group has all tasks of the query: it shares turns fairly with other queries, and one call cancels it.
+    gate: Arc<Gate>,
     reactor: Reactor,
     credits: Credits,
 }
 
 impl QueryContext {
-    pub(crate) fn new(fragment: WorkStealing, group: Group, reactor: Reactor, credits: Credits) -> Self {
-        Self { fragment, group, reactor, credits }
+    pub(crate) fn new(fragment: WorkStealing, gate: &Arc<Gate>, reactor: Reactor, credits: Credits) -> Self {
+        Self { fragment, gate: Arc::clone(gate), reactor, credits }
     }
 
     pub(crate) fn spawn(&self, fragment: Fragment) -> Result<(), SqlError> {
-        self.fragment.spawn_tasklet_in(&self.group, "fragment", fragment)?.detach();
+        self.fragment.spawn_tasklet_in(self.gate.group(), "fragment", fragment)?.detach();
         Ok(())
+    }
+
+    /// True when that fragment may have its turn now; otherwise it is woken when it may.
+    #[inline]
+    pub(crate) fn may_run(&self, fragment: &TaskWaker) -> bool {
+        self.gate.pass(fragment)
     }
 
     /// What the thread starts of tokio meanwhile is driven elsewhere, see [`Reactor`].
@@ -47,6 +55,6 @@ impl QueryContext {
 
 impl fmt::Debug for QueryContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueryContext").field("group", &self.group).finish_non_exhaustive()
+        f.debug_struct("QueryContext").field("group", self.gate.group()).finish_non_exhaustive()
     }
 }

@@ -3,20 +3,17 @@
 //! Fragments keep their workers busy for as long as they like; whoever steers them must not stand in the same queue. On a strand, start
 //! comes before cancel in the order in which they were sent: a cancel that overtakes its start would leave the query running.
 
-use super::admission::Permit;
 use super::registry::{Entry, State};
 use filbert_pool::{Engagement, Group, Strand, SubmitError, TaskFuture};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// How far a query is.
 pub(crate) enum Control {
     /// It waits for its turn. Engaged already: a shutdown that drains waits for what was accepted.
     Waiting(Arc<Entry>, Engagement),
-    /// Its tasks are this group's.
-    Running {
+    /// It has begun.
+    Begun {
         entry: Arc<Entry>,
-        /// Given back when the query is over.
-        _permit: Permit,
         /// Without it the reactor would end, and fail the reads of files, before the fragments are drained.
         _engaged: Engagement,
     },
@@ -26,14 +23,14 @@ pub(crate) enum Control {
 
 impl Control {
     /// The message `execute`: the query may run now.
-    pub(crate) fn execute(&mut self, permit: Permit) {
+    pub(crate) fn execute(&mut self) {
         match std::mem::replace(self, Control::Over) {
             Control::Waiting(entry, engaged) => {
-                entry.set(State::Running);
+                entry.set(State::Begun);
                 // What fails here, the reader sees: its sender is dropped with the closure.
                 match entry.take_start().map(|start| start()) {
-                    Some(Ok(())) => *self = Control::Running { entry, _permit: permit, _engaged: engaged },
-                    _ => entry.set(State::Over),
+                    Some(Ok(())) => *self = Control::Begun { entry, _engaged: engaged },
+                    _ => entry.end(),
                 }
             }
             other => *self = other,
@@ -43,10 +40,10 @@ impl Control {
     /// The message `cancel`: every task of the query drops its state at its next turn. True when there was something to cancel.
     pub(crate) fn cancel(&mut self) -> bool {
         match std::mem::replace(self, Control::Over) {
-            Control::Waiting(entry, _) | Control::Running { entry, .. } => {
-                entry.set(State::Over);
+            Control::Waiting(entry, _) | Control::Begun { entry, .. } => {
                 drop(entry.take_start());
                 Group::cancel(entry.group());
+                entry.end();
                 true
             }
             Control::Over => false,
@@ -54,21 +51,44 @@ impl Control {
     }
 }
 
+/// The two ways to a query: its control, and what is known of it.
+pub(super) struct Steering {
+    pub(super) control: Strand<Control>,
+    pub(super) entry: Arc<Entry>,
+}
+
+impl Steering {
+    /// Whatever is left of the query goes, and the next in line may run.
+    pub(super) fn end(&self) {
+        let ended = self.control.post("end", |control| {
+            control.cancel();
+        });
+        // The stages shut down, which ends queries as well; but it would stay counted, and in line.
+        if ended.is_err() {
+            self.entry.end();
+        }
+    }
+}
+
 /// Cancels one query; for any thread, any number of times. Cheap to clone.
 #[derive(Clone)]
 pub struct QueryCanceller {
-    control: Strand<Control>,
-    entry: Arc<Entry>,
+    steering: Arc<Steering>,
 }
 
 impl QueryCanceller {
-    pub(super) fn new(control: Strand<Control>, entry: Arc<Entry>) -> Self {
-        Self { control, entry }
+    pub(super) fn new(steering: &Arc<Steering>) -> Self {
+        Self { steering: Arc::clone(steering) }
+    }
+
+    /// For a timer, which must not keep a query that is gone.
+    pub(crate) fn downgrade(&self) -> WeakCanceller {
+        WeakCanceller { steering: Arc::downgrade(&self.steering) }
     }
 
     /// Fragments of the query that are not gone: those that were cancelled are there until their next turn.
     pub fn fragments(&self) -> usize {
-        self.entry.fragments()
+        self.steering.entry.fragments()
     }
 
     /// Cancels the query. The future says that stage `query` has done so, and whether there was something to cancel; fragments end at
@@ -77,12 +97,23 @@ impl QueryCanceller {
     /// # Errors
     /// When the stage is shutting down, which cancels queries too.
     pub fn cancel(&self) -> Result<TaskFuture<bool>, SubmitError> {
-        self.control.submit_priority("cancel", Control::cancel)
+        self.steering.control.submit_priority("cancel", Control::cancel)
     }
 }
 
 impl std::fmt::Debug for QueryCanceller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("QueryCanceller")
+    }
+}
+
+/// Cancels a query as long as somebody else holds it.
+pub(crate) struct WeakCanceller {
+    steering: Weak<Steering>,
+}
+
+impl WeakCanceller {
+    pub(crate) fn upgrade(&self) -> Option<QueryCanceller> {
+        self.steering.upgrade().map(|steering| QueryCanceller { steering })
     }
 }

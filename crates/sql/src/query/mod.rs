@@ -3,13 +3,21 @@
 mod admission;
 mod context;
 mod control;
+mod describing;
+mod gate;
+mod open;
 mod registry;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use admission::Admission;
+pub(crate) use admission::{Admission, Bounds};
 pub(crate) use context::QueryContext;
 pub use context::QueryId;
 pub(crate) use control::Control;
 pub use control::QueryCanceller;
+pub use describing::Describing;
+pub(crate) use gate::Gate;
+pub(crate) use open::OpenQueries;
 pub(crate) use registry::{Entry, Registry};
 
 use crate::description::Description;
@@ -17,6 +25,7 @@ use crate::error::SqlError;
 use crate::exchange::Receiver;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
+use control::Steering;
 use filbert_pool::{Strand, TaskError, TaskFuture};
 use futures::Stream;
 use std::pin::Pin;
@@ -37,8 +46,7 @@ use std::task::{Context, Poll};
 #[must_use = "a query that is dropped is cancelled"]
 pub struct Query {
     id: QueryId,
-    control: Strand<Control>,
-    entry: Arc<Entry>,
+    steering: Arc<Steering>,
     planned: Planned,
     /// `None` when there is nothing more to read.
     rows: Option<Receiver>,
@@ -66,8 +74,7 @@ impl Query {
     ) -> Self {
         Self {
             id,
-            control,
-            entry,
+            steering: Arc::new(Steering { control, entry }),
             planned: Planned::Soon(planned),
             rows: Some(rows),
             left: limit,
@@ -84,7 +91,7 @@ impl Query {
 
     /// Cancels it from elsewhere.
     pub fn canceller(&self) -> QueryCanceller {
-        QueryCanceller::new(self.control.clone(), Arc::clone(&self.entry))
+        QueryCanceller::new(&self.steering)
     }
 
     /// The columns; known when the statement is planned, before the first row.
@@ -112,6 +119,9 @@ impl Query {
             Planned::Soon(soon) => soon,
         };
         let planned = match Pin::new(soon).poll(context) {
+            Poll::Pending if self.steering.entry.is_over(context) => {
+                return Poll::Ready(Err(self.fail(SqlError::Cancelled)));
+            }
             Poll::Pending => return Poll::Pending,
             Poll::Ready(planned) => planned,
         };
@@ -133,7 +143,7 @@ impl Query {
         };
         self.rows = None;
         self.failure = Some(failure.clone());
-        self.end();
+        self.steering.end();
         failure
     }
 
@@ -148,14 +158,6 @@ impl Query {
             batches.push(batch?);
         }
         Ok(batches)
-    }
-
-    /// Whatever is left of the query goes, and the next in line may run.
-    fn end(&mut self) {
-        // Refused only when the stages shut down, which ends queries as well.
-        let _ = self.control.post("end", |control| {
-            control.cancel();
-        });
     }
 }
 
@@ -178,7 +180,7 @@ impl Stream for Query {
             Poll::Pending => Poll::Pending,
             Poll::Ready(None) => {
                 self.rows = None;
-                self.end();
+                self.steering.end();
                 Poll::Ready(None)
             }
             Poll::Ready(Some(Err(failure))) => Poll::Ready(Some(Err(self.fail(failure)))),
@@ -199,7 +201,7 @@ impl Stream for Query {
 impl Drop for Query {
     fn drop(&mut self) {
         if self.rows.take().is_some() {
-            self.end();
+            self.steering.end();
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Every query has an entry, held by whoever reads or cancels it; the registry holds it weakly, so nothing has to be removed by hand and
 //! what a panic or a dropped reader leaves behind is not listed for ever.
 
-use super::QueryId;
+use super::gate::Gate;
 use crate::error::SqlError;
 use crate::memory::QueryMemory;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
@@ -11,9 +11,11 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::execution::memory_pool::MemoryPool;
 use filbert_pool::{Clock, Group, StageId, StageKind, SubmitError};
+use futures::task::AtomicWaker;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+use std::task::Context;
 use std::time::Duration;
 
 /// How much of a statement is shown.
@@ -21,15 +23,15 @@ const SHOWN_CHARS: usize = 100;
 
 /// What is known of one query.
 pub(crate) struct Entry {
-    id: QueryId,
-    session: u64,
-    /// How it begins.
+    /// How its text begins.
     text: String,
     since: Duration,
-    group: Group,
+    gate: Arc<Gate>,
     memory: Arc<QueryMemory>,
     state: AtomicU8,
     start: Mutex<Option<Start>>,
+    /// Whoever waits for its plan: planning cannot be interrupted, but need not be waited for once it is in vain.
+    reader: AtomicWaker,
 }
 
 /// What begins a query. Dropped instead, its reader is told that it was cancelled.
@@ -40,14 +42,14 @@ pub(crate) type Start = Box<dyn FnOnce() -> Result<(), SqlError> + Send>;
 #[repr(u8)]
 pub(crate) enum State {
     Waiting,
-    Running,
+    Begun,
     Over,
 }
 
 impl Entry {
     /// Its fragments that are not gone.
     pub(crate) fn fragments(&self) -> usize {
-        self.group.tasks()
+        self.group().tasks()
     }
 
     /// What begins it, once.
@@ -56,18 +58,33 @@ impl Entry {
     }
 
     pub(crate) fn group(&self) -> &Group {
-        &self.group
+        self.gate.group()
     }
 
     pub(crate) fn set(&self, state: State) {
-        self.state.store(state as u8, Ordering::Relaxed);
+        self.state.store(state as u8, Ordering::Release);
     }
 
-    /// Waiting, running or ending; nothing when it is over and nothing is left of it.
+    /// It is over: what it had of the engine is others', and its reader is told.
+    pub(crate) fn end(&self) {
+        self.set(State::Over);
+        self.gate.leave();
+        self.reader.wake();
+    }
+
+    /// True when it is over; otherwise the reader is woken when it is.
+    pub(crate) fn is_over(&self, reader: &Context<'_>) -> bool {
+        self.reader.register(reader.waker());
+        self.state.load(Ordering::Acquire) == State::Over as u8
+    }
+
+    /// Waiting, running, resting or ending; nothing when it is over and nothing is left of it.
     fn state(&self) -> Option<&'static str> {
         match self.state.load(Ordering::Relaxed) {
             state if state == State::Waiting as u8 => Some("waiting"),
-            state if state == State::Running as u8 => Some("running"),
+            state if state == State::Begun as u8 => {
+                Some(if self.gate.is_closed() { "resting" } else { "running" })
+            }
             _ => (self.fragments() > 0).then_some("ending"),
         }
     }
@@ -91,10 +108,9 @@ impl Registry {
     /// A query that waits from now on.
     pub(crate) fn add(
         &self,
-        (id, session): (QueryId, u64),
+        gate: &Arc<Gate>,
         text: &str,
         clock: &Clock,
-        group: &Group,
         memory: &Arc<QueryMemory>,
         start: Start,
     ) -> Result<Arc<Entry>, SqlError> {
@@ -104,14 +120,13 @@ impl Registry {
             None => begin.to_owned(),
         };
         let entry = Arc::new(Entry {
-            id,
-            session,
             text,
             since: clock.now(),
-            group: group.clone(),
+            gate: Arc::clone(gate),
             memory: Arc::clone(memory),
             state: AtomicU8::new(State::Waiting as u8),
             start: Mutex::new(Some(start)),
+            reader: AtomicWaker::new(),
         });
         let mut entries = self.entries.lock().unwrap_or_else(|broken| broken.into_inner());
         if entries.is_closed {
@@ -121,7 +136,7 @@ impl Registry {
             entries.by_id.retain(|_, entry| entry.strong_count() > 0);
             entries.prune_at = (entries.by_id.len() * 2).max(64);
         }
-        entries.by_id.insert(id.0, Arc::downgrade(&entry));
+        entries.by_id.insert(gate.id().0, Arc::downgrade(&entry));
         Ok(entry)
     }
 
@@ -165,8 +180,8 @@ impl Registry {
             Arc::new(live.iter().map(|(entry, _)| Some(of(entry))).collect::<Int64Array>())
         };
         let columns: Vec<ArrayRef> = vec![
-            numbers(&|entry| entry.id.0 as i64),
-            numbers(&|entry| entry.session as i64),
+            numbers(&|entry| entry.gate.id().0 as i64),
+            numbers(&|entry| entry.gate.session() as i64),
             Arc::new(live.iter().map(|(_, state)| Some(*state)).collect::<StringArray>()),
             numbers(&|entry| now.saturating_sub(entry.since).as_millis() as i64),
             numbers(&|entry| entry.fragments() as i64),

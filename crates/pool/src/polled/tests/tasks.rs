@@ -41,12 +41,16 @@ fn a_tasklet_has_turns_until_it_is_done() {
 #[test]
 fn an_idle_task_costs_nothing_until_it_is_woken() {
     let pool = TestPool::by_hand(1);
+    assert!(pool.group.is_at_rest());
     let handle = pool.spawn(&pool.group, idle);
+    assert!(!pool.group.is_at_rest(), "it waits for its first turn");
     pool.settle();
     assert!(!pool.step(0));
+    assert!(pool.group.is_at_rest());
     handle.wake();
     handle.wake();
     assert_eq!(pool.queues.depth(), 1, "two wake-ups, one turn");
+    assert!(!pool.group.is_at_rest());
     pool.settle();
     assert_eq!(pool.group.turns(), 2);
     let mut handle = handle;

@@ -1,51 +1,12 @@
-//! Queries end to end: right answers through exchanges, errors that reach the reader, nothing left behind.
-#![allow(clippy::disallowed_methods, reason = "tests make deadlines of their own")]
+//! Right answers through exchanges, errors that reach the reader, nothing left behind.
 
-use arrow::array::{AsArray, RecordBatch};
+use crate::asking::{ENDLESS, ask, idle, number, soon, started, table, until};
+use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
-use arrow::util::pretty::pretty_format_batches;
-use filbert_pool::{Shutdown, Stages};
-use filbert_sql::{Session, Sql, SqlError, SqlSettings};
+use filbert_pool::Shutdown;
+use filbert_sql::{SqlError, SqlSettings};
 use futures::StreamExt;
 use futures::executor::block_on;
-use std::time::{Duration, Instant};
-
-fn started(settings: SqlSettings) -> (Stages, Sql) {
-    let stages = Stages::builder().set("fragment.threads", 2).start().unwrap();
-    let sql = Sql::start(&stages, settings).unwrap();
-    (stages, sql)
-}
-
-fn ask(session: &Session, text: &str) -> Result<Vec<RecordBatch>, SqlError> {
-    block_on(session.query(text)?.collect())
-}
-
-fn number(session: &Session, text: &str) -> i64 {
-    let batches = ask(session, text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    let batch = batches.iter().find(|batch| batch.num_rows() > 0).expect("a row");
-    batch.column(0).as_primitive::<Int64Type>().value(0)
-}
-
-fn table(session: &Session, text: &str) -> String {
-    let batches = ask(session, text).unwrap_or_else(|error| panic!("{text}: {error}"));
-    pretty_format_batches(&batches).unwrap().to_string()
-}
-
-/// Waits until the engine holds nothing: what a query left behind shows here.
-fn idle(stages: &Stages, sql: &Sql) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let snapshot = sql.snapshot();
-        let tasks =
-            stages.snapshot().iter().find(|stage| stage.stage == "fragment").map_or(0, |stage| stage.depth);
-        if snapshot.running == 0 && snapshot.waiting == 0 && snapshot.memory_bytes == 0 && tasks == 0 {
-            return;
-        }
-        assert!(Instant::now() < deadline, "left behind: {snapshot:?}, {tasks} tasks");
-        // sleeps because the end of a cancelled task is seen by nobody
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
 
 #[test]
 fn answers_are_right_through_splits_gathers_and_merges() {
@@ -130,8 +91,7 @@ fn deep_statements_get_an_error_and_allowed_ones_an_answer() {
 fn a_dropped_or_cancelled_query_stops_its_fragments_though_all_workers_are_busy() {
     let (stages, sql) = started(SqlSettings::default());
     let session = sql.session();
-    let endless = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b WHERE a.value + b.value < 0";
-    let mut queries: Vec<_> = (0..4).map(|_| session.query(endless).unwrap()).collect();
+    let mut queries: Vec<_> = (0..4).map(|_| session.query(ENDLESS).unwrap()).collect();
     for query in &mut queries {
         assert_eq!(block_on(query.schema()).unwrap().fields().len(), 1, "it has begun");
     }
@@ -157,8 +117,7 @@ fn a_dropped_or_cancelled_query_stops_its_fragments_though_all_workers_are_busy(
 fn queries_wait_their_turn_and_too_many_are_refused() {
     let (stages, sql) = started(SqlSettings { queries: 1, waiting_queries: 2, ..Default::default() });
     let session = sql.session();
-    let endless = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b WHERE a.value + b.value < 0";
-    let first = session.query(endless).unwrap();
+    let first = session.query(ENDLESS).unwrap();
     let second = session.query("SELECT 2").unwrap();
     let third = sql.session().query("SELECT 3").unwrap();
     let refused = session.query("SELECT 4").unwrap_err();
@@ -173,8 +132,7 @@ fn queries_wait_their_turn_and_too_many_are_refused() {
 #[test]
 fn limits_of_time_rows_and_memory_are_typed_errors() {
     let (_stages, hasty) = started(SqlSettings { time_limit_ms: Some(300), ..Default::default() });
-    let endless = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b WHERE a.value + b.value < 0";
-    let end = ask(&hasty.session(), endless).unwrap_err();
+    let end = ask(&hasty.session(), ENDLESS).unwrap_err();
     assert!(matches!(end, SqlError::TimedOut { limit_ms: 300 }), "{end}");
     let small =
         SqlSettings { rows: Some(1_000), query_memory_bytes: 4 << 20, spill_bytes: 0, ..Default::default() };
@@ -204,4 +162,41 @@ fn a_session_keeps_what_it_sets_and_others_do_not_see_it() {
     assert_eq!(number(&one, "EXECUTE add(41)"), 42);
     ask(&one, "CREATE VIEW v AS SELECT 5 AS five").unwrap();
     assert_eq!(number(&other, "SELECT five FROM v"), 5);
+}
+
+/// At twenty rows a second, a batch of them would take minutes.
+#[test]
+fn rows_of_a_stream_are_handed_on_at_once() {
+    let (_stages, sql) = started(SqlSettings::default());
+    let stream = "SELECT v FROM TABLE(generate_stream(20))";
+    for text in [
+        stream.to_owned(),
+        format!("{stream} WHERE v % 2 = 0"),
+        format!("SELECT v + 1 FROM ({stream}) WHERE v % 2 = 0 AND v >= 0"),
+        format!("SELECT s.v FROM ({stream}) s JOIN generate_series(0, 100000) t ON s.v = t.value"),
+        format!("{stream} UNION ALL SELECT v * 2 FROM ({stream}) WHERE v % 2 = 0"),
+    ] {
+        let session = sql.session();
+        let asked = text.clone();
+        let rows = soon(&text, move || {
+            let mut query = session.query(&asked).unwrap();
+            let batches = (0..3).map(|_| block_on(query.next()).unwrap().unwrap().num_rows());
+            batches.sum::<usize>()
+        });
+        assert!(rows < 1_000, "{text}: {rows} rows at once");
+    }
+}
+
+#[test]
+fn an_early_end_stops_inputs_that_sleep() {
+    let (_stages, sql) = started(SqlSettings::default());
+    // Nobody ever wakes the second part.
+    let text = "SELECT * FROM (SELECT 1 AS v UNION ALL SELECT v FROM TABLE(generate_stream(0))) LIMIT 1";
+    let mut query = sql.session().query(text).unwrap();
+    assert_eq!(block_on(query.next()).unwrap().unwrap().num_rows(), 1);
+    let canceller = query.canceller();
+    until("the query is open, and its fragments are gone", || {
+        let left = canceller.fragments();
+        (left == 0, left)
+    });
 }

@@ -1,42 +1,10 @@
-//! Limits: hostile texts, memory, rows, time, slow readers. Each gets an error that says what to do, and nothing is left behind.
-#![allow(clippy::disallowed_methods, reason = "tests make deadlines of their own")]
+//! Hostile texts, memory, rows, time, slow readers. Each gets an error that says what to do, and nothing is left behind.
 
-use arrow::array::{AsArray, RecordBatch};
-use arrow::datatypes::Int64Type;
-use filbert_pool::Stages;
-use filbert_sql::{Session, Sql, SqlError, SqlSettings};
+use crate::asking::{PATIENCE, ask, idle, number, started};
+use filbert_sql::{SqlError, SqlSettings};
 use futures::StreamExt;
 use futures::executor::block_on;
 use std::time::{Duration, Instant};
-
-fn started(settings: SqlSettings) -> (Stages, Sql) {
-    let stages = Stages::builder().set("fragment.threads", 2).start().unwrap();
-    let sql = Sql::start(&stages, settings).unwrap();
-    (stages, sql)
-}
-
-fn ask(session: &Session, text: &str) -> Result<Vec<RecordBatch>, SqlError> {
-    block_on(session.query(text)?.collect())
-}
-
-fn number(session: &Session, text: &str) -> i64 {
-    let batches = ask(session, text).unwrap_or_else(|error| panic!("{error}"));
-    let batch = batches.iter().find(|batch| batch.num_rows() > 0).expect("a row");
-    batch.column(0).as_primitive::<Int64Type>().value(0)
-}
-
-fn idle(sql: &Sql) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let now = sql.snapshot();
-        if (now.running, now.waiting, now.memory_bytes) == (0, 0, 0) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "left behind: {now:?}");
-        // sleeps because the end of a cancelled task is seen by nobody
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
 
 /// Every shape that makes a tree as deep as its text is long, with a million levels where the text allows it.
 fn deep_texts() -> Vec<(&'static str, String)> {
@@ -152,7 +120,7 @@ fn wide_statements_are_answered() {
 #[test]
 fn large_sorts_spill_and_give_the_right_answer() {
     let settings = SqlSettings { query_memory_bytes: 16 << 20, batch_rows: 1_024, ..Default::default() };
-    let (_stages, sql) = started(settings);
+    let (stages, sql) = started(settings);
     let session = sql.session();
     let wide = "SELECT value, repeat('x', 200) AS pad FROM generate_series(1, 120000)";
     let sorted = format!(
@@ -164,13 +132,13 @@ fn large_sorts_spill_and_give_the_right_answer() {
             .unwrap();
     let text = arrow::util::pretty::pretty_format_batches(&analyzed).unwrap().to_string();
     assert!(text.split("spill_count=").skip(1).any(|rest| !rest.starts_with('0')), "{text}");
-    idle(&sql);
+    idle(&stages, &sql);
 }
 
 #[test]
 fn without_room_to_spill_the_error_names_the_setting() {
     let settings = SqlSettings { query_memory_bytes: 4 << 20, spill_bytes: 0, ..Default::default() };
-    let (_stages, sql) = started(settings);
+    let (stages, sql) = started(settings);
     let session = sql.session();
     for text in [
         "SELECT count(*) FROM (SELECT DISTINCT value, repeat('x', 100) FROM generate_series(1, 200000))",
@@ -184,33 +152,33 @@ fn without_room_to_spill_the_error_names_the_setting() {
             "{text}: {end}"
         );
     }
-    idle(&sql);
+    idle(&stages, &sql);
     assert_eq!(number(&session, "SELECT 1"), 1);
 }
 
 #[test]
 fn all_queries_together_have_a_limit_too() {
     let settings = SqlSettings { memory_bytes: 4 << 20, spill_bytes: 0, ..Default::default() };
-    let (_stages, sql) = started(settings);
+    let (stages, sql) = started(settings);
     let end = ask(
         &sql.session(),
         "SELECT count(*) FROM (SELECT DISTINCT value, repeat('x', 100) FROM generate_series(1, 200000))",
     );
     assert!(end.unwrap_err().to_string().contains("sql.memory_bytes"));
-    idle(&sql);
+    idle(&stages, &sql);
 }
 
 #[test]
 fn a_slow_reader_holds_little_however_much_there_is_to_read() {
     let settings = SqlSettings { exchange_batches: 4, ..Default::default() };
-    let (_stages, sql) = started(settings);
+    let (stages, sql) = started(settings);
     let session = sql.session();
     let mut query =
         session.query("SELECT value, repeat('x', 100) AS pad FROM generate_series(1, 100000000)").unwrap();
     let first = block_on(query.next()).unwrap().unwrap();
     let bytes = first.get_array_memory_size();
     // Nobody reads on; whoever produces must come to rest.
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + PATIENCE;
     let mut at_rest = 0;
     let mut before = usize::MAX;
     while at_rest < 20 {
@@ -227,7 +195,7 @@ fn a_slow_reader_holds_little_however_much_there_is_to_read() {
         assert!(block_on(query.next()).unwrap().unwrap().num_rows() > 0, "it goes on when it is read");
     }
     drop(query);
-    idle(&sql);
+    idle(&stages, &sql);
 }
 
 #[test]

@@ -1,0 +1,55 @@
+//! What is done to every statement after its rights are checked and before it is planned, however it is run: alone, explained, or with its
+//! rows copied to a file.
+
+use super::size::check_size;
+use super::wrong::check_wrong;
+use crate::error::SqlError;
+use crate::maps::show_visible;
+use crate::names::Names;
+use crate::table_functions::plain_table_functions;
+use datafusion::execution::SessionState;
+use datafusion::sql::parser::{CopyToSource, DFParser, Statement};
+use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
+
+/// Refuses what nobody could plan or what would be answered wrongly, and says the rest in the planner's words.
+pub(crate) async fn make_plannable(statement: &mut Statement, state: &SessionState) -> Result<(), SqlError> {
+    let mut inner = statement;
+    while let Statement::Explain(explain) = inner {
+        inner = explain.statement.as_mut();
+    }
+    match inner {
+        Statement::Statement(_) => make_query_plannable(inner, state).await,
+        Statement::CopyTo(copy) => {
+            let mut copied = copied(&copy.source)?;
+            make_query_plannable(&mut copied, state).await?;
+            if let Statement::Statement(copied) = copied
+                && let SqlStatement::Query(query) = *copied
+            {
+                copy.source = CopyToSource::Query(query);
+            }
+            Ok(())
+        }
+        // What has no query in it.
+        Statement::CreateExternalTable(_) | Statement::Reset(_) | Statement::Explain(_) => Ok(()),
+    }
+}
+
+async fn make_query_plannable(statement: &mut Statement, state: &SessionState) -> Result<(), SqlError> {
+    if let Statement::Statement(inner) = statement {
+        check_size(inner, Names::of(state))?;
+        check_wrong(inner)?;
+        plain_table_functions(inner);
+    }
+    show_visible(statement, state).await
+}
+
+/// What is copied, as a statement of its own. A table alone is all its visible columns.
+fn copied(source: &CopyToSource) -> Result<Statement, SqlError> {
+    let all = match source {
+        CopyToSource::Query(query) => {
+            return Ok(Statement::Statement(Box::new(SqlStatement::Query(query.clone()))));
+        }
+        CopyToSource::Relation(name) => format!("SELECT * FROM {name}"),
+    };
+    DFParser::parse_sql(&all)?.pop_front().ok_or(SqlError::NotOneStatement { found: 0 })
+}

@@ -1,0 +1,181 @@
+//! Whether a query's fragments may have turns: while it holds a permit, they may.
+//!
+//! ```text
+//!            enter(permit)                rest(): no turn for a while, and others wait
+//!   closed ----------------> open  ------------------------------------------------> closed
+//!                             |                                                         |
+//!                             | leave()      a fragment has something to do: pass() asks for a permit
+//!                             v                                                         |
+//!                           over            open <--------- enter(permit) --------------+
+//! ```
+//!
+//! Every fragment asks at the begin of its turn; an open gate costs one load. So a query that rests holds no permit, and one without a
+//! permit does no work, whatever wakes its fragments: a reader that reads on, a row of a stream, a file.
+//!
+//! Touched by fragment workers, by the query's strand and by the timer that looks for resting queries. Its lock is never held while that of
+//! the admission is taken.
+
+use super::QueryId;
+use super::admission::{Admission, Permit};
+use super::open::Opened;
+use filbert_pool::{Group, TaskWaker};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// What the fragments of one query pass at the begin of each turn.
+pub(crate) struct Gate {
+    id: QueryId,
+    session: u64,
+    group: Group,
+    admission: Arc<Admission>,
+    /// What the lock below says, for the fast path.
+    is_open: AtomicBool,
+    inside: Mutex<Inside>,
+}
+
+struct Inside {
+    permit: Option<Permit>,
+    is_over: bool,
+    /// It is in line for a permit.
+    is_asked: bool,
+    sleepers: Vec<TaskWaker>,
+    /// How many turns its fragments had, and when that was first seen.
+    seen: Option<(u64, Duration)>,
+    opened: Option<Opened>,
+}
+
+impl Gate {
+    /// Of a query that has not begun. `opened` counts it among the open ones until it is over.
+    pub(crate) fn new(
+        (id, session): (QueryId, u64),
+        group: Group,
+        admission: &Arc<Admission>,
+        opened: Option<Opened>,
+    ) -> Arc<Self> {
+        let inside = Inside {
+            permit: None,
+            is_over: false,
+            is_asked: false,
+            sleepers: Vec::new(),
+            seen: None,
+            opened,
+        };
+        Arc::new(Self {
+            id,
+            session,
+            group,
+            admission: Arc::clone(admission),
+            is_open: AtomicBool::new(false),
+            inside: Mutex::new(inside),
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    pub(crate) fn id(&self) -> QueryId {
+        self.id
+    }
+
+    pub(crate) fn session(&self) -> u64 {
+        self.session
+    }
+
+    /// All tasks of the query.
+    pub(crate) fn group(&self) -> &Group {
+        &self.group
+    }
+
+    /// True when it may have no turns now.
+    pub(crate) fn is_closed(&self) -> bool {
+        !self.is_open.load(Ordering::Acquire)
+    }
+
+    /// True when the fragment may have its turn; otherwise it is woken when it may.
+    #[inline]
+    pub(crate) fn pass(self: &Arc<Self>, fragment: &TaskWaker) -> bool {
+        self.is_open.load(Ordering::Acquire) || self.wait(fragment)
+    }
+
+    #[cold]
+    fn wait(self: &Arc<Self>, fragment: &TaskWaker) -> bool {
+        {
+            let mut inside = self.lock();
+            if inside.is_over || inside.permit.is_some() {
+                return true;
+            }
+            if !inside.sleepers.iter().any(|sleeper| sleeper.will_wake(fragment)) {
+                inside.sleepers.push(fragment.clone());
+            }
+            if std::mem::replace(&mut inside.is_asked, true) {
+                return false;
+            }
+        }
+        self.admission.readmit(self);
+        false
+    }
+
+    /// The query may run; gives the permit back when it is over.
+    pub(super) fn enter(&self, permit: Permit) -> Result<(), Permit> {
+        let sleepers = {
+            let mut inside = self.lock();
+            if inside.is_over {
+                return Err(permit);
+            }
+            inside.permit = Some(permit);
+            (inside.is_asked, inside.seen) = (false, None);
+            self.is_open.store(true, Ordering::Release);
+            std::mem::take(&mut inside.sleepers)
+        };
+        sleepers.iter().for_each(TaskWaker::wake);
+        Ok(())
+    }
+
+    /// Takes back the permit of a query that could not be told that it may run.
+    pub(super) fn turn_back(&self) -> Option<Permit> {
+        self.is_open.store(false, Ordering::Release);
+        self.lock().permit.take()
+    }
+
+    /// Gives the permit to others when no fragment had a turn, or waits for one, since `least` before `now`.
+    pub(super) fn rest(&self, now: Duration, least: Duration) {
+        let permit = {
+            let mut inside = self.lock();
+            if inside.permit.is_none() {
+                return;
+            }
+            let turns = self.group.turns();
+            match inside.seen {
+                Some((seen, since)) if seen == turns && self.group.is_at_rest() => {
+                    if now.saturating_sub(since) < least {
+                        return;
+                    }
+                }
+                _ => {
+                    inside.seen = Some((turns, now));
+                    return;
+                }
+            }
+            // A fragment that passed just now has this one turn more.
+            self.is_open.store(false, Ordering::Release);
+            inside.permit.take()
+        };
+        drop(permit);
+    }
+
+    /// The query is over, or will never begin: whatever it has or waits for is others'.
+    pub(crate) fn leave(&self) {
+        let (permit, sleepers, opened) = {
+            let mut inside = self.lock();
+            inside.is_over = true;
+            self.is_open.store(true, Ordering::Release);
+            (inside.permit.take(), std::mem::take(&mut inside.sleepers), inside.opened.take())
+        };
+        sleepers.iter().for_each(TaskWaker::wake);
+        self.admission.forget(self.session, self.id);
+        drop(opened);
+        drop(permit);
+    }
+}

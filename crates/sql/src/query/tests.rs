@@ -1,0 +1,86 @@
+//! Admission by itself: lines as long as memory allows, and what a timer holds of a query.
+
+use super::*;
+use crate::{Sql, SqlSettings};
+use filbert_pool::{Shutdown, Stages};
+use futures::executor::block_on;
+use std::time::Duration;
+
+fn admission(stages: &Stages, running: usize, waiting: usize) -> Arc<Admission> {
+    let rest = Duration::from_millis(100);
+    Admission::new(Bounds { running, waiting, rest }, stages.clock())
+}
+
+/// A query of nothing, that asks for a permit.
+fn asked(stages: &Stages, admission: &Arc<Admission>, session: u64, id: u64) -> Result<Arc<Gate>, SqlError> {
+    let group = stages.fragment().group("query");
+    let gate = Gate::new((QueryId(id), session), group, admission, None);
+    let control = stages.query().strand(id, Control::Over);
+    admission.admit(&gate, &control)?;
+    Ok(gate)
+}
+
+/// Each permit that is given back starts the next in line; when the stages are gone, all of them in vain, one after the other.
+#[test]
+fn a_line_of_a_hundred_thousand_ends_without_recursion() {
+    let stages = Stages::simulated(1);
+    let admission = admission(&stages, 1, usize::MAX);
+    let gates: Vec<_> = (0..100_001).map(|id| asked(&stages, &admission, id % 100, id).unwrap()).collect();
+    assert_eq!(admission.counts(), (1, 100_000));
+    stages.shutdown(Shutdown::Cancel).unwrap();
+    gates[0].leave();
+    assert_eq!(admission.counts(), (0, 0));
+}
+
+#[test]
+fn who_is_over_leaves_its_line_and_sessions_take_turns() {
+    let stages = Stages::simulated(1);
+    let admission = admission(&stages, 1, 10);
+    let gates: Vec<_> = [(1, 0), (1, 1), (1, 2), (1, 3), (2, 4)]
+        .map(|(session, id)| asked(&stages, &admission, session, id).unwrap())
+        .into();
+    assert!(!gates[0].is_closed() && gates[1].is_closed());
+    gates[1].leave();
+    assert_eq!(admission.counts(), (1, 3));
+    gates[0].leave();
+    assert!(!gates[4].is_closed(), "the session that was not served");
+    gates[4].leave();
+    assert!(!gates[2].is_closed() && gates[3].is_closed());
+    for gate in &gates {
+        gate.leave();
+        gate.leave();
+    }
+    assert_eq!(admission.counts(), (0, 0));
+}
+
+#[test]
+fn who_rests_gives_its_permit_away_only_when_somebody_waits() {
+    let stages = Stages::simulated(1);
+    let clock = stages.simulation().unwrap();
+    let admission = admission(&stages, 2, 10);
+    let resting = asked(&stages, &admission, 1, 0).unwrap();
+    clock.advance(Duration::from_secs(10));
+    assert!(!resting.is_closed(), "nobody waits");
+    let second = asked(&stages, &admission, 1, 1).unwrap();
+    let third = asked(&stages, &admission, 2, 2).unwrap();
+    assert!(third.is_closed() && !resting.is_closed(), "it is not known to rest");
+    clock.advance(Duration::from_millis(99));
+    assert!(!resting.is_closed());
+    clock.advance(Duration::from_millis(2));
+    assert!(resting.is_closed() && second.is_closed() && !third.is_closed());
+    assert_eq!(admission.counts(), (1, 0));
+    // Nobody waits any more, so nobody looks.
+    clock.advance(Duration::from_secs(10));
+    assert!(!third.is_closed());
+}
+
+#[test]
+fn a_time_limit_does_not_keep_a_query_that_is_gone() {
+    let stages = Stages::start().unwrap();
+    let settings = SqlSettings { time_limit_ms: Some(3_600_000), ..Default::default() };
+    let sql = Sql::start(&stages, settings).unwrap();
+    let query = sql.session().query("SELECT 1").unwrap();
+    let steering = Arc::downgrade(&query.steering);
+    assert_eq!(block_on(query.collect()).unwrap().len(), 1);
+    assert!(steering.upgrade().is_none(), "the timer holds it until the limit");
+}

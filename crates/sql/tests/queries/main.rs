@@ -1,0 +1,8 @@
+//! Queries end to end: right answers through exchanges, limits that hold, who may run when. One program, since all ask in the same way.
+#![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
+
+mod admission;
+mod answers;
+mod asking;
+mod copies;
+mod limits;
