@@ -8,7 +8,8 @@
 //!    task only is not punished for it when a third one comes.
 //!
 //! A group is *active* while one of its tasks is queued or runs; counting running ones too keeps a group with a single task
-//! from being lifted to the floor between its turns. Priority groups have a floor of their own.
+//! from being lifted to the floor between its turns. Priority groups have a floor of their own. A
+//! group with a head start is a normal one whose tasks stand in the lane of the priority groups until it is used up.
 
 use super::task::Task;
 use crossbeam_utils::CachePadded;

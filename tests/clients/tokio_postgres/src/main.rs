@@ -83,7 +83,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let numbers: Vec<i64> = client
         .query_raw("SELECT value FROM generate_series(1, 50000)", Vec::<i64>::new())
         .await?
-        .map_ok(|row| row.get(0))
+        .map_ok(|row| row.get::<_, i64>(0))
         .try_collect()
         .await?;
     assert_eq!(numbers.len(), 50_000);

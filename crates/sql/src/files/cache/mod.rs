@@ -83,7 +83,7 @@ struct Held {
     bytes: usize,
 }
 
-/// What a [`ColumnCache`] holds and did.
+/// What the cache of columns holds and did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CacheSnapshot {
