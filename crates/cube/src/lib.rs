@@ -1,0 +1,5 @@
+//! Cubes: a forest of measures over tables that aggregate, columnar throughout.
+//!
+//! A query names measures, columns to group by and a filter. It becomes a deduplicated DAG of steps: the leaves are the fewest table
+//! queries, read on `mixed`; all else is pure computation on `cpu`, partition by partition.
+#![forbid(unsafe_code)]
