@@ -3,3 +3,7 @@
 //! A query names measures, columns to group by and a filter. It becomes a deduplicated DAG of steps: the leaves are the fewest table
 //! queries, read on `mixed`; all else is pure computation on `cpu`, partition by partition.
 #![forbid(unsafe_code)]
+
+mod error;
+
+pub use error::CubeError;
