@@ -5,5 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod error;
+mod memory;
 
 pub use error::CubeError;
+pub use memory::{MemoryAccount, Reservation};
