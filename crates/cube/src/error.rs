@@ -17,7 +17,7 @@ pub enum CubeError {
         path: Vec<String>,
     },
     /// A measure refers to one that the forest does not have.
-    #[error("there is no measure {name:?}{}{}", by_path(.path), nearest(.nearest.as_deref()))]
+    #[error("there is no measure {name:?}{}{}", by_path(.path), is_it(.nearest.as_deref()))]
     UnknownMeasure {
         /// What was referred to.
         name: String,
@@ -179,7 +179,7 @@ fn by_path(path: &[String]) -> String {
     if path.is_empty() { String::new() } else { format!(", which is referred to by {}", path.join(" -> ")) }
 }
 
-fn nearest(name: Option<&str>) -> String {
+fn is_it(name: Option<&str>) -> String {
     name.map(|name| format!("; is it {name:?}?")).unwrap_or_default()
 }
 
