@@ -1,0 +1,11 @@
+//! Cubes: a forest of measures over tables that aggregate, columnar throughout.
+//!
+//! A query names measures, columns to group by and a filter. It becomes a deduplicated DAG of steps: the leaves are the fewest table
+//! queries, read on `mixed`; all else is pure computation on `cpu`, partition by partition.
+#![forbid(unsafe_code)]
+
+mod error;
+mod memory;
+
+pub use error::CubeError;
+pub use memory::{MemoryAccount, Reservation};
