@@ -27,7 +27,7 @@ use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
 use filbert_pool::{Promise, StageKind, caught};
 use futures::FutureExt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -147,16 +147,14 @@ impl Session {
         let clock = inner.stages.clock();
         let entry = inner.registry.add(&gate, text, &clock, &used, Box::new(start))?;
         let control = inner.query.strand(id.0, Control::Waiting(Arc::clone(&entry), engaged));
-        let reason = Arc::new(OnceLock::new());
         let ways = (control.clone(), entry);
-        let query = Query::new(id, ways, schema, receiver, settings.rows, Arc::clone(&reason));
+        let query = Query::new(id, ways, schema, receiver, settings.rows);
         if let Some(limit_ms) = settings.time_limit_ms {
             let canceller = query.canceller().downgrade();
             clock.after(Duration::from_millis(limit_ms), move || {
-                let Some(canceller) = canceller.upgrade() else { return };
-                let _ = reason.set(SqlError::TimedOut { limit_ms });
-                // Refused at shutdown only, which ends queries too.
-                let _ = canceller.cancel().map(filbert_pool::Called::detach);
+                if let Some(canceller) = canceller.upgrade() {
+                    canceller.cancel_because(SqlError::TimedOut { limit_ms });
+                }
             });
         }
         admission.admit(&gate, &control)?;
@@ -221,6 +219,10 @@ impl StatementOfQuery {
         text::check_depth(&self.text, self.depth_limit)?;
         let parsed = maps::parse(&self.text, Names::of(&state))?;
         rights::check(&parsed, &state, self.rights.as_ref())?;
+        // Whose reader was told so may have other rights by now; and what is only planned has an effect, where it defines something.
+        if self.query.is_cancelled() {
+            return Err(SqlError::Cancelled);
+        }
         let mut statement = match parsed {
             maps::Parsed::Other(statement) => *statement,
             maps::Parsed::Own(own) => return self.own(own, &state).await,

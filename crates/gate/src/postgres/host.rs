@@ -28,7 +28,17 @@ pub(super) struct Host {
 /// A session as a cancel request finds it.
 pub(super) struct Cancellable {
     key: [u8; KEY_BYTES],
-    running: Mutex<Option<QueryCanceller>>,
+    exchange: Mutex<Exchange>,
+}
+
+/// What a session does between a request and the `ReadyForQuery` that ends it.
+#[derive(Default)]
+struct Exchange {
+    /// The requests of it may be several, and the time between them is part of it.
+    is_busy: bool,
+    running: Option<QueryCanceller>,
+    /// A cancel came while nothing ran: the next query of this exchange is the one that was meant.
+    is_asked: bool,
 }
 
 /// The place of a session among those that can be cancelled; given back when it is dropped.
@@ -81,17 +91,28 @@ impl Host {
         let session = self.lock().get(&process).cloned();
         if let Some(session) = session
             && bool::from(session.key.as_slice().ct_eq(key))
-            && let Some(running) = &*session.running()
         {
-            // Refused when the stages shut down only, which ends queries as well.
-            let _ = running.cancel().map(filbert_pool::Called::detach);
+            session.cancel();
         }
     }
 }
 
 impl Cancellable {
-    fn running(&self) -> MutexGuard<'_, Option<QueryCanceller>> {
-        self.running.lock().unwrap_or_else(|broken| broken.into_inner())
+    fn lock(&self) -> MutexGuard<'_, Exchange> {
+        self.exchange.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    /// Not under the lock: the session is told at once, and must not wait for whoever told it.
+    fn cancel(&self) {
+        let running = {
+            let mut exchange = self.lock();
+            exchange.is_asked = exchange.is_busy && exchange.running.is_none();
+            exchange.running.clone()
+        };
+        if let Some(running) = running {
+            // Refused when the stages shut down only, which ends queries as well.
+            let _ = running.cancel().map(filbert_pool::Called::detach);
+        }
     }
 }
 
@@ -100,7 +121,7 @@ impl Place {
     pub(super) fn take(host: &Arc<Host>) -> Result<Self, Refused> {
         let mut key = [0; KEY_BYTES];
         host.passwords.fill(&mut key)?;
-        let session = Arc::new(Cancellable { key, running: Mutex::default() });
+        let session = Arc::new(Cancellable { key, exchange: Mutex::default() });
         let mut all = host.lock();
         let process = loop {
             let mut number = [0; 4];
@@ -121,7 +142,24 @@ impl Place {
 
     /// From now on a cancel request ends that query; `None`: there is nothing to end.
     pub(super) fn runs(&self, query: Option<QueryCanceller>) {
-        *self.session.running() = query;
+        let is_asked = {
+            let mut exchange = self.session.lock();
+            exchange.running = query;
+            exchange.running.is_some() && std::mem::take(&mut exchange.is_asked)
+        };
+        if is_asked {
+            self.session.cancel();
+        }
+    }
+
+    /// A request has come: until [`Place::rests`], a cancel is meant for what it asks for, though it may not run yet.
+    pub(super) fn works(&self) {
+        self.session.lock().is_busy = true;
+    }
+
+    /// The client is told that it may ask again; a cancel that comes later means nothing.
+    pub(super) fn rests(&self) {
+        *self.session.lock() = Exchange::default();
     }
 }
 

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// What the user may do, now.
 pub(super) struct SessionTables {
     tables: UserTables,
-    /// Set by the session before a statement is planned, which waits for the plan; so no order with other memory is needed.
+    /// Set by the session before a statement is planned, and reset after it. A session that cancels does not wait for the plan: whoever sees
+    /// the reset here must see the cancel that came before it.
     reads_only: AtomicBool,
 }
 
@@ -23,13 +24,13 @@ impl SessionTables {
     }
 
     pub(super) fn set_reads_only(&self, reads_only: bool) {
-        self.reads_only.store(reads_only, Ordering::Relaxed);
+        self.reads_only.store(reads_only, Ordering::Release);
     }
 }
 
 impl TableRights for SessionTables {
     fn check(&self, access: Access, object: &Object) -> Result<(), String> {
-        if access != Access::Read && self.reads_only.load(Ordering::Relaxed) {
+        if access != Access::Read && self.reads_only.load(Ordering::Acquire) {
             let word = match access {
                 Access::Index => "CREATE INDEX".to_owned(),
                 other => format!("{other:?}").to_uppercase(),

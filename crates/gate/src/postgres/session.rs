@@ -110,6 +110,7 @@ impl<'a> Session<'a> {
         if self.skips && !matches!(request, Request::Sync | Request::Terminate) {
             return Ok(());
         }
+        self.guest.place.works();
         let extended = request.is_extended();
         let handled = match request {
             Request::Query(text) => return self.simple(text).await,
@@ -118,7 +119,7 @@ impl<'a> Session<'a> {
                 if self.transaction == Transaction::None {
                     self.desk.close_portals();
                 }
-                self.line.out.ready(self.transaction);
+                self.ready();
                 return self.line.relieve().await;
             }
             Request::Parse { name, text, types } => self.parse(name, text, &types).await,
@@ -174,8 +175,14 @@ impl<'a> Session<'a> {
         if self.transaction == Transaction::None {
             self.desk.close_portals();
         }
-        self.line.out.ready(self.transaction);
+        self.ready();
         Ok(())
+    }
+
+    /// The client may ask again.
+    fn ready(&mut self) {
+        self.guest.place.rests();
+        self.line.out.ready(self.transaction);
     }
 
     async fn simple_all(&mut self, text: String) -> Result<(), Fault> {

@@ -67,6 +67,21 @@ fn a_query_is_cancelled_at_whatever_moment() {
     }
 }
 
+/// What came between two messages of one exchange found nothing to cancel, and the query ran on.
+#[test]
+fn a_cancel_between_the_messages_of_an_exchange_is_heeded() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.parse("", LONG, &[]);
+    client.send('H', &[]);
+    assert_eq!(client.receive().map(|message| message.kind), Some('1'));
+    cancel(&member, client.process, &client.key.clone());
+    client.bind("", "", 0, &[], 0);
+    client.execute("", 0);
+    assert_eq!(client.sync().code(), "57014");
+    assert_eq!(client.query("SELECT 1 AS a").ok().texts(), [["1"]]);
+}
+
 #[test]
 fn a_client_that_goes_away_takes_its_query_along() {
     let member = Member::start();

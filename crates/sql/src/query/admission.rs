@@ -35,8 +35,10 @@ pub(crate) struct Admission {
 
 #[derive(Default)]
 struct State {
-    /// Those with a permit.
-    running: BTreeMap<QueryId, Weak<Gate>>,
+    /// Those with a permit, by its number: a permit that was given up may be on its way while its query has the next one.
+    running: BTreeMap<u64, Weak<Gate>>,
+    /// How many permits were given.
+    given: u64,
     /// By session.
     lines: BTreeMap<u64, Line>,
     /// Those in line that have not begun.
@@ -45,6 +47,8 @@ struct State {
     last: u64,
     /// A timer is set, since somebody waits.
     is_looking: bool,
+    /// Somebody gives permits to those in line, and goes on until there are none, of either.
+    is_filling: bool,
 }
 
 /// Who waits of one session, the oldest first.
@@ -76,6 +80,13 @@ impl Next {
 }
 
 impl State {
+    /// The number of one more permit, for that query.
+    fn give(&mut self, gate: &Arc<Gate>) -> u64 {
+        self.given += 1;
+        self.running.insert(self.given, Arc::downgrade(gate));
+        self.given
+    }
+
     /// The next query, of the session after the one that was served last.
     fn next(&mut self) -> Option<Next> {
         let after = self.lines.range(self.last + 1..).next().or_else(|| self.lines.iter().next());
@@ -89,6 +100,21 @@ impl State {
         self.close_line(session);
         self.last = session;
         next
+    }
+
+    /// It is in line from now on.
+    fn stand(&mut self, next: Next) {
+        let gate = Arc::clone(next.gate());
+        let line = self.lines.entry(gate.session()).or_default();
+        match next {
+            Next::Again(again) => {
+                line.again.insert(gate.id(), again);
+            }
+            Next::New(candidate) => {
+                self.waiting += 1;
+                line.new.insert(gate.id(), candidate);
+            }
+        }
     }
 
     fn close_line(&mut self, session: u64) {
@@ -114,46 +140,60 @@ impl Admission {
         gate: &Arc<Gate>,
         control: &Strand<Control>,
     ) -> Result<(), SqlError> {
-        let candidate = Candidate { gate: Arc::clone(gate), control: control.clone() };
+        let next = Next::New(Candidate { gate: Arc::clone(gate), control: control.clone() });
         let mut state = self.lock();
-        if state.running.len() < self.bounds.running {
-            state.running.insert(gate.id(), Arc::downgrade(gate));
+        if self.is_full(&state) {
+            drop(state);
+            // Perhaps somebody rests: nobody can wait long enough to see it.
+            self.look_at_running();
+            state = self.lock();
+        }
+        if self.is_full(&state) {
+            return Err(SqlError::Overloaded { running: state.running.len(), waiting: state.waiting });
+        }
+        self.ask(state, next)
+    }
+
+    /// True when one more could neither run nor wait.
+    fn is_full(&self, state: &State) -> bool {
+        state.running.len() >= self.bounds.running && state.waiting >= self.bounds.waiting
+    }
+
+    /// A permit for it now, when there is one and nobody stands in line; else when its turn has come.
+    fn ask(self: &Arc<Self>, mut state: MutexGuard<'_, State>, next: Next) -> Result<(), SqlError> {
+        let gate = Arc::clone(next.gate());
+        if state.lines.is_empty() && state.running.len() < self.bounds.running {
+            let number = state.give(&gate);
             state.last = gate.session();
             drop(state);
-            return self.start(Next::New(candidate));
+            let started = self.start(number, next);
+            if started.is_err() {
+                // Somebody may have come to stand in line behind a permit that nobody has.
+                self.fill();
+            }
+            return started;
         }
-        if state.waiting >= self.bounds.waiting {
-            let (running, waiting) = (state.running.len(), state.waiting);
-            drop(state);
-            // Whoever tries again later finds a permit, though nobody could wait for it.
-            self.look_at_running();
-            return Err(SqlError::Overloaded { running, waiting });
-        }
-        state.waiting += 1;
-        state.lines.entry(gate.session()).or_default().new.insert(gate.id(), candidate);
+        state.stand(next);
         self.wait(state);
+        if gate.is_over() {
+            // It was over before it stood there.
+            self.forget(gate.session(), gate.id());
+        }
         Ok(())
     }
 
     /// A query that rested has something to do again.
     pub(super) fn readmit(self: &Arc<Self>, gate: &Arc<Gate>) {
-        let mut state = self.lock();
-        if state.running.len() < self.bounds.running {
-            state.running.insert(gate.id(), Arc::downgrade(gate));
-            state.last = gate.session();
-            drop(state);
-            // In vain only when it was cancelled meanwhile.
-            let _ = self.start(Next::Again(Arc::clone(gate)));
-            return;
-        }
-        state.lines.entry(gate.session()).or_default().again.insert(gate.id(), Arc::clone(gate));
-        self.wait(state);
+        // In vain only when it was cancelled meanwhile.
+        let _ = self.ask(self.lock(), Next::Again(Arc::clone(gate)));
     }
 
     /// Somebody is in line from now on.
     fn wait(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
         let is_first = !std::mem::replace(&mut state.is_looking, true);
         drop(state);
+        // A permit may be free: whoever stood in line before had not come to it yet.
+        self.fill();
         if is_first {
             self.look();
         }
@@ -186,10 +226,10 @@ impl Admission {
     }
 
     /// Gives a query that is counted among the running ones its permit.
-    fn start(self: &Arc<Self>, next: Next) -> Result<(), SqlError> {
+    fn start(self: &Arc<Self>, number: u64, next: Next) -> Result<(), SqlError> {
         let gate = next.gate();
-        let permit = Permit { admission: Some(Arc::clone(self)), id: gate.id() };
-        if let Err(permit) = gate.enter(permit) {
+        let permit = Permit { admission: Some(Arc::clone(self)), number };
+        if let Err(permit) = gate.enter(permit, self.clock.now()) {
             self.take_back(permit);
             return Err(SqlError::Cancelled);
         }
@@ -210,27 +250,30 @@ impl Admission {
         }
     }
 
-    /// A permit that nobody had. Not its drop, which would start the next, whose permit may be taken back as well, and so on as deep as
-    /// the line is long.
+    /// A permit that nobody had; whoever took it out starts the next.
     fn take_back(&self, mut permit: Permit) {
         permit.admission = None;
-        self.lock().running.remove(&permit.id);
+        self.lock().running.remove(&permit.number);
     }
 
-    /// Starts queries while there are permits.
+    /// Starts queries while there are permits. One at a time does so: a query that ends as it starts gives its permit back in here, and who
+    /// then began to fill as well would stand as deep as the line is long.
     fn fill(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.lock().is_filling, true) {
+            return;
+        }
         loop {
-            let next = {
+            let (number, next) = {
                 let mut state = self.lock();
-                if state.running.len() >= self.bounds.running {
+                let next = if state.running.len() < self.bounds.running { state.next() } else { None };
+                let Some(next) = next else {
+                    state.is_filling = false;
                     return;
-                }
-                let Some(next) = state.next() else { return };
-                state.running.insert(next.gate().id(), Arc::downgrade(next.gate()));
-                next
+                };
+                (state.give(next.gate()), next)
             };
             // Refused only when it was cancelled, or when the stages shut down; then the one after it has its turn.
-            let _ = self.start(next);
+            let _ = self.start(number, next);
         }
     }
 
@@ -257,13 +300,13 @@ impl Admission {
 pub(super) struct Permit {
     /// `None` when it was taken back.
     admission: Option<Arc<Admission>>,
-    id: QueryId,
+    number: u64,
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
         if let Some(admission) = self.admission.take() {
-            admission.lock().running.remove(&self.id);
+            admission.lock().running.remove(&self.number);
             admission.fill();
         }
     }

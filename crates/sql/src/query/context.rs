@@ -37,6 +37,11 @@ impl QueryContext {
         Ok(())
     }
 
+    /// True when somebody has ended it.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.gate.group().is_cancelled()
+    }
+
     /// True when that fragment may have its turn now; otherwise it is woken when it may.
     #[inline]
     pub(crate) fn may_run(&self, fragment: &TaskWaker) -> bool {

@@ -1,9 +1,10 @@
 //! A query's control: start and cancel, as messages on the query's own strand of stage `query`.
 //!
-//! Fragments keep their workers busy for as long as they like; whoever steers them must not stand in the same queue. On a strand, start
-//! comes before cancel in the order in which they were sent: a cancel that overtakes its start would leave the query running.
+//! Fragments keep their workers busy for as long as they like; whoever steers them must not stand in the same queue. One message at a time,
+//! and none after the end: a cancel that comes before the start leaves nothing to start.
 
 use super::registry::{Entry, State};
+use crate::error::SqlError;
 use filbert_pool::{Called, Engagement, Group, Strand, SubmitError};
 use std::sync::{Arc, Weak};
 
@@ -27,10 +28,14 @@ impl Control {
         match std::mem::replace(self, Control::Over) {
             Control::Waiting(entry, engaged) => {
                 entry.set(State::Begun);
-                // What fails here, the reader sees: its sender is dropped with the closure.
                 match entry.take_start().map(|start| start()) {
                     Some(Ok(())) => *self = Control::Begun { entry, _engaged: engaged },
-                    _ => entry.end(),
+                    Some(Err(refused)) => {
+                        // Its reader knows only that nobody will send.
+                        entry.set_reason(refused);
+                        entry.end();
+                    }
+                    None => entry.end(),
                 }
             }
             other => *self = other,
@@ -58,10 +63,12 @@ pub(super) struct Steering {
 }
 
 impl Steering {
-    /// Whatever is left of the query goes, and the next in line may run.
+    /// Whatever is left of the query goes, and the next in line may run. Here and now where that can be: whoever has read to the end and
+    /// asks again is not told that too many are open.
     pub(super) fn end(&self) {
-        let ended = self.control.post("end", |control| {
-            control.cancel();
+        let Err(cancel) = self.control.try_run_here("end", Control::cancel) else { return };
+        let ended = self.control.post("end", move |control| {
+            cancel(control);
         });
         // The stages shut down, which ends queries as well; but it would stay counted, and in line.
         if ended.is_err() {
@@ -84,6 +91,13 @@ impl QueryCanceller {
     /// For a timer, which must not keep a query that is gone.
     pub(crate) fn downgrade(&self) -> WeakCanceller {
         WeakCanceller { steering: Arc::downgrade(&self.steering) }
+    }
+
+    /// Cancels the query for a reason that its reader is told.
+    pub(crate) fn cancel_because(&self, reason: SqlError) {
+        self.steering.entry.set_reason(reason);
+        // Refused at shutdown only, which ends queries too.
+        let _ = self.cancel().map(Called::detach);
     }
 
     /// Fragments of the query that are not gone: those that were cancelled are there until their next turn.

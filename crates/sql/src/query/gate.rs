@@ -117,15 +117,20 @@ impl Gate {
         false
     }
 
+    /// True when the query is over, or will never begin.
+    pub(super) fn is_over(&self) -> bool {
+        self.lock().is_over
+    }
+
     /// The query may run; gives the permit back when it is over.
-    pub(super) fn enter(&self, permit: Permit) -> Result<(), Permit> {
+    pub(super) fn enter(&self, permit: Permit, now: Duration) -> Result<(), Permit> {
         let sleepers = {
             let mut inside = self.lock();
             if inside.is_over {
                 return Err(permit);
             }
             inside.permit = Some(permit);
-            (inside.is_asked, inside.seen) = (false, None);
+            (inside.is_asked, inside.seen) = (false, Some((self.group.turns(), now)));
             self.is_open.store(true, Ordering::Release);
             std::mem::take(&mut inside.sleepers)
         };
@@ -147,7 +152,10 @@ impl Gate {
                 return;
             }
             let turns = self.group.turns();
+            // Without fragments it will have no turn again, whoever reads on.
+            let is_done = turns > 0 && self.group.tasks() == 0;
             match inside.seen {
+                _ if is_done => {}
                 Some((seen, since)) if seen == turns && self.group.is_at_rest() => {
                     if now.saturating_sub(since) < least {
                         return;

@@ -29,7 +29,7 @@ use control::Steering;
 use filbert_pool::{Strand, TaskError, TaskFuture};
 use futures::Stream;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// A submitted query and the stream of its batches. Dropped, it is cancelled.
@@ -54,8 +54,6 @@ pub struct Query {
     left: Option<u64>,
     limit: u64,
     failure: Option<SqlError>,
-    /// Why it was cancelled, when not by its user.
-    reason: Arc<OnceLock<SqlError>>,
 }
 
 enum Planned {
@@ -70,7 +68,6 @@ impl Query {
         planned: TaskFuture<Result<Description, SqlError>>,
         rows: Receiver,
         limit: Option<u64>,
-        reason: Arc<OnceLock<SqlError>>,
     ) -> Self {
         Self {
             id,
@@ -80,7 +77,6 @@ impl Query {
             left: limit,
             limit: limit.unwrap_or(0),
             failure: None,
-            reason,
         }
     }
 
@@ -137,7 +133,7 @@ impl Query {
     }
 
     fn fail(&mut self, failure: SqlError) -> SqlError {
-        let failure = match (failure, self.reason.get()) {
+        let failure = match (failure, self.steering.entry.reason()) {
             (SqlError::Cancelled, Some(reason)) => reason.clone(),
             (failure, _) => failure,
         };

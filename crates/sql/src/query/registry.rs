@@ -14,7 +14,7 @@ use filbert_pool::{Clock, Group, StageId, StageKind, SubmitError};
 use futures::task::AtomicWaker;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 use std::task::Context;
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ pub(crate) struct Entry {
     start: Mutex<Option<Start>>,
     /// Whoever waits for its plan: planning cannot be interrupted, but need not be waited for once it is in vain.
     reader: AtomicWaker,
+    /// Why it ends, when not because its user cancelled it.
+    reason: OnceLock<SqlError>,
 }
 
 /// What begins a query. Dropped instead, its reader is told that it was cancelled.
@@ -63,6 +65,16 @@ impl Entry {
 
     pub(crate) fn set(&self, state: State) {
         self.state.store(state as u8, Ordering::Release);
+    }
+
+    /// Why it ends; the first reason counts.
+    pub(crate) fn set_reason(&self, reason: SqlError) {
+        let _ = self.reason.set(reason);
+    }
+
+    /// Why it ends, when not because its user cancelled it.
+    pub(crate) fn reason(&self) -> Option<&SqlError> {
+        self.reason.get()
     }
 
     /// It is over: what it had of the engine is others', and its reader is told.
@@ -127,6 +139,7 @@ impl Registry {
             state: AtomicU8::new(State::Waiting as u8),
             start: Mutex::new(Some(start)),
             reader: AtomicWaker::new(),
+            reason: OnceLock::new(),
         });
         let mut entries = self.entries.lock().unwrap_or_else(|broken| broken.into_inner());
         if entries.is_closed {

@@ -1,8 +1,9 @@
 //! Admission by itself: lines as long as memory allows, and what a timer holds of a query.
 
 use super::*;
+use crate::memory::{QueryMemory, TotalMemory};
 use crate::{Sql, SqlSettings};
-use filbert_pool::{Shutdown, Stages};
+use filbert_pool::{Shutdown, StageKind, Stages};
 use futures::executor::block_on;
 use std::time::Duration;
 
@@ -30,6 +31,61 @@ fn a_line_of_a_hundred_thousand_ends_without_recursion() {
     stages.shutdown(Shutdown::Cancel).unwrap();
     gates[0].leave();
     assert_eq!(admission.counts(), (0, 0));
+}
+
+/// A query in line whose start is refused, as it is when stage `fragment` is full.
+fn refused(stages: &Stages, admission: &Arc<Admission>, registry: &Registry, id: u64) -> Arc<Entry> {
+    let gate = Gate::new((QueryId(id), id % 100), stages.fragment().group("query"), admission, None);
+    let memory = Arc::new(QueryMemory::new(0, &TotalMemory::new(0)));
+    let start = Box::new(|| Err(SqlError::Overloaded { running: 1, waiting: 1 }));
+    let entry = registry.add(&gate, "SELECT 1", &stages.clock(), &memory, start).unwrap();
+    let engaged = stages.engage(StageKind::Fragment).unwrap();
+    let control = stages.query().strand(id, Control::Waiting(Arc::clone(&entry), engaged));
+    admission.admit(&gate, &control).unwrap();
+    entry
+}
+
+/// Each query that cannot start gives its permit to the next, which cannot start either; and each is told why.
+#[test]
+fn a_line_of_queries_that_cannot_start_ends_without_recursion() {
+    let stages = Stages::simulated(1);
+    let (admission, registry) = (admission(&stages, 1, usize::MAX), Registry::default());
+    let first = asked(&stages, &admission, 0, 0).unwrap();
+    let entries: Vec<_> = (1..=50_000).map(|id| refused(&stages, &admission, &registry, id)).collect();
+    assert_eq!(admission.counts(), (1, 50_000));
+    first.leave();
+    assert_eq!(admission.counts(), (0, 0));
+    assert!(entries.iter().all(|entry| matches!(entry.reason(), Some(SqlError::Overloaded { .. }))));
+}
+
+/// Whoever is cancelled before it stands in line does not stay there.
+#[test]
+fn who_is_over_before_it_asks_has_no_place_and_holds_up_nobody() {
+    let stages = Stages::simulated(1);
+    let admission = admission(&stages, 1, 10);
+    let gate = |id| Gate::new((QueryId(id), id), stages.fragment().group("query"), &admission, None);
+    let over = gate(1);
+    over.leave();
+    let control = stages.query().strand(1, Control::Over);
+    assert!(matches!(admission.admit(&over, &control), Err(SqlError::Cancelled)));
+    assert_eq!(admission.counts(), (0, 0));
+    let first = asked(&stages, &admission, 0, 0).unwrap();
+    admission.admit(&over, &control).unwrap();
+    assert_eq!(admission.counts(), (1, 0));
+    let second = asked(&stages, &admission, 2, 2).unwrap();
+    first.leave();
+    assert!(!second.is_closed());
+}
+
+#[test]
+fn who_has_read_to_the_end_may_ask_again_at_once() {
+    let stages = Stages::start().unwrap();
+    let settings = SqlSettings { session_open_queries: 1, ..Default::default() };
+    let sql = Sql::start(&stages, settings).unwrap();
+    let session = sql.session();
+    for _ in 0..200 {
+        assert_eq!(block_on(session.query("SELECT 1").unwrap().collect()).unwrap().len(), 1);
+    }
 }
 
 #[test]
@@ -63,15 +119,17 @@ fn who_rests_gives_its_permit_away_only_when_somebody_waits() {
     assert!(!resting.is_closed(), "nobody waits");
     let second = asked(&stages, &admission, 1, 1).unwrap();
     let third = asked(&stages, &admission, 2, 2).unwrap();
-    assert!(third.is_closed() && !resting.is_closed(), "it is not known to rest");
+    assert!(resting.is_closed() && !second.is_closed() && !third.is_closed());
+    let fourth = asked(&stages, &admission, 2, 3).unwrap();
+    assert!(fourth.is_closed() && !second.is_closed() && !third.is_closed(), "they had no time to rest");
     clock.advance(Duration::from_millis(99));
-    assert!(!resting.is_closed());
+    assert!(fourth.is_closed());
     clock.advance(Duration::from_millis(2));
-    assert!(resting.is_closed() && second.is_closed() && !third.is_closed());
+    assert!(second.is_closed() && third.is_closed() && !fourth.is_closed());
     assert_eq!(admission.counts(), (1, 0));
     // Nobody waits any more, so nobody looks.
     clock.advance(Duration::from_secs(10));
-    assert!(!third.is_closed());
+    assert!(!fourth.is_closed());
 }
 
 #[test]

@@ -208,7 +208,11 @@ impl Reader {
         };
         if expected != Expected::Any {
             // Before it runs: a statement that is refused has changed nothing.
-            let described = session.describe(&text).await?;
+            let describing = session.describe(&text);
+            if let Some(canceller) = describing.canceller() {
+                reading.runs(canceller)?;
+            }
+            let described = describing.await?;
             let gives_rows = described.kind == StatementKind::Rows;
             if gives_rows != (expected == Expected::Rows) {
                 let (wanted, found) =
@@ -218,7 +222,7 @@ impl Reader {
             }
         }
         let mut query = session.query_with(&text, parameters)?;
-        reading.runs(&query)?;
+        reading.runs(query.canceller())?;
         let described = query.description().await?;
         if described.kind == StatementKind::Rows {
             let mut cursor = Box::new(Cursor::new(query, &described.columns, described.endless));

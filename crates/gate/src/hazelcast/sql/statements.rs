@@ -11,7 +11,7 @@
 
 use super::cursor::Cursor;
 use super::problem::{Code, Problem};
-use filbert_sql::{Query, QueryCanceller};
+use filbert_sql::QueryCanceller;
 use filbert_wire::messages::structures::SqlQueryId;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -180,12 +180,12 @@ impl Reading {
     }
 
     /// The statement has a query from now on. Where it was ended already, the query is not worth anything any more.
-    pub(super) fn runs(&self, query: &Query) -> Result<(), Problem> {
+    pub(super) fn runs(&self, query: QueryCanceller) -> Result<(), Problem> {
         let mut state = self.statement.state();
         match state.ended {
             Some(ended) => Err(ended.into()),
             None => {
-                state.canceller = Some(query.canceller());
+                state.canceller = Some(query);
                 Ok(())
             }
         }
