@@ -10,11 +10,13 @@ use crate::query::{Admission, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
+use crate::stream;
 use crate::type_planner::OwnTypes;
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::registry::FunctionRegistry;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use filbert_grid::Grid;
 use filbert_pool::{Reactor, Stages, Striped, WorkStealing};
@@ -46,6 +48,7 @@ pub(crate) struct Inner {
     pub(crate) runtime: Arc<RuntimeEnv>,
     pub(crate) admission: Arc<Admission>,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) jobs: Arc<stream::Jobs>,
     /// What every session begins with.
     state: SessionState,
     queries: AtomicU64,
@@ -95,10 +98,16 @@ impl Sql {
             .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(ChangeMaps))
             .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))
+            .with_analyzer_rule(Arc::new(stream::PlanWindows))
             .with_type_planner(Arc::new(OwnTypes))
+            .with_query_planner(Arc::new(stream::StreamPlanner))
+            .with_physical_optimizer_rules(stream::optimizer_rules())
             .with_physical_optimizer_rule(Arc::new(CutFragments))
             .build();
         state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));
+        for function in stream::window_functions() {
+            state.register_udf(function)?;
+        }
         files.attach(state.catalog_list(), "filbert", "public")?;
         Ok(Self {
             inner: Arc::new(Inner {
@@ -109,6 +118,7 @@ impl Sql {
                 memory: TotalMemory::new(settings.memory_bytes),
                 admission: Admission::new(settings.queries, settings.waiting_queries),
                 registry,
+                jobs: stream::Jobs::new(settings.jobs),
                 runtime,
                 state,
                 queries: AtomicU64::new(1),
@@ -148,6 +158,27 @@ impl Sql {
         let id = self.inner.sessions.fetch_add(1, Ordering::Relaxed);
         let context = SessionContext::new_with_state(self.inner.state.clone());
         Session::new(self.clone(), id, context, rights)
+    }
+
+    /// A session over a context that there is already.
+    pub(crate) fn session_with(&self, context: SessionContext, rights: &Arc<dyn TableRights>) -> Session {
+        let id = self.inner.sessions.fetch_add(1, Ordering::Relaxed);
+        Session::new(self.clone(), id, context, Arc::clone(rights))
+    }
+
+    /// Ends all jobs and lets no other begin: for whoever ends the member, since a job has no end to wait for.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+    /// futures::executor::block_on(sql.end_jobs());
+    /// stages.shutdown(filbert_pool::Shutdown::Drain)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn end_jobs(&self) {
+        for job in self.inner.jobs.close() {
+            job.end().await;
+        }
     }
 
     /// Makes a table known to all sessions, in place of one that had its name.

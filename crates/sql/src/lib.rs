@@ -37,6 +37,7 @@ mod query;
 mod rights;
 mod session;
 mod settings;
+mod stream;
 mod table_functions;
 mod text;
 mod type_planner;

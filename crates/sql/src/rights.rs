@@ -5,6 +5,7 @@ use crate::error::SqlError;
 use crate::files::is_file;
 use crate::maps::{OwnStatement, Parsed};
 use crate::names::Names;
+use crate::stream;
 use datafusion::common::TableReference;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
@@ -109,6 +110,9 @@ fn demands(parsed: &Parsed, state: &SessionState) -> Result<Demands, SqlError> {
         Parsed::Own(OwnStatement::ShowQueries) => {
             vec![(Access::Read, "information_schema.queries".to_owned())]
         }
+        // Its statement is checked when it is asked as a query of its own; who may end it is known where jobs are.
+        Parsed::Own(OwnStatement::CreateJob { .. } | OwnStatement::DropJob { .. }) => Vec::new(),
+        Parsed::Own(OwnStatement::ShowJobs) => vec![(Access::Read, "information_schema.jobs".to_owned())],
         Parsed::Other(statement) => of_statement(statement, state)?,
     })
 }
@@ -195,7 +199,9 @@ fn everything() -> (Access, String) {
 /// The tables that planning will look up: these and no others.
 fn reads(statement: &Statement, state: &SessionState) -> Result<Demands, SqlError> {
     let tables = state.resolve_table_references(statement)?;
-    let demand = |table: &TableReference| match is_file(table.table()) {
+    // A journal is a map's, whatever the map is called.
+    let is_file = |table: &TableReference| table.schema() != Some(stream::JOURNALS) && is_file(table.table());
+    let demand = |table: &TableReference| match is_file(table) {
         true => everything(),
         false => (Access::Read, spoken(table)),
     };
@@ -205,6 +211,10 @@ fn reads(statement: &Statement, state: &SessionState) -> Result<Demands, SqlErro
 fn spoken(table: &TableReference) -> String {
     match table.schema() {
         None | Some("public") => table.table().to_owned(),
+        // Whoever may read a map may read its changes.
+        Some(stream::JOURNALS) => {
+            stream::journal_of(table.table()).map_or(table.table(), |(_, map)| map).to_owned()
+        }
         Some(schema) => format!("{schema}.{}", table.table()),
     }
 }

@@ -27,6 +27,8 @@ filbert_pool::settings_struct! {
         pub queries: usize = 64 => Shape::Number(1, 100_000),
         /// Queries that wait at most; more are refused.
         pub waiting_queries: usize = 1_024 => Shape::Number(0, 10_000_000),
+        /// Jobs (CREATE JOB) that run at a time; more are refused.
+        pub jobs: usize = 64 => Shape::Number(0, 100_000),
         /// Length of a statement's text.
         pub text_bytes: usize = 1 << 20 => Shape::Number(1 << 10, 1 << 30),
         /// How deep expressions nest, and how many operators a statement chains.

@@ -74,11 +74,22 @@ impl Decoder {
 
     /// Adds a row per entry.
     pub(crate) fn decode(&mut self, entries: &[(Data, Data)]) -> Result<()> {
+        self.decode_changes(entries.iter().map(|(key, value)| (key, Some(value))))
+    }
+
+    /// Adds a row per key; what has no value has NULLs for it.
+    pub(crate) fn decode_changes<'a>(
+        &mut self,
+        changes: impl Iterator<Item = (&'a Data, Option<&'a Data>)>,
+    ) -> Result<()> {
         let mut cells = vec![Cell::NULL; self.builders.len()];
-        for (key, value) in entries {
+        for (key, value) in changes {
             cells.fill(Cell::NULL);
-            let read = read(&self.key, key, &self.catalog, &mut cells)
-                .and_then(|()| read(&self.value, value, &self.catalog, &mut cells));
+            let read_key = read(&self.key, key, &self.catalog, &mut cells);
+            let read = read_key.and_then(|()| match value {
+                Some(value) => read(&self.value, value, &self.catalog, &mut cells),
+                None => Ok(()),
+            });
             read.map_err(|problem| self.failure(key, None, &problem))?;
             for (number, cell) in cells.iter_mut().enumerate() {
                 let cell = std::mem::replace(cell, Cell::NULL);
@@ -87,7 +98,7 @@ impl Decoder {
                     .map_err(|problem| self.failure(key, Some(self.places[number]), &problem))?;
             }
             self.rows += 1;
-            self.bytes += key.as_bytes().len() + value.as_bytes().len();
+            self.bytes += key.as_bytes().len() + value.map_or(0, |value| value.as_bytes().len());
         }
         Ok(())
     }

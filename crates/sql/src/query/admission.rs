@@ -67,8 +67,14 @@ impl Admission {
         Ok(())
     }
 
+    /// Starts what is counted elsewhere, at once.
+    pub(crate) fn start_uncounted(control: &Strand<Control>) -> Result<(), SqlError> {
+        control.post("execute", move |control| control.execute(Permit { admission: None }))?;
+        Ok(())
+    }
+
     fn start(self: &Arc<Self>, control: &Strand<Control>) -> Result<(), SqlError> {
-        let permit = Permit { admission: Arc::clone(self) };
+        let permit = Permit { admission: Some(Arc::clone(self)) };
         control.post("execute", move |control| control.execute(permit))?;
         Ok(())
     }
@@ -82,13 +88,15 @@ impl Admission {
 
 /// One query's right to run; dropped, the next one has it.
 pub(crate) struct Permit {
-    admission: Arc<Admission>,
+    /// `None` for what is not counted.
+    admission: Option<Arc<Admission>>,
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
+        let Some(admission) = &self.admission else { return };
         let next = {
-            let mut state = self.admission.lock();
+            let mut state = admission.lock();
             let next = state.next();
             if next.is_none() {
                 state.running -= 1;
@@ -97,7 +105,7 @@ impl Drop for Permit {
         };
         if let Some(control) = next {
             // Refused only when the stages shut down; then its permit was dropped, and the one after it had its turn.
-            let _ = self.admission.start(&control);
+            let _ = admission.start(&control);
         }
     }
 }
