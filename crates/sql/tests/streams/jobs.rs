@@ -179,7 +179,9 @@ fn a_shutdown_does_not_wait_for_jobs_that_were_ended() {
 #[test]
 fn a_job_that_was_dropped_writes_nothing_more() {
     let member = numbers(SqlSettings::default());
-    member.ask("CREATE JOB busy AS SINK INTO copy SELECT v, v FROM TABLE(generate_stream(1000000))").unwrap();
+    member
+        .ask("CREATE JOB busy AS SINK INTO copy SELECT v, v * 2 FROM TABLE(generate_stream(1000000))")
+        .unwrap();
     wait_until("it writes", || copied(&member) > 10_000);
     member.ask("DROP JOB busy").unwrap();
     let written = copied(&member);

@@ -161,9 +161,10 @@ fn what_is_gone_before_the_first_read_was_never_promised() {
 #[test]
 fn a_view_that_hides_a_map_hides_its_journal_too() {
     let member = started();
+    // Made before the map: a name that is taken cannot be given to a view.
+    member.ask("CREATE VIEW j AS SELECT 'ann' AS name").unwrap();
     member.put_json("j", 1, json!({"name": "ann", "pay": 10}));
-    member.ask("CREATE VIEW jj AS SELECT name FROM j").unwrap();
-    member.ask("CREATE VIEW j AS SELECT name FROM jj").unwrap();
+    assert_eq!(member.rows("SELECT * FROM j"), ["ann"]);
     assert!(member.says("SELECT * FROM TABLE(journal('j'))").contains("table or view"));
 }
 
