@@ -3,3 +3,9 @@
 //! A query names measures, columns to group by and a filter. It becomes a deduplicated DAG of steps: the leaves are the fewest table
 //! queries, read on `mixed`; all else is pure computation on `cpu`, partition by partition.
 #![forbid(unsafe_code)]
+
+mod error;
+mod memory;
+
+pub use error::CubeError;
+pub use memory::{MemoryAccount, Reservation};

@@ -170,7 +170,7 @@ impl Session {
                 let Some(canceller) = canceller.upgrade() else { return };
                 let _ = reason.set(SqlError::TimedOut { limit_ms });
                 // Refused at shutdown only, which ends queries too.
-                let _ = canceller.cancel().map(filbert_pool::TaskFuture::detach);
+                let _ = canceller.cancel().map(filbert_pool::Called::detach);
             });
         }
         admission.admit(&gate, &control)?;

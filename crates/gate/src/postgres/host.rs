@@ -84,7 +84,7 @@ impl Host {
             && let Some(running) = &*session.running()
         {
             // Refused when the stages shut down only, which ends queries as well.
-            let _ = running.cancel().map(filbert_pool::TaskFuture::detach);
+            let _ = running.cancel().map(filbert_pool::Called::detach);
         }
     }
 }

@@ -298,7 +298,11 @@ impl<'a> Session<'a> {
     /// A statement of the engine, planned to know its parameters and columns.
     pub(super) async fn planned(&self, text: &str, types: &[u32]) -> Result<Prepared, Failure> {
         let text = with_casts(text, types);
-        let described = self.sql.describe(&text).await?;
+        let describing = self.sql.describe(&text);
+        self.guest.place.runs(describing.canceller());
+        let described = describing.await;
+        self.guest.place.runs(None);
+        let described = described?;
         check_columns(&described)?;
         let parameters = parameters(types, &described.parameters);
         Ok(Prepared { text, what: What::Sql(described), parameters })

@@ -63,6 +63,13 @@ impl<R: Send + 'static> Called<R> {
             Called::Queued(future) => future.wait(),
         }
     }
+
+    /// Lets go of the result: an operation in the mailbox runs all the same.
+    pub fn detach(self) {
+        if let Called::Queued(future) = self {
+            future.detach();
+        }
+    }
 }
 
 struct StrandCell<S: Send + 'static> {

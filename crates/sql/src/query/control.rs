@@ -4,7 +4,7 @@
 //! comes before cancel in the order in which they were sent: a cancel that overtakes its start would leave the query running.
 
 use super::registry::{Entry, State};
-use filbert_pool::{Engagement, Group, Strand, SubmitError, TaskFuture};
+use filbert_pool::{Called, Engagement, Group, Strand, SubmitError};
 use std::sync::{Arc, Weak};
 
 /// How far a query is.
@@ -91,13 +91,17 @@ impl QueryCanceller {
         self.steering.entry.fragments()
     }
 
-    /// Cancels the query. The future says that stage `query` has done so, and whether there was something to cancel; fragments end at
-    /// their next turn.
+    /// Cancels the query: at once, on the calling thread, when its strand is idle, as it is but for moments; a thread of the stage would
+    /// first have to be given a core by the fragments. The result says that it is done, and whether there was something to cancel;
+    /// fragments end at their next turn.
     ///
     /// # Errors
     /// When the stage is shutting down, which cancels queries too.
-    pub fn cancel(&self) -> Result<TaskFuture<bool>, SubmitError> {
-        self.steering.control.submit_priority("cancel", Control::cancel)
+    pub fn cancel(&self) -> Result<Called<bool>, SubmitError> {
+        match self.steering.control.try_run_here("cancel", Control::cancel) {
+            Ok(result) => Ok(Called::Here(result)),
+            Err(cancel) => self.steering.control.submit_priority("cancel", cancel).map(Called::Queued),
+        }
     }
 }
 

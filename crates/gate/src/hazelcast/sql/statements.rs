@@ -84,7 +84,7 @@ impl Statement {
         // Dropped, a query is cancelled; one that is being read needs to be told.
         drop(cursor);
         // Refused at shutdown only, which ends queries too.
-        let _ = canceller.map(|canceller| canceller.cancel().map(filbert_pool::TaskFuture::detach));
+        let _ = canceller.map(|canceller| canceller.cancel().map(filbert_pool::Called::detach));
     }
 
     pub(super) fn ended(&self) -> Option<Ended> {

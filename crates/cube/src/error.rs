@@ -1,0 +1,205 @@
+//! What can go wrong between a forest of measures and a result.
+//!
+//! One enum for the whole crate: a query passes through forest, plan, tables and steps, and its caller wants one type to match on. It is
+//! `Clone`, because one failed step is told to everything that waits for it.
+
+use filbert_pool::{SubmitError, TaskError};
+use std::time::Duration;
+
+/// Why there is no result.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CubeError {
+    /// Measures that need each other in a circle.
+    #[error("the measures form a cycle: {}; one of them must not refer to the next", .path.join(" -> "))]
+    Cycle {
+        /// From a measure through its references back to itself.
+        path: Vec<String>,
+    },
+    /// A measure refers to one that the forest does not have.
+    #[error("there is no measure {name:?}{}{}", by_path(.path), is_it(.nearest.as_deref()))]
+    UnknownMeasure {
+        /// What was referred to.
+        name: String,
+        /// From the measure that was asked for to the one that refers to `name`; empty when a query asked for it.
+        path: Vec<String>,
+        /// A measure with almost this name.
+        nearest: Option<String>,
+    },
+    /// Two measures of one name.
+    #[error("there are two measures named {name:?}; rename one, or replace it on purpose")]
+    DuplicateMeasure {
+        /// The name.
+        name: String,
+    },
+    /// A measure is not defined well.
+    #[error("measure {measure:?}: {problem}")]
+    InvalidMeasure {
+        /// The measure.
+        measure: String,
+        /// What is wrong with it, and what to do.
+        problem: String,
+    },
+    /// The text of a forest cannot be read.
+    #[error("the forest cannot be read: {problem}")]
+    InvalidForest {
+        /// What is wrong and where.
+        problem: String,
+    },
+    /// A column that the table does not have.
+    #[error("table {table:?} has no column {column:?}; it has: {}", .known.join(", "))]
+    UnknownColumn {
+        /// The table.
+        table: String,
+        /// The column that was asked for.
+        column: String,
+        /// What it has.
+        known: Vec<String>,
+    },
+    /// A column or a value is of a type that is not handled here.
+    #[error("{place}: {problem}")]
+    UnsupportedType {
+        /// Where: a column, a measure, a filter.
+        place: String,
+        /// The type, and what would do.
+        problem: String,
+    },
+    /// A filter that cannot be read or evaluated.
+    #[error("filter at character {at}: {problem}")]
+    InvalidFilter {
+        /// Offset in its text, in characters; 0 when it was not made from a text.
+        at: usize,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// An expression of a combinator or a calculated column that cannot be read.
+    #[error("expression at character {at}: {problem}")]
+    InvalidExpression {
+        /// Offset in its text, in characters.
+        at: usize,
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// A query that makes no sense as it stands.
+    #[error("the query: {problem}")]
+    InvalidQuery {
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// The query would hold more memory than it may.
+    #[error(
+        "the query needs {requested} bytes more while it holds {held} of {limit}; raise its memory limit, filter more, or group by less"
+    )]
+    OverMemory {
+        /// What a query may hold, in bytes.
+        limit: usize,
+        /// What it holds.
+        held: usize,
+        /// What it asked for beyond.
+        requested: usize,
+    },
+    /// A table could not be read.
+    #[error("table {table:?} failed: {message}")]
+    TableFailed {
+        /// The table.
+        table: String,
+        /// What it said.
+        message: String,
+    },
+    /// A computation that Arrow refused.
+    #[error("{place}: {message}")]
+    Computation {
+        /// The step or measure.
+        place: String,
+        /// What was refused.
+        message: String,
+    },
+    /// The query was cancelled.
+    #[error("the query was cancelled")]
+    Cancelled,
+    /// The query took longer than it may.
+    #[error("the query was not done within {} ms; raise its time-out, filter more, or group by less", .limit.as_millis())]
+    TimedOut {
+        /// Its time-out.
+        limit: Duration,
+    },
+    /// Code of a measure panicked.
+    #[error("measure {measure:?} panicked: {message}")]
+    Panicked {
+        /// The measure, or the step that ran it.
+        measure: String,
+        /// What the panic said.
+        message: String,
+    },
+    /// The stream was closed, or the stages have ended.
+    #[error("{what} is closed")]
+    Closed {
+        /// What was closed.
+        what: String,
+    },
+    /// A stage has no room for the query.
+    #[error("{message}; try again later")]
+    Overloaded {
+        /// Which stage, and how much it takes.
+        message: String,
+    },
+}
+
+impl CubeError {
+    /// True when the same query may succeed later without a change.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Overloaded { .. } | Self::TimedOut { .. } | Self::TableFailed { .. })
+    }
+
+    /// What Arrow said, at a place.
+    pub(crate) fn arrow(place: impl Into<String>, error: &arrow::error::ArrowError) -> Self {
+        Self::Computation { place: place.into(), message: error.to_string() }
+    }
+
+    /// A task of this place has no result.
+    pub(crate) fn of_task(place: &str, error: TaskError) -> Self {
+        match error {
+            TaskError::Panicked { message, .. } => Self::Panicked { measure: place.to_owned(), message },
+            TaskError::Cancelled { .. } => Self::Cancelled,
+            other => Self::Closed { what: format!("{place} ({other})") },
+        }
+    }
+}
+
+impl From<SubmitError> for CubeError {
+    fn from(error: SubmitError) -> Self {
+        match error {
+            SubmitError::Overloaded { .. } => Self::Overloaded { message: error.to_string() },
+            other => Self::Closed { what: other.to_string() },
+        }
+    }
+}
+
+fn by_path(path: &[String]) -> String {
+    if path.is_empty() { String::new() } else { format!(", which is referred to by {}", path.join(" -> ")) }
+}
+
+fn is_it(name: Option<&str>) -> String {
+    name.map(|name| format!("; is it {name:?}?")).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_say_what_and_where() {
+        let path = ["a", "b", "a"].map(str::to_owned).to_vec();
+        assert!(CubeError::Cycle { path }.to_string().contains("a -> b -> a"));
+        let unknown = CubeError::UnknownMeasure {
+            name: "pln".into(),
+            path: vec!["total".into()],
+            nearest: Some("pnl".into()),
+        };
+        assert_eq!(
+            unknown.to_string(),
+            "there is no measure \"pln\", which is referred to by total; is it \"pnl\"?"
+        );
+        assert!(!CubeError::Cancelled.is_retryable());
+    }
+}
