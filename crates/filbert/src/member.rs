@@ -236,6 +236,8 @@ impl Member {
             doors.drain(DRAIN);
         }
         drop(doors);
+        // They have no end to wait for.
+        futures::executor::block_on(self.inner.sql.end_jobs());
         self.inner.stages.shutdown(how)
     }
 }

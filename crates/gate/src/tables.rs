@@ -24,7 +24,7 @@ const SHOWN_TO_ALL: [&str; 2] = ["pg_catalog", INFORMATION];
 /// | `CREATE INDEX` | `index` |
 ///
 /// That `UPDATE` and `DELETE` read is asked for by the engine. `pg_catalog` shows tables that the user may read, so everybody may look there;
-/// the engine's `information_schema` shows all, so only those may who may read every map. Files, the queries of others, and whatever is no table: who may do
+/// the engine's `information_schema` shows all, so only those may who may read every map. Files, the queries and jobs of others, and whatever is no table: who may do
 /// everything.
 #[derive(Debug, Clone)]
 pub(crate) struct UserTables {
@@ -61,7 +61,7 @@ impl TableRights for UserTables {
                     (self.rights.of(Service::Map, name).has(action), format!("map/{name}: {}", word(action)))
                 }
                 (schema, Access::Read) if SHOWN_TO_ALL.contains(&schema) => return Ok(()),
-                ("information_schema", Access::Read) if name != "queries" => {
+                ("information_schema", Access::Read) if !["queries", "jobs"].contains(&name.as_str()) => {
                     (self.rights.of_all(Service::Map).has(action), format!("map/*: {}", word(action)))
                 }
                 _ => (false, "*".to_owned()),
@@ -133,7 +133,9 @@ mod tests {
         assert_eq!(all.check(Access::Read, &information("queries")), Ok(()));
         assert_eq!(tables(&["map/*: read"]).check(Access::Read, &information("tables")), Ok(()));
         assert!(maps.check(Access::Create, &Object::Anything).is_err());
-        assert!(maps.check(Access::Read, &information("queries")).is_err());
+        for name in ["queries", "jobs"] {
+            assert!(maps.check(Access::Read, &information(name)).is_err(), "{name}");
+        }
         assert!(tables(&[]).check(Access::Read, &Object::table("orders")).is_err());
     }
 }

@@ -44,9 +44,9 @@ pub use items::{ItemChange, ItemEvent};
 pub use list::List;
 pub use listeners::Listeners;
 pub use map::{
-    EntryView, EvictionPolicy, InterceptorId, Interest, JournalEvent, JournalPage, JournalSettings,
-    JournalSpan, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings, MaxSize, Owner,
-    ReadingPairs, TypedMap, TypedMapEvent,
+    EntryView, EvictionPolicy, InterceptorId, Interest, JournalEvent, JournalPage, JournalReader,
+    JournalSettings, JournalSpan, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings, MaxSize,
+    Owner, ReadingPairs, TypedMap, TypedMapEvent,
 };
 pub use operation::{Action, Operation, Step, Target, Turn};
 pub use queue::Queue;

@@ -57,7 +57,9 @@ fn bounding_setting(stage: StageId) -> String {
         StageKind::Dedicated => "threads",
         _ => "capacity",
     };
-    format!("{}.{name}", stage.name.replace('/', "."))
+    // Pools beside the one of a kind have its bounds.
+    let of = if stage.kind == StageKind::Executor { stage.name } else { stage.kind.as_str() };
+    format!("{}.{name}", of.replace('/', "."))
 }
 
 /// What the bound of a stage counts, where that is not plainly its tasks.
@@ -155,6 +157,8 @@ mod tests {
         let strand = text(StageId::of(StageKind::Partition), 1);
         assert!(strand.starts_with("stage partition is overloaded: its bound of 1 per strand is reached"));
         assert!(strand.ends_with("raise the setting partition.mailbox_capacity"), "{strand}");
+        let pool = text(StageId::named(StageKind::Fragment, "reports"), 10);
+        assert!(pool.ends_with("raise the setting fragment.capacity"), "{pool}");
         let executor = text(StageId::named(StageKind::Executor, "reports"), 10);
         assert!(executor.ends_with("raise the setting executor.reports.capacity"), "{executor}");
     }

@@ -10,11 +10,13 @@ use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
+use crate::stream;
 use crate::type_planner::OwnTypes;
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::registry::FunctionRegistry;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use filbert_grid::Grid;
 use filbert_pool::{Reactor, Stages, Striped, WorkStealing};
@@ -49,8 +51,11 @@ pub(crate) struct Inner {
     pub(crate) admission: Arc<Admission>,
     /// Of statements that are planned and not run: they wait for nobody who reads.
     pub(crate) descriptions: Arc<Admission>,
+    /// Of jobs, which are counted where they are known by name: none of them waits.
+    pub(crate) running_jobs: Arc<Admission>,
     pub(crate) registry: Arc<Registry>,
     files: Files,
+    pub(crate) jobs: Arc<stream::Jobs>,
     /// What every session begins with.
     state: SessionState,
     queries: AtomicU64,
@@ -102,10 +107,16 @@ impl Sql {
             .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(ChangeMaps))
             .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))
+            .with_analyzer_rule(Arc::new(stream::PlanWindows))
             .with_type_planner(Arc::new(OwnTypes))
+            .with_query_planner(Arc::new(stream::StreamPlanner))
+            .with_physical_optimizer_rules(stream::optimizer_rules())
             .with_physical_optimizer_rule(Arc::new(CutFragments))
             .build();
         state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));
+        for function in stream::window_functions() {
+            state.register_udf(function)?;
+        }
         files.attach(state.catalog_list(), "filbert", "public")?;
         let bounds = Bounds {
             running: settings.queries,
@@ -122,7 +133,9 @@ impl Sql {
                 open: OpenQueries::new(settings.open_queries, settings.session_open_queries),
                 admission: Admission::new(bounds, stages.clock()),
                 descriptions: Admission::new(bounds, stages.clock()),
+                running_jobs: Admission::new(Bounds { running: usize::MAX, ..bounds }, stages.clock()),
                 registry,
+                jobs: stream::Jobs::new(settings.jobs),
                 runtime,
                 files,
                 state,
@@ -163,6 +176,27 @@ impl Sql {
         let id = self.inner.sessions.fetch_add(1, Ordering::Relaxed);
         let context = SessionContext::new_with_state(self.inner.state.clone());
         Session::new(self.clone(), id, context, rights)
+    }
+
+    /// A session over a context that there is already.
+    pub(crate) fn session_with(&self, context: SessionContext, rights: &Arc<dyn TableRights>) -> Session {
+        let id = self.inner.sessions.fetch_add(1, Ordering::Relaxed);
+        Session::new(self.clone(), id, context, Arc::clone(rights))
+    }
+
+    /// Ends all jobs and lets no other begin: for whoever ends the member, since a job has no end to wait for.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+    /// futures::executor::block_on(sql.end_jobs());
+    /// stages.shutdown(filbert_pool::Shutdown::Drain)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn end_jobs(&self) {
+        for job in self.inner.jobs.close() {
+            job.end().await;
+        }
     }
 
     /// Makes a table known to all sessions, in place of one that had its name.

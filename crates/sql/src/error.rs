@@ -126,6 +126,20 @@ pub enum SqlError {
         /// The setting that allows no more.
         setting: &'static str,
     },
+    /// Changes of a map were overwritten in its journal before the query had read them.
+    #[error(
+        "the query does not keep up with the journal of map {map:?}: {changes} changes of partition {partition} were overwritten before \
+         it read them, so its rows would not be true; give the journal a larger capacity, do less in the query, or read the column \
+         __lost, with which it goes on"
+    )]
+    JournalOverrun {
+        /// Whose journal it is.
+        map: String,
+        /// The partition where it was seen first.
+        partition: u32,
+        /// How many changes of that partition are gone.
+        changes: u64,
+    },
     /// A stage does not take the work.
     #[error(transparent)]
     Submit(#[from] SubmitError),

@@ -17,7 +17,7 @@ use filbert_pool::Clock;
 use futures::Stream;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 /// Rows of one batch, however many are due.
@@ -62,7 +62,8 @@ impl PartitionStream for Rated {
 
     fn execute(&self, _: Arc<TaskContext>) -> SendableRecordBatchStream {
         let (clock, schema) = (self.clock.clone(), Arc::clone(&self.schema));
-        let rows = Rows { begin: clock.now(), clock, rate: self.rate, given: 0, schema: Arc::clone(&schema) };
+        let begin = clock.now();
+        let rows = Rows { begin, clock, rate: self.rate, given: 0, schema: Arc::clone(&schema), idle: None };
         Box::pin(RecordBatchStreamAdapter::new(schema, rows))
     }
 }
@@ -73,6 +74,8 @@ struct Rows {
     rate: i64,
     given: i64,
     schema: SchemaRef,
+    /// Of a reader that nothing will wake: a task that nobody could wake is over, and this one is until it is cancelled.
+    idle: Option<Waker>,
 }
 
 impl Rows {
@@ -94,8 +97,10 @@ impl Stream for Rows {
             self.given += count;
             return Poll::Ready(Some(Ok(RecordBatch::try_new(Arc::clone(&self.schema), vec![rows])?)));
         }
-        // At rate 0 nothing is ever due, and nobody need be woken.
-        if self.rate > 0 {
+        if self.rate == 0 {
+            // Nothing is ever due.
+            self.idle = Some(context.waker().clone());
+        } else {
             let pause = Duration::from_secs(1).div_f64(self.rate as f64).max(LEAST_PAUSE);
             let waker = context.waker().clone();
             self.clock.after(pause, move || waker.wake());

@@ -38,6 +38,7 @@ mod query;
 mod rights;
 mod session;
 mod settings;
+mod stream;
 mod table_functions;
 mod text;
 mod type_planner;

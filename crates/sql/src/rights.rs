@@ -5,6 +5,7 @@ use crate::error::SqlError;
 use crate::files::is_file;
 use crate::maps::{OwnStatement, Parsed};
 use crate::names::Names;
+use crate::stream;
 use datafusion::common::TableReference;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
@@ -51,6 +52,11 @@ impl Object {
     /// A table of schema `public`, where maps are.
     pub fn table(name: &str) -> Self {
         Self::in_schema(PUBLIC, name)
+    }
+
+    /// A map, also one whose name is that of a file.
+    fn map(name: &str) -> Self {
+        Self::Table { schema: PUBLIC.to_owned(), name: name.to_owned() }
     }
 
     fn in_schema(schema: &str, name: &str) -> Self {
@@ -160,6 +166,9 @@ fn demands(parsed: &Parsed, state: &SessionState) -> Result<Demands, SqlError> {
         Parsed::Own(OwnStatement::CreateIndex { table, .. }) => vec![(Access::Index, Object::table(table))],
         Parsed::Own(OwnStatement::ShowMappings) => information("mappings"),
         Parsed::Own(OwnStatement::ShowQueries) => information("queries"),
+        // Its statement is checked when it is asked as a query of its own; who may end it is known where jobs are.
+        Parsed::Own(OwnStatement::CreateJob { .. } | OwnStatement::DropJob { .. }) => Vec::new(),
+        Parsed::Own(OwnStatement::ShowJobs) => information("jobs"),
         Parsed::Other(statement) => of_statement(statement, state)?,
     })
 }
@@ -251,7 +260,12 @@ fn everything() -> (Access, Object) {
 fn reads(statement: &Statement, state: &SessionState) -> Result<Demands, SqlError> {
     let tables = state.resolve_table_references(statement)?;
     let demand = |table: &TableReference| {
-        (Access::Read, Object::in_schema(table.schema().unwrap_or(PUBLIC), table.table()))
+        let object = match (table.schema(), stream::journal_of(table.table())) {
+            // Whoever may read a map may read its changes, whatever the map is called.
+            (Some(stream::JOURNALS), Some((_, map))) => Object::map(map),
+            (schema, _) => Object::in_schema(schema.unwrap_or(PUBLIC), table.table()),
+        };
+        (Access::Read, object)
     };
     Ok(tables.iter().map(demand).collect())
 }

@@ -10,7 +10,8 @@ use crate::memory::QueryMemory;
 use crate::names::Names;
 use crate::plan;
 use crate::query::{Control, Describing, Gate, Query, QueryContext};
-use crate::rights::{self, SessionRights, TableRights};
+use crate::rights::{self, Access, Object, SessionRights, TableRights};
+use crate::stream::{self, StreamFigures};
 use crate::text;
 use arrow::array::RecordBatch;
 use datafusion::datasource::memory::MemorySourceConfig;
@@ -105,14 +106,26 @@ impl Session {
     }
 
     fn submit(&self, text: &str, purpose: Purpose) -> Result<Query, SqlError> {
+        self.submit_as(text, purpose, None)
+    }
+
+    /// A query, or a job, whose figures others see: it has a place of its own, and as much time as it likes.
+    fn submit_as(
+        &self,
+        text: &str,
+        purpose: Purpose,
+        job: Option<Arc<StreamFigures>>,
+    ) -> Result<Query, SqlError> {
         let inner = self.sql.inner();
         let settings = &inner.settings;
         self.check_length(text)?;
 
-        let (admission, opened) = match purpose {
-            Purpose::Run(_) => (&inner.admission, Some(inner.open.open(self.id)?)),
-            Purpose::Describe => (&inner.descriptions, None),
+        let (admission, opened) = match (&purpose, &job) {
+            (Purpose::Describe, _) => (&inner.descriptions, None),
+            (Purpose::Run(_), None) => (&inner.admission, Some(inner.open.open(self.id)?)),
+            (Purpose::Run(_), Some(_)) => (&inner.running_jobs, None),
         };
+        let time_limit_ms = settings.time_limit_ms.filter(|_| job.is_none());
         let id = self.sql.next_query();
         let group = inner.fragment.group(&id.to_string()).with_head_start(HEAD_START);
         let gate = Gate::new((id, self.id), group, admission, opened);
@@ -138,6 +151,7 @@ impl Session {
             query: Arc::clone(&context),
             runtime,
             sql: self.sql.clone(),
+            figures: job.unwrap_or_default(),
         };
         let planning = statement.plan(promise).boxed();
         let start = move || {
@@ -149,7 +163,7 @@ impl Session {
         let control = inner.query.strand(id.0, Control::Waiting(Arc::clone(&entry), engaged));
         let ways = (control.clone(), entry);
         let query = Query::new(id, ways, schema, receiver, settings.rows);
-        if let Some(limit_ms) = settings.time_limit_ms {
+        if let Some(limit_ms) = time_limit_ms {
             let canceller = query.canceller().downgrade();
             clock.after(Duration::from_millis(limit_ms), move || {
                 if let Some(canceller) = canceller.upgrade() {
@@ -189,6 +203,7 @@ struct StatementOfQuery {
     query: Arc<QueryContext>,
     runtime: Arc<RuntimeEnv>,
     sql: Sql,
+    figures: Arc<StreamFigures>,
 }
 
 impl StatementOfQuery {
@@ -216,8 +231,14 @@ impl StatementOfQuery {
         let mut state = self.session.state();
         state.config_mut().set_extension(Arc::clone(&self.query));
         state.config_mut().set_extension(Arc::new(SessionRights::new(&self.rights)));
+        state.config_mut().set_extension(Arc::clone(&self.figures));
         text::check_depth(&self.text, self.depth_limit)?;
-        let parsed = maps::parse(&self.text, Names::of(&state))?;
+        let text = stream::without_table_words(&self.text);
+        let mut parsed = maps::parse(&text, Names::of(&state))?;
+        drop(text);
+        if let maps::Parsed::Other(statement) = &mut parsed {
+            stream::rewritten(statement)?;
+        }
         rights::check(&parsed, &state, self.rights.as_ref())?;
         // Whose reader was told so may have other rights by now; and what is only planned has an effect, where it defines something.
         if self.query.is_cancelled() {
@@ -254,6 +275,7 @@ impl StatementOfQuery {
             LogicalPlan::Statement(Statement::ResetVariable(reset)) => check_setting(&reset.variable, None)?,
             _ => {}
         }
+        stream::check_definition(&logical, &state).await?;
         let mut kind = StatementKind::of(&logical);
         let running = SessionContext::new_with_state(state);
         let context = match &logical {
@@ -280,17 +302,61 @@ impl StatementOfQuery {
         state: &SessionState,
     ) -> Result<(Work, Description), SqlError> {
         let kind = own.kind();
-        let answer = match self.purpose {
-            Purpose::Run(_) if own == maps::OwnStatement::ShowQueries => {
-                let inner = self.sql.inner();
+        let inner = self.sql.inner();
+        let columns = own.columns();
+        let answer = match (&self.purpose, own) {
+            (Purpose::Describe, _) => RecordBatch::new_empty(columns),
+            (Purpose::Run(_), maps::OwnStatement::ShowQueries) => {
                 inner.registry.shown(&inner.stages.clock())?
             }
-            Purpose::Run(_) => maps::run(own, state).await?,
-            Purpose::Describe => RecordBatch::new_empty(own.columns()),
+            (Purpose::Run(_), maps::OwnStatement::ShowJobs) => inner.jobs.shown()?,
+            (Purpose::Run(_), maps::OwnStatement::CreateJob { name, if_not_exists, text, sink }) => {
+                self.create_job(&name, if_not_exists, &text, &sink).await?;
+                RecordBatch::new_empty(columns)
+            }
+            (Purpose::Run(_), maps::OwnStatement::DropJob { name, if_exists }) => {
+                self.drop_job(&name, if_exists).await?;
+                RecordBatch::new_empty(columns)
+            }
+            (Purpose::Run(_), own) => maps::run(own, state).await?,
         };
         let columns = answer.schema();
         let plan = MemorySourceConfig::try_new_exec(&[vec![answer]], Arc::clone(&columns), None)?;
         Ok((self.work(plan, state), Description { parameters: Vec::new(), columns, kind, endless: false }))
+    }
+
+    /// Answers when the job is planned: what is wrong with its statement is told to whoever made it.
+    async fn create_job(
+        &self,
+        name: &str,
+        if_not_exists: bool,
+        text: &str,
+        sink: &str,
+    ) -> Result<(), SqlError> {
+        let inner = self.sql.inner();
+        let now_ms = inner.stages.clock().unix_ms();
+        let Some(new) = inner.jobs.begin(name, if_not_exists, (sink, text), now_ms)? else { return Ok(()) };
+        let session = self.sql.session_with(self.session.clone(), &self.rights);
+        let figures = Arc::clone(&new.job.figures);
+        let mut query = session.submit_as(text, Purpose::Run(Vec::new()), Some(figures))?;
+        query.description().await?;
+        inner.fragment.spawn("job", new.running(query))?.detach();
+        Ok(())
+    }
+
+    /// Who may write to the map that a job writes to may end it.
+    async fn drop_job(&self, name: &str, if_exists: bool) -> Result<(), SqlError> {
+        let jobs = &self.sql.inner().jobs;
+        let Some(job) = jobs.get(name) else {
+            return match if_exists {
+                true => Ok(()),
+                false => Err(SqlError::Refused(format!("there is no job {name:?}; SHOW JOBS lists them"))),
+            };
+        };
+        self.rights.check(Access::Insert, &Object::table(job.sink())).map_err(SqlError::Denied)?;
+        job.end().await;
+        jobs.remove(&job);
+        Ok(())
     }
 
     fn work(&self, plan: Arc<dyn ExecutionPlan>, state: &SessionState) -> Work {

@@ -35,6 +35,8 @@ filbert_pool::settings_struct! {
         pub open_queries: usize = 10_000 => Shape::Number(1, 10_000_000),
         /// The same of one session.
         pub session_open_queries: usize = 2_000 => Shape::Number(1, 10_000_000),
+        /// Jobs (CREATE JOB) that run at a time; more are refused.
+        pub jobs: usize = 64 => Shape::Number(0, 100_000),
         /// Length of a statement's text.
         pub text_bytes: usize = 1 << 20 => Shape::Number(1 << 10, 1 << 30),
         /// How deep expressions nest, and how many operators a statement chains.

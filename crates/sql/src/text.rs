@@ -97,11 +97,16 @@ pub fn statements(text: &str) -> Vec<&str> {
 
 /// Where the tokens of a text begin; none when it cannot be taken apart.
 pub(crate) fn token_starts(text: &str) -> impl Iterator<Item = usize> {
+    token_places(text).map(|(_, start)| start)
+}
+
+/// The tokens of a text, and where each begins; none when it cannot be taken apart.
+pub(crate) fn token_places(text: &str) -> impl Iterator<Item = (Token, usize)> {
     let mut cursor = Cursor::new(text);
-    tokens(text, &GenericDialect {})
-        .unwrap_or_default()
-        .into_iter()
-        .map(move |token| cursor.advance(token.span.start))
+    tokens(text, &GenericDialect {}).unwrap_or_default().into_iter().map(move |token| {
+        let start = cursor.advance(token.span.start);
+        (token.token, start)
+    })
 }
 
 /// Where in the text a token begins.

@@ -85,3 +85,8 @@ pub fn read_item(item: &SelectItem, reader: &mut Reader<'_>) -> ControlFlow<()> 
 pub fn change_statement(statement: &mut Statement, changer: &mut Changer<'_>) -> ControlFlow<()> {
     VisitMut::visit(statement, &mut Behind(changer))
 }
+
+/// The same for a query.
+pub fn change_query(query: &mut Query, changer: &mut Changer<'_>) -> ControlFlow<()> {
+    VisitMut::visit(query, &mut Behind(changer))
+}

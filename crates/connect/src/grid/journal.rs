@@ -1,20 +1,16 @@
 //! A source of the changes of a map: every processor reads the journals of its partitions.
 //!
-//! For each partition one read is under way. It waits in the partition's waiting room, without a thread or a timer, until there is a
-//! change; its answer notes the partition in a list and wakes the processor, which looks at those partitions alone. A partition has its
-//! next read when its page is emitted, so back-pressure stops the reads, not the writers of the map: a reader that is slower than they
-//! are is lapped in the end, and says so.
+//! A partition has its next read ([`JournalReader`]) when its page is emitted, so back-pressure stops the reads, not the writers of the
+//! map: a reader that is slower than they are is lapped in the end, and says so.
 
 use super::read;
 use filbert_flow::{Failure, Many, MetaSupplier, Outbox, Processor, ProcessorContext, Share, Step, Supplier};
-use filbert_grid::{Grid, Invocation, JournalEvent, JournalPage, Map, MapEventKind};
+use filbert_grid::{Grid, JournalEvent, JournalReader, Map, MapEventKind};
 use filbert_wire::{FromData, PartitionId};
-use std::collections::VecDeque;
 use std::marker::PhantomData;
-use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 
 /// Changes that are asked for at once.
 const PAGE: u32 = 256;
@@ -124,20 +120,18 @@ impl<K: FromData + Send + 'static, V: FromData + Send + 'static> Supplier for Jo
 
     fn processor(&mut self, share: Share) -> Result<ReadJournal<K, V>, Failure> {
         let name = format!("the journal of map {:?}", self.map.name());
-        let mut readers = Vec::new();
+        let mut from = Vec::new();
         for partition in PartitionId::all().filter(|partition| share.owns(partition.number())) {
             // Here and not when it begins: whoever sees the job run may rely on it.
             let span =
                 self.map.span_of_journal(partition).wait().map_err(|error| format!("{name}: {error}"))?;
-            let next = if self.from_now { span.next } else { span.oldest };
-            readers.push(Reader { partition, next, asked: None, waker: Waker::noop().clone() });
+            from.push((partition, if self.from_now { span.next } else { span.oldest }));
         }
         Ok(ReadJournal {
+            reader: self.map.journal_reader(from, PAGE),
             map: self.map.clone(),
             name,
-            ready: (0..readers.len()).collect(),
-            readers,
-            answered: Arc::default(),
+            waker: Waker::noop().clone(),
             page: None,
             lost: Arc::clone(&self.lost),
             types: PhantomData,
@@ -149,90 +143,26 @@ impl<K: FromData + Send + 'static, V: FromData + Send + 'static> Supplier for Jo
 pub struct ReadJournal<K, V> {
     map: Map,
     name: String,
-    readers: Vec<Reader>,
-    /// Readers to look at, in this order; a partition that always has changes does not keep the others waiting.
-    ready: VecDeque<usize>,
-    answered: Arc<Answered>,
+    reader: JournalReader,
+    waker: Waker,
     /// What is being emitted, by whom it was read, and how many changes were lost before it.
     page: Option<(usize, std::vec::IntoIter<JournalEvent>, u64)>,
     lost: Arc<AtomicU64>,
     types: PhantomData<fn() -> (K, V)>,
 }
 
-/// Reads one partition.
-struct Reader {
-    partition: PartitionId,
-    /// The sequence of the next change.
-    next: u64,
-    asked: Option<Invocation<JournalPage>>,
-    waker: Waker,
-}
-
-/// Which readers have an answer; whoever notes one wakes the processor.
-#[derive(Default)]
-struct Answered {
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    readers: Vec<usize>,
-    processor: Option<Waker>,
-}
-
-impl Answered {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|broken| broken.into_inner())
-    }
-}
-
-/// The waker of one reader.
-struct Bell {
-    reader: usize,
-    answered: Arc<Answered>,
-}
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        let processor = {
-            let mut state = self.answered.lock();
-            state.readers.push(self.reader);
-            // The first to be noted wakes; the others are found with it.
-            if state.readers.len() == 1 { state.processor.clone() } else { None }
-        };
-        if let Some(processor) = processor {
-            processor.wake();
-        }
-    }
-}
-
 impl<K: FromData + Send + 'static, V: FromData + Send + 'static> ReadJournal<K, V> {
     /// Looks for a page; false when no reader has one.
     fn find_page(&mut self) -> Result<bool, Failure> {
-        loop {
-            let Some(index) = self.ready.pop_front() else {
-                self.ready.extend(self.answered.lock().readers.drain(..));
-                if self.ready.is_empty() {
-                    return Ok(false);
-                }
-                continue;
-            };
-            let reader = &mut self.readers[index];
-            let asked = reader
-                .asked
-                .get_or_insert_with(|| self.map.read_journal(reader.partition, reader.next, PAGE));
-            let Poll::Ready(page) = Pin::new(asked).poll(&mut Context::from_waker(&reader.waker)) else {
-                continue;
-            };
-            reader.asked = None;
-            let page = page.map_err(|error| format!("{}: {error}", self.name))?;
-            reader.next = page.next;
-            if page.lost > 0 && self.lost.fetch_add(page.lost, Ordering::Relaxed) == 0 {
-                tracing::warn!(map = %self.map.name(), "a job does not keep up with the journal of its map; changes are lost");
-            }
-            self.page = Some((index, page.events.into_iter(), page.lost));
-            return Ok(true);
+        let Poll::Ready(page) = self.reader.poll_page(&mut Context::from_waker(&self.waker)) else {
+            return Ok(false);
+        };
+        let (index, page) = page.map_err(|error| format!("{}: {error}", self.name))?;
+        if page.lost > 0 && self.lost.fetch_add(page.lost, Ordering::Relaxed) == 0 {
+            tracing::warn!(map = %self.map.name(), "a job does not keep up with the journal of its map; changes are lost");
         }
+        self.page = Some((index, page.events.into_iter(), page.lost));
+        Ok(true)
     }
 
     fn typed(
@@ -259,15 +189,12 @@ impl<K: FromData + Send + 'static, V: FromData + Send + 'static> Processor for R
     type Out = Many<MapChange<K, V>>;
 
     fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
-        self.answered.lock().processor = Some(context.waker().clone());
-        for (reader, state) in self.readers.iter_mut().enumerate() {
-            state.waker = Waker::from(Arc::new(Bell { reader, answered: Arc::clone(&self.answered) }));
-        }
+        self.waker = context.waker().clone();
         Ok(())
     }
 
     fn complete(&mut self, outbox: &mut Outbox<Many<MapChange<K, V>>>) -> Result<Step, Failure> {
-        if self.readers.is_empty() {
+        if self.reader.is_empty() {
             return Ok(Step::Done);
         }
         let mut has_emitted = false;
@@ -282,25 +209,16 @@ impl<K: FromData + Send + 'static, V: FromData + Send + 'static> Processor for R
             let (index, next, lost) = (*index, events.next(), std::mem::take(lost));
             match next {
                 Some(event) => {
-                    let change = self.typed(self.readers[index].partition, event, lost)?;
-                    outbox.emit(change);
+                    let partition = self.reader.partition(index).unwrap_or_else(|| event.key.partition());
+                    outbox.emit(self.typed(partition, event, lost)?);
                     has_emitted = true;
                 }
                 None => {
                     self.page = None;
-                    self.ready.push_back(index);
+                    self.reader.go_on(index);
                 }
             }
         }
         Ok(Step::Again)
-    }
-}
-
-impl<K, V> Drop for ReadJournal<K, V> {
-    fn drop(&mut self) {
-        // Otherwise they would wait in the map for the next change.
-        for asked in self.readers.iter_mut().filter_map(|reader| reader.asked.take()) {
-            asked.cancel();
-        }
     }
 }

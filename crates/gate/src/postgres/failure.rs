@@ -75,7 +75,9 @@ impl From<SqlError> for Failure {
             SqlError::WrongParameters { .. } => "08P01",
             SqlError::Failed(cause) => code_of(cause),
             SqlError::Cancelled | SqlError::TimedOut { .. } => "57014",
-            SqlError::Overloaded { .. } | SqlError::TooManyOpen { .. } => "53000",
+            SqlError::Overloaded { .. } | SqlError::TooManyOpen { .. } | SqlError::JournalOverrun { .. } => {
+                "53000"
+            }
             SqlError::Submit(_) | SqlError::Task(_) => "57P03",
             _ => "XX000",
         };

@@ -29,6 +29,8 @@ pub struct JournalEvent {
     pub old_value: Option<Data>,
     /// The value after it.
     pub value: Option<Data>,
+    /// When it happened: calendar time, in milliseconds since 1970.
+    pub time_ms: u64,
 }
 
 /// Some changes of a partition, and where to go on.
@@ -40,6 +42,8 @@ pub struct JournalPage {
     pub next: u64,
     /// How many changes between what was asked for and the first of these are not in the journal any more.
     pub lost: u64,
+    /// How many more there were behind these.
+    pub behind: u64,
 }
 
 /// What the journal of a partition has.
@@ -74,6 +78,7 @@ pub(crate) struct Change<'a> {
     pub(crate) key: &'a [u8],
     pub(crate) old_value: Option<&'a [u8]>,
     pub(crate) value: Option<&'a [u8]>,
+    pub(crate) time_ms: u64,
 }
 
 impl Journal {
@@ -103,6 +108,7 @@ impl Journal {
             key: copied(change.key),
             old_value: change.old_value.map(copied),
             value: change.value.map(copied),
+            time_ms: change.time_ms,
         };
         self.next += 1;
         self.bytes += cost(&event);
@@ -161,7 +167,8 @@ impl Journal {
             }
             events.push(event.clone());
         }
-        Some(JournalPage { next: first + events.len() as u64, lost: first - from, events })
+        let after = first + events.len() as u64;
+        Some(JournalPage { next: after, lost: first - from, behind: next - after, events })
     }
 }
 
@@ -181,6 +188,7 @@ mod tests {
             key: value.as_bytes(),
             old_value: None,
             value: Some(value.as_bytes()),
+            time_ms: u64::from(number),
         };
         journal.add(&change);
     }
@@ -197,8 +205,9 @@ mod tests {
         (0..10).for_each(|number| note(&mut journal, number, 3));
         assert_eq!(journal.span(), JournalSpan { oldest: 6, next: 10 });
         let page = journal.read(1, 3, usize::MAX).unwrap();
-        assert_eq!((page.lost, page.next), (5, 9));
+        assert_eq!((page.lost, page.next, page.behind), (5, 9, 1));
         assert_eq!(page.events.iter().map(|event| event.sequence).collect::<Vec<_>>(), [6, 7, 8]);
+        assert_eq!(page.events.iter().map(|event| event.time_ms).collect::<Vec<_>>(), [6, 7, 8]);
         assert_eq!(journal.read(10, 3, usize::MAX), None);
     }
 

@@ -13,7 +13,7 @@
 //! | `operations/` | what can be done with a partition, one small value each |
 //! | `partition/` | the verbs that operations are made of |
 //! | `store/` | entries in little memory |
-//! | `journal.rs` | the last changes, for readers that come later |
+//! | `journal.rs`, `journal_reader.rs` | the last changes, for readers that come later |
 //! | `interceptors.rs`, `locks.rs`, `expiry.rs`, `events.rs`, `settings.rs` | what they say |
 
 mod context;
@@ -22,6 +22,7 @@ mod expiry;
 mod handle;
 mod interceptors;
 mod journal;
+mod journal_reader;
 mod locks;
 pub mod operations;
 mod partition;
@@ -35,6 +36,7 @@ pub use handle::Map;
 pub(crate) use handle::MapStructure;
 pub use interceptors::InterceptorId;
 pub use journal::{JournalEvent, JournalPage, JournalSpan};
+pub use journal_reader::JournalReader;
 pub use locks::Owner;
 pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSignal};
 pub use settings::{EvictionPolicy, JournalSettings, MapSettings, MaxSize};

@@ -24,7 +24,7 @@ use crate::promise::Promise;
 use crate::rules::StageKind;
 use crate::settings::{Settings, SettingsError};
 use crate::shared::Executor;
-use crate::steal::WorkStealing;
+use crate::steal::{StealSettings, WorkStealing};
 use crate::striped::Striped;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, RwLock, Weak};
@@ -193,6 +193,39 @@ impl Stages {
         inner.add_engine(executor.engine());
         executors.insert(name.to_owned(), executor.clone());
         Ok(executor)
+    }
+
+    /// Adds workers of their own for some fragments: the stage `fragment/<name>`, with the settings of `fragment` but its threads. It ends
+    /// with all others.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let reports = stages.add_fragment_pool("reports", 1)?;
+    /// assert_eq!(reports.submit("sum", || (1..=10).sum::<u32>())?.wait(), Ok(55));
+    /// assert!(stages.snapshot().iter().any(|stage| stage.stage == "fragment/reports"));
+    /// assert!(stages.add_fragment_pool("reports", 1).is_err(), "there is one already");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When there is one of that name, or no thread is asked for.
+    pub fn add_fragment_pool(&self, name: &str, threads: usize) -> Result<WorkStealing, SettingsError> {
+        let inner = &self.inner;
+        let id = StageId::named(StageKind::Fragment, name);
+        let problem = if threads == 0 {
+            Some("a pool without threads would run nothing")
+        } else if inner.engines().iter().any(|engine| engine.metrics().id == id) {
+            Some("there are two pools of that name; each needs its own")
+        } else {
+            None
+        };
+        if let Some(problem) = problem {
+            return Err(SettingsError { problems: vec![format!("{id}: {problem}")] });
+        }
+        let settings = StealSettings { threads, ..start::steal(&inner.settings, StageKind::Fragment) };
+        let pool = WorkStealing::start(&inner.env, id, settings);
+        inner.add_engine(pool.engine());
+        Ok(pool)
     }
 
     /// Time, timers and randomness; virtual under simulation.

@@ -110,7 +110,7 @@ fn event(settings: &Settings) -> EventSettings {
     }
 }
 
-fn steal(settings: &Settings, kind: StageKind) -> StealSettings {
+pub(super) fn steal(settings: &Settings, kind: StageKind) -> StealSettings {
     StealSettings {
         threads: settings.threads(kind),
         injector_capacity: settings.size(&format!("{kind}.capacity")),

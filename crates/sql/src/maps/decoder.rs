@@ -115,10 +115,20 @@ impl Decoder {
 
     /// Adds a row per entry.
     pub(crate) fn decode(&mut self, entries: &[(Data, Data)]) -> Result<()> {
+        self.decode_changes(entries.iter().map(|(key, value)| (key, Some(value))))
+    }
+
+    /// Adds a row per key; what has no value has NULLs for it.
+    pub(crate) fn decode_changes<'a>(
+        &mut self,
+        changes: impl Iterator<Item = (&'a Data, Option<&'a Data>)>,
+    ) -> Result<()> {
         let mut cells = vec![Cell::NULL; self.builders.len()];
-        for (key, value) in entries {
-            let read = read(&mut self.key, key, &self.schemas, &mut cells)
-                .and_then(|()| read(&mut self.value, value, &self.schemas, &mut cells));
+        for (key, value) in changes {
+            let read = read(&mut self.key, key, &self.schemas, &mut cells).and_then(|()| match value {
+                Some(value) => read(&mut self.value, value, &self.schemas, &mut cells),
+                None => Ok(()),
+            });
             read.map_err(|problem| self.failure(key, None, &problem))?;
             for (number, cell) in cells.iter_mut().enumerate() {
                 // Null again for the next entry.

@@ -34,16 +34,23 @@ mod text;
 mod visible;
 
 pub(crate) use change::ChangeMaps;
+pub(crate) use decoder::Decoder;
+pub(crate) use layout::{Layout, VALUE};
 pub(crate) use own::run;
+pub(crate) use pages::failed;
 pub(crate) use scalar::scalar_of_value;
 pub use scan::MapScanExec;
+pub(crate) use schema::MapsSchema;
+pub(crate) use sink::MapSink;
 pub(crate) use statement::{OwnStatement, Parsed, parse};
+pub(crate) use table::MapTable;
 pub(crate) use visible::show_visible;
 
 use crate::error::SqlError;
+use crate::stream::{JOURNALS, JournalSchema};
 use datafusion::catalog::CatalogProviderList;
 use filbert_grid::Grid;
-use schema::{Maps, MapsSchema};
+use schema::Maps;
 use std::sync::Arc;
 
 /// Puts the maps of `grid` behind the tables of a schema.
@@ -56,6 +63,8 @@ pub(crate) fn attach(
     let missing = || SqlError::Refused(format!("there is no schema {catalog}.{schema}"));
     let catalog = catalogs.catalog(catalog).ok_or_else(missing)?;
     let registered = catalog.schema(schema).ok_or_else(missing)?;
-    catalog.register_schema(schema, Arc::new(MapsSchema::new(registered, Maps::new(grid))))?;
+    let maps = Arc::new(MapsSchema::new(registered, Maps::new(grid)));
+    catalog.register_schema(JOURNALS, Arc::new(JournalSchema::new(&maps)))?;
+    catalog.register_schema(schema, maps)?;
     Ok(())
 }

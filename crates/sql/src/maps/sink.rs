@@ -8,6 +8,7 @@ use super::encoder::Encoder;
 use super::layout::Layout;
 use super::pages::failed;
 use crate::error::SqlError;
+use crate::stream::StreamFigures;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::common::Result;
@@ -67,14 +68,21 @@ impl DataSink for MapSink {
         &self.layout.schema
     }
 
-    async fn write_all(&self, mut rows: SendableRecordBatchStream, _: &Arc<TaskContext>) -> Result<u64> {
+    async fn write_all(
+        &self,
+        mut rows: SendableRecordBatchStream,
+        context: &Arc<TaskContext>,
+    ) -> Result<u64> {
+        let figures = StreamFigures::of(context);
         let encoder = Encoder::new(&self.layout, &self.catalog);
         let mut written = 0;
         while let Some(batch) = rows.next().await {
             let entries = encoder.entries(&batch?)?;
-            written += entries.len() as u64;
+            let more = entries.len() as u64;
             checkpoint().await;
             self.insert(entries).await?;
+            written += more;
+            figures.add_written(more);
             checkpoint().await;
         }
         Ok(written)

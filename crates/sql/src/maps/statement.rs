@@ -6,6 +6,9 @@
 //! DROP [EXTERNAL] MAPPING [IF EXISTS] name
 //! SHOW [EXTERNAL] MAPPINGS
 //! SHOW QUERIES
+//! CREATE JOB [IF NOT EXISTS] name AS SINK INTO map ...
+//! DROP JOB [IF EXISTS] name
+//! SHOW JOBS
 //! CREATE INDEX [IF NOT EXISTS] name ON map (column, ...) [TYPE SORTED | HASH]
 //! [EXPLAIN ...] SINK INTO map ...          as INSERT INTO, but it replaces
 //! ```
@@ -16,6 +19,7 @@ use crate::description::StatementKind;
 use crate::error::SqlError;
 use crate::names::Names;
 use crate::query::Registry;
+use crate::stream::Jobs;
 use crate::text::offset;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
@@ -33,11 +37,36 @@ use std::sync::Arc;
 /// A statement of our own.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum OwnStatement {
-    CreateMapping { mapping: Mapping, replaces: bool, if_not_exists: bool },
-    DropMapping { name: String, if_exists: bool },
+    CreateMapping {
+        mapping: Mapping,
+        replaces: bool,
+        if_not_exists: bool,
+    },
+    DropMapping {
+        name: String,
+        if_exists: bool,
+    },
     ShowMappings,
     ShowQueries,
-    CreateIndex { name: String, table: String, columns: Vec<String>, kind: IndexKind, if_not_exists: bool },
+    /// What it runs, and the map that this writes to.
+    CreateJob {
+        name: String,
+        if_not_exists: bool,
+        text: String,
+        sink: String,
+    },
+    DropJob {
+        name: String,
+        if_exists: bool,
+    },
+    ShowJobs,
+    CreateIndex {
+        name: String,
+        table: String,
+        columns: Vec<String>,
+        kind: IndexKind,
+        if_not_exists: bool,
+    },
 }
 
 impl OwnStatement {
@@ -46,7 +75,9 @@ impl OwnStatement {
         let name = match self {
             Self::CreateMapping { .. } => "CREATE MAPPING",
             Self::DropMapping { .. } => "DROP MAPPING",
-            Self::ShowMappings | Self::ShowQueries => return StatementKind::Rows,
+            Self::ShowMappings | Self::ShowQueries | Self::ShowJobs => return StatementKind::Rows,
+            Self::CreateJob { .. } => "CREATE JOB",
+            Self::DropJob { .. } => "DROP JOB",
             Self::CreateIndex { .. } => "CREATE INDEX",
         };
         StatementKind::Other(name.to_owned())
@@ -57,6 +88,7 @@ impl OwnStatement {
         match self {
             Self::ShowMappings => Arc::new(Schema::new(vec![Field::new("name", DataType::Utf8, false)])),
             Self::ShowQueries => Registry::columns(),
+            Self::ShowJobs => Jobs::columns(),
             _ => Arc::new(Schema::empty()),
         }
     }
@@ -77,7 +109,7 @@ pub(crate) fn parse(text: &str, names: Names) -> Result<Parsed, SqlError> {
     }
     let mut parser = Parser::new(&GenericDialect {}).try_with_sql(text).map_err(said)?;
     let begin = parser.peek_token().span.start;
-    let mut reader = Reader { parser: &mut parser, names };
+    let mut reader = Reader { text, parser: &mut parser, names };
     if let Some(own) = reader.own().map_err(said)? {
         reader.end().map_err(said)?;
         return Ok(Parsed::Own(own));
@@ -97,7 +129,7 @@ fn mentions_own(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mentions =
         |word: &str| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
-    ["mapping", "index", "sink", "queries"].into_iter().any(mentions)
+    ["mapping", "index", "sink", "queries", "job"].into_iter().any(mentions)
 }
 
 fn said(error: ParserError) -> SqlError {
@@ -131,6 +163,7 @@ fn sink(text: &str, begin: Location) -> Result<Statement, SqlError> {
 }
 
 struct Reader<'p, 'd> {
+    text: &'p str,
     parser: &'p mut Parser<'d>,
     names: Names,
 }
@@ -160,6 +193,16 @@ impl Reader<'_, '_> {
         }
         if self.words(&["SHOW", "QUERIES"]) {
             return Ok(Some(OwnStatement::ShowQueries));
+        }
+        if self.words(&["CREATE", "JOB"]) {
+            return self.create_job().map(Some);
+        }
+        if self.words(&["DROP", "JOB"]) {
+            let if_exists = self.words(&["IF", "EXISTS"]);
+            return Ok(Some(OwnStatement::DropJob { name: self.name()?, if_exists }));
+        }
+        if self.words(&["SHOW", "JOBS"]) {
+            return Ok(Some(OwnStatement::ShowJobs));
         }
         if self.words(&["CREATE", "INDEX"]) {
             return self.create_index().map(Some);
@@ -222,6 +265,21 @@ impl Reader<'_, '_> {
             }
         }
         Ok(options)
+    }
+
+    /// The statement of a job is read where it is asked; here it is only seen that it writes, and where.
+    fn create_job(&mut self) -> Read<OwnStatement> {
+        let if_not_exists = self.words(&["IF", "NOT", "EXISTS"]);
+        let name = self.name()?;
+        self.expect(&["AS"])?;
+        let begin = offset(self.text, self.parser.peek_token_ref().span.start);
+        if !self.words(&["SINK", "INTO"]) {
+            return self.parser.expected("SINK INTO, what a job does", self.parser.peek_token());
+        }
+        let sink = self.name()?;
+        while self.parser.next_token().token != Token::EOF {}
+        let text = self.text.get(begin..).unwrap_or_default().to_owned();
+        Ok(OwnStatement::CreateJob { name, if_not_exists, text, sink })
     }
 
     fn create_index(&mut self) -> Read<OwnStatement> {

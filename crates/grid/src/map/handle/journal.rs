@@ -2,6 +2,7 @@
 
 use super::Map;
 use crate::invocation::Invocation;
+use crate::map::JournalReader;
 use crate::map::journal::{JournalPage, JournalSpan};
 use crate::map::operations::{ReadJournal, SpanOfJournal};
 use filbert_wire::PartitionId;
@@ -34,5 +35,14 @@ impl Map {
     /// What the journal of a partition has now.
     pub fn span_of_journal(&self, partition: PartitionId) -> Invocation<JournalSpan> {
         self.call(partition, SpanOfJournal)
+    }
+
+    /// Reads the journals of these partitions side by side, each from a sequence on, `batch` changes of one at a time at most.
+    pub fn journal_reader(
+        &self,
+        from: impl IntoIterator<Item = (PartitionId, u64)>,
+        batch: u32,
+    ) -> JournalReader {
+        JournalReader::new(self.clone(), from, batch)
     }
 }

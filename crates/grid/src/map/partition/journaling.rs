@@ -23,7 +23,7 @@ impl MapPartition {
                 continue;
             }
             let (key, old_value) = (self.store.key(slot), Some(self.store.value(slot)));
-            journal.add(&Change { kind, key, old_value, value: None });
+            journal.add(&Change { kind, key, old_value, value: None, time_ms: turn.unix_ms() });
         }
         journal.tell(turn);
     }

@@ -201,7 +201,8 @@ impl MapPartition {
         }
         if let Some(journal) = &mut self.journal {
             let (kind, key) = (MapEventKind::Added, key.as_bytes());
-            journal.add(&Change { kind, key, old_value: None, value: Some(value) });
+            let time_ms = turn.unix_ms();
+            journal.add(&Change { kind, key, old_value: None, value: Some(value), time_ms });
             journal.tell(turn);
         }
         let listeners = &self.context.listeners;
@@ -222,7 +223,8 @@ impl MapPartition {
         }
         if let Some(journal) = &mut self.journal {
             let (key, old_value) = (self.store.key(slot), Some(self.store.value(slot)));
-            journal.add(&Change { kind: MapEventKind::Updated, key, old_value, value: Some(value) });
+            let (kind, time_ms) = (MapEventKind::Updated, turn.unix_ms());
+            journal.add(&Change { kind, key, old_value, value: Some(value), time_ms });
             journal.tell(turn);
         }
         let before = self.store.cost(slot);
@@ -267,7 +269,7 @@ impl MapPartition {
         }
         if let Some(journal) = &mut self.journal {
             let (key, old_value) = (self.store.key(slot), Some(self.store.value(slot)));
-            journal.add(&Change { kind, key, old_value, value: None });
+            journal.add(&Change { kind, key, old_value, value: None, time_ms: turn.unix_ms() });
             journal.tell(turn);
         }
         self.forget(slot);
@@ -321,7 +323,7 @@ impl MapPartition {
             }
             if let Some(journal) = &mut self.journal {
                 let (key, old_value) = (self.store.key(slot), Some(self.store.value(slot)));
-                journal.add(&Change { kind, key, old_value, value: None });
+                journal.add(&Change { kind, key, old_value, value: None, time_ms: turn.unix_ms() });
                 journal.tell(turn);
             }
             self.forget(slot);
