@@ -14,7 +14,7 @@ use crate::query::{Query, QueryCanceller};
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray, TimestampMicrosecondArray};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
 use datafusion::error::DataFusionError;
-use filbert_pool::{StageId, StageKind, SubmitError};
+use filbert_pool::{Called, StageId, StageKind, SubmitError};
 use futures::StreamExt;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -110,9 +110,8 @@ impl Job {
                 _ => None,
             }
         };
-        if let Some(cancelling) = canceller.and_then(|canceller| canceller.cancel().ok()) {
-            // Not heard only when the stages end, which ends it as well.
-            let _ = cancelling.await;
+        if let Some(canceller) = canceller {
+            cancel(&canceller);
         }
         poll_fn(|context| {
             let mut course = self.course();
@@ -141,6 +140,11 @@ impl Job {
     }
 }
 
+fn cancel(job: &QueryCanceller) {
+    // Refused only when the stages end, which ends it as well.
+    let _ = job.cancel().map(Called::detach);
+}
+
 /// A job that is being made. Dropped before it runs, it is forgotten.
 pub(crate) struct NewJob {
     jobs: Arc<Jobs>,
@@ -156,8 +160,7 @@ impl NewJob {
             course.is_unwanted
         };
         if is_unwanted {
-            // Refused only when the stages end, which ends it as well.
-            let _ = query.canceller().cancel().map(filbert_pool::TaskFuture::detach);
+            cancel(&query.canceller());
         }
         watched(Ending(Arc::clone(&self.job)), query)
     }
