@@ -7,7 +7,6 @@ use filbert_pool::Shutdown;
 use filbert_sql::{SqlError, SqlSettings};
 use futures::StreamExt;
 use futures::executor::block_on;
-use std::time::{Duration, Instant};
 
 #[test]
 fn answers_are_right_through_splits_gathers_and_merges() {
