@@ -4,6 +4,7 @@
 //! queries, read on `mixed`; all else is pure computation on `cpu`, partition by partition.
 #![forbid(unsafe_code)]
 
+pub mod aggregate;
 mod error;
 mod memory;
 
