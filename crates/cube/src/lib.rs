@@ -4,8 +4,13 @@
 //! queries, read on `mixed`; all else is pure computation on `cpu`, partition by partition.
 #![forbid(unsafe_code)]
 
+mod coordinate;
 mod error;
+mod filter;
 mod memory;
+mod syntax;
 
+pub use coordinate::Coordinate;
 pub use error::CubeError;
+pub use filter::{Comparison, Filter, Matcher};
 pub use memory::{MemoryAccount, Reservation};
