@@ -5,8 +5,13 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
+mod coordinate;
 mod error;
+mod filter;
 mod memory;
+mod syntax;
 
+pub use coordinate::Coordinate;
 pub use error::CubeError;
+pub use filter::{Comparison, Filter, Matcher};
 pub use memory::{MemoryAccount, Reservation};
