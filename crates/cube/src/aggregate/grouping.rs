@@ -138,7 +138,9 @@ impl Grouping {
             self.parts.push(Part::of(&self.plan, &blocks)?);
             return Ok(());
         }
-        while self.running.len() >= self.lanes {
+        // One more in line when the stage itself is the bound: a worker that is done before the oldest finds its next range.
+        let most = if self.lanes == self.cpu.threads() { self.lanes + 1 } else { self.lanes };
+        while self.running.len() >= most {
             self.wait_for_oldest()?;
         }
         let (plan, shared) = (Arc::clone(&self.plan), Arc::new(blocks));

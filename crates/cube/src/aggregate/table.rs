@@ -1,8 +1,8 @@
 //! The hash table from keys to groups: open addressing over `u32`, with the keys themselves in one array by group.
 //!
 //! ```text
-//!   hash ──► slots [ 0 | 3 | 0 | 1 | 2 | ... ]      0: empty, else group + 1
-//!                        └──► words [ - | k1 | k2 | k3 | ... ]
+//!   hash ──► slots [ 0 | 3 | 0 | 1 | 2 | ... ]      groups
+//!                        └──► words [ k0 | k1 | k2 | k3 | ... ]
 //! ```
 //!
 //! A batch of rows goes through in two passes. The first has no branch that depends on the data: it looks at the first slot of each row and
@@ -14,7 +14,7 @@
 //! Rejected: key and group side by side in the slots (16 bytes a slot instead of 4: 10,000 groups no longer fit the second-level cache);
 //! tags per slot as in hashbrown (they pay off when a comparison is dear, and one of words is not).
 
-use super::keys::{Keys, NULL_HASH, Words, hash_bytes, hash_word};
+use super::keys::{Keys, Words, hash_bytes};
 use arrow::buffer::{BooleanBuffer, ScalarBuffer};
 use arrow::row::Rows;
 use std::ops::Range;
@@ -42,7 +42,7 @@ impl GroupTable {
     /// How many groups there are.
     pub(super) fn len(&self) -> usize {
         match self {
-            Self::Words(table) => table.len(),
+            Self::Words(table) => table.words.len(),
             Self::Rows(table) => table.hashes.len(),
         }
     }
@@ -121,36 +121,54 @@ impl GroupTable {
 }
 
 /// A table of words.
+///
+/// The first group is in no slot: an empty slot holds 0, which is its number. Whoever finds an empty slot compares with its word like with any
+/// other, and is right either way. So the loop over rows has no case for emptiness.
 pub(super) struct WordTable {
-    /// A power of two of them, never none.
+    /// The groups, by hash; a power of two of them, never none.
     slots: Vec<u32>,
-    /// By group + 1; the first is no group, so that the word of an empty slot can be looked at like any other.
+    /// How far a hash is shifted to the right to be a slot.
+    shift: u32,
+    /// By group.
     words: Vec<u64>,
-    /// The group of NULL.
+    /// The group of NULL, which is in no slot either.
     null: Option<u32>,
+}
+
+/// Where a word's search begins: the high bits of a product, for one multiplication and one shift. Pieces are chosen by another hash, so
+/// the words of one piece do not agree in these bits.
+#[inline(always)]
+fn slot_of(word: u64, shift: u32) -> usize {
+    (word.wrapping_mul(0xd6e8_feb8_6659_fd93) >> shift) as usize
 }
 
 impl WordTable {
     fn new() -> Self {
-        Self { slots: vec![0; FEWEST_SLOTS], words: vec![0], null: None }
-    }
-
-    fn len(&self) -> usize {
-        self.words.len() - 1
+        let shift = u64::BITS - FEWEST_SLOTS.trailing_zeros();
+        Self { slots: vec![0; FEWEST_SLOTS], shift, words: Vec::new(), null: None }
     }
 
     fn assign(&mut self, words: &[u64], groups: &mut [u32]) {
+        let Some(first) = words.first() else { return };
+        if self.words.is_empty() {
+            self.words.push(*first);
+        }
+        if self.null == Some(0) {
+            // The word of an empty slot means nothing here.
+            for (word, group) in words.iter().zip(groups) {
+                *group = self.find_or_add(*word);
+            }
+            return;
+        }
         for (words, groups) in words.chunks(BATCH).zip(groups.chunks_mut(BATCH)) {
             let mut missed = [0_u16; BATCH];
             let mut misses = 0;
-            let (slots, known) = (self.slots.as_slice(), self.words.as_slice());
-            let mask = slots.len() - 1;
+            let (slots, known, shift) = (self.slots.as_slice(), self.words.as_slice(), self.shift);
             for (row, (word, group)) in words.iter().zip(groups.iter_mut()).enumerate() {
-                let slot = slots[hash_word(*word) as usize & mask];
-                let is_missed = slot == 0 || known[slot as usize] != *word;
-                *group = slot.wrapping_sub(1);
+                let slot = slots[slot_of(*word, shift)];
+                *group = slot;
                 missed[misses & (BATCH - 1)] = row as u16;
-                misses += usize::from(is_missed);
+                misses += usize::from(known[slot as usize] != *word);
             }
             for row in &missed[..misses] {
                 let row = usize::from(*row);
@@ -163,14 +181,15 @@ impl WordTable {
     #[inline]
     fn find(&self, word: u64) -> Result<u32, usize> {
         let mask = self.slots.len() - 1;
-        let mut at = hash_word(word) as usize & mask;
+        let mut at = slot_of(word, self.shift);
         loop {
             let slot = self.slots[at];
             if slot == 0 {
-                return Err(at);
+                let is_first = self.null != Some(0) && self.words.first() == Some(&word);
+                return if is_first { Ok(0) } else { Err(at) };
             }
             if self.words[slot as usize] == word {
-                return Ok(slot - 1);
+                return Ok(slot);
             }
             at = (at + 1) & mask;
         }
@@ -192,44 +211,45 @@ impl WordTable {
         if self.words.len() * 2 > self.slots.len() {
             self.grow();
         }
-        group - 1
+        group
     }
 
     #[cold]
     fn grow(&mut self) {
         let mask = self.slots.len() * 2 - 1;
+        let shift = self.shift - 1;
         let mut slots = vec![0; mask + 1];
-        let null = self.null.map(|group| group as usize + 1);
         for (group, word) in self.words.iter().enumerate().skip(1) {
-            if Some(group) != null {
-                insert(&mut slots, hash_word(*word), group as u32);
+            if self.null != Some(group as u32) {
+                insert(&mut slots, slot_of(*word, shift), group as u32);
             }
         }
-        self.slots = slots;
+        (self.slots, self.shift) = (slots, shift);
     }
 
     fn null(&mut self) -> u32 {
         *self.null.get_or_insert_with(|| {
-            self.words.push(NULL_HASH);
-            self.words.len() as u32 - 2
+            self.words.push(0);
+            self.words.len() as u32 - 1
         })
     }
 
     fn into_words(self) -> Words {
-        let groups = self.len();
-        let nulls = self.null.map(|null| BooleanBuffer::collect_bool(groups, |group| group == null as usize));
-        Words { values: ScalarBuffer::from(self.words).slice(1, groups), nulls }
+        let is_null =
+            |null: u32| BooleanBuffer::collect_bool(self.words.len(), |group| group == null as usize);
+        let nulls = self.null.map(is_null);
+        Words { values: ScalarBuffer::from(self.words), nulls }
     }
 }
 
 /// Puts a group that is in no slot into the first that is free.
-fn insert(slots: &mut [u32], hash: u64, group_and_one: u32) {
+fn insert(slots: &mut [u32], first: usize, content: u32) {
     let mask = slots.len() - 1;
-    let mut at = hash as usize & mask;
+    let mut at = first & mask;
     while slots[at] != 0 {
         at = (at + 1) & mask;
     }
-    slots[at] = group_and_one;
+    slots[at] = content;
 }
 
 /// A table of rows of bytes.
@@ -272,7 +292,7 @@ impl RowTable {
         if self.hashes.len() * 2 > self.slots.len() {
             let mut slots = vec![0; self.slots.len() * 2];
             for (group, hash) in self.hashes.iter().enumerate() {
-                insert(&mut slots, *hash, group as u32 + 1);
+                insert(&mut slots, *hash as usize, group as u32 + 1);
             }
             self.slots = slots;
         }
