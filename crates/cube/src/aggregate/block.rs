@@ -33,6 +33,13 @@ impl Block {
         }
     }
 
+    /// What its rows take, in bytes, whatever else the buffers hold that they lie in.
+    pub(super) fn bytes(&self) -> usize {
+        let of = |array: &dyn Array| array.to_data().get_slice_memory_size().unwrap_or(0);
+        let arrays = self.keys.iter().chain(&self.inputs).map(|array| of(array));
+        arrays.sum::<usize>() + self.filters.iter().flatten().map(|filter| of(filter)).sum::<usize>()
+    }
+
     /// The rows that `keep` says yes to.
     pub(super) fn filtered(&self, keep: &BooleanArray) -> Result<Self, CubeError> {
         let kept = |array: &dyn Array| filter(array, keep).map_err(|error| CubeError::arrow("block", &error));

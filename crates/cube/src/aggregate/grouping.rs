@@ -12,6 +12,7 @@ use super::options::GroupingOptions;
 use super::plan::Plan;
 use super::range::Part;
 use crate::error::CubeError;
+use crate::memory::Reservation;
 use arrow::datatypes::DataType;
 use filbert_pool::{SubmitError, TaskFuture, WorkStealing, current};
 use std::collections::VecDeque;
@@ -46,6 +47,8 @@ pub struct Grouping {
     blocks: Vec<Block>,
     /// How many rows it has.
     rows: usize,
+    /// What they hold.
+    held: Reservation,
     /// How many ranges there were before.
     ranges: usize,
     running: VecDeque<TaskFuture<Result<Part, CubeError>>>,
@@ -84,6 +87,7 @@ impl Grouping {
             lanes,
             blocks: Vec::new(),
             rows: 0,
+            held: options.memory.try_reserve(0)?,
             ranges: 0,
             running: VecDeque::new(),
             parts: Vec::new(),
@@ -103,7 +107,9 @@ impl Grouping {
             self.plan.check()?;
             let room = self.range_rows() - self.rows;
             let rows = room.min(block.rows - start);
-            self.blocks.push(if rows == block.rows { block.clone() } else { block.slice(start, rows) });
+            let part = if rows == block.rows { block.clone() } else { block.slice(start, rows) };
+            self.held.try_grow(part.bytes())?;
+            self.blocks.push(part);
             (self.rows, start) = (self.rows + rows, start + rows);
             if rows == room {
                 self.end_range()?;
@@ -133,6 +139,7 @@ impl Grouping {
 
     fn end_range(&mut self) -> Result<(), CubeError> {
         let blocks = std::mem::take(&mut self.blocks);
+        let held = std::mem::replace(&mut self.held, self.plan.memory.try_reserve(0)?);
         (self.rows, self.ranges) = (0, self.ranges + 1);
         if self.lanes == 1 {
             self.parts.push(Part::of(&self.plan, &blocks)?);
@@ -143,16 +150,16 @@ impl Grouping {
         while self.running.len() >= most {
             self.wait_for_oldest()?;
         }
-        let (plan, shared) = (Arc::clone(&self.plan), Arc::new(blocks));
-        let blocks = Arc::clone(&shared);
-        match self.cpu.submit("aggregate", move || Part::of(&plan, &blocks)) {
+        let (plan, shared) = (Arc::clone(&self.plan), Arc::new((blocks, held)));
+        let range = Arc::clone(&shared);
+        match self.cpu.submit("aggregate", move || Part::of(&plan, &range.0)) {
             Ok(part) => self.running.push_back(part),
             Err(SubmitError::Overloaded { .. }) => {
                 // Others fill the stage; this thread does its own part, after those that came before.
                 while !self.running.is_empty() {
                     self.wait_for_oldest()?;
                 }
-                self.parts.push(Part::of(&self.plan, &shared)?);
+                self.parts.push(Part::of(&self.plan, &shared.0)?);
             }
             Err(error) => return Err(error.into()),
         }

@@ -61,7 +61,9 @@ pub(super) fn partitions(
     parts: Vec<Part>,
 ) -> Result<Vec<GroupedPartition>, CubeError> {
     let groups: usize = parts.iter().flat_map(|part| &part.groups).map(|groups| groups.keys.len()).sum();
-    if groups <= plan.sizes.few && parts.iter().all(|part| part.moved.is_empty()) {
+    // The groups of one part alone are whole already.
+    let is_small = groups <= plan.sizes.few || parts.len() == 1;
+    if is_small && parts.iter().all(|part| part.moved.is_empty()) {
         return few(plan, parts);
     }
     let dealt = in_lanes(cpu, lanes, parts.len(), |part| {

@@ -101,7 +101,7 @@ impl Plan {
     }
 
     pub(super) fn table(&self) -> GroupTable {
-        GroupTable::new(self.codec.empty_rows())
+        GroupTable::new(self.codec.empty())
     }
 
     pub(super) fn carriers(&self) -> Result<Vec<Box<dyn Carriers>>, CubeError> {
@@ -134,8 +134,7 @@ impl Plan {
 
     /// The piece of each key; `columns` when the keys are at hand as columns too.
     pub(super) fn pieces_of(&self, keys: &Keys, columns: Option<&[ArrayRef]>) -> Result<Vec<u16>, CubeError> {
-        let mut hashes = Vec::with_capacity(keys.len());
-        keys.hashes(0..keys.len(), &mut hashes);
+        let hashes = keys.hashes();
         let Some((shard, codec)) = &self.shard else {
             let pieces = self.pieces() as u64;
             return Ok(hashes.iter().map(|hash| part(*hash, pieces)).collect());
@@ -150,8 +149,7 @@ impl Plan {
         };
         let columns: Vec<ArrayRef> = shard.iter().map(|column| Arc::clone(&columns[*column])).collect();
         let shards = codec.encode(&columns, keys.len())?;
-        let mut of_shards = Vec::with_capacity(keys.len());
-        shards.hashes(0..keys.len(), &mut of_shards);
+        let of_shards = shards.hashes();
         let (partitions, each) = (self.partitions as u64, self.pieces_each as u64);
         let piece = |(shard, hash): (&u64, &u64)| {
             part(*shard, partitions) * self.pieces_each as u16 + part(*hash, each)

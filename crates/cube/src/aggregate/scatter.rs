@@ -12,7 +12,7 @@
 //! Rejected: a buffer per piece and column, flushed when full (as many branches as rows, and memory for pieces that stay empty).
 
 use super::block::Block;
-use super::keys::{BlockKeys, Keys, Words};
+use super::keys::{BlockKeys, Keys, Word, Words};
 use super::plan::Plan;
 use super::values::{Column, Lane};
 use crate::error::CubeError;
@@ -66,7 +66,7 @@ impl Scattered {
         }
         let rows = blocks.iter().map(|block| block.rows).sum();
         let mut held = plan.memory.try_reserve(rows * 8)?;
-        let keys = move_keys(plan, &moving, rows)?;
+        let keys = move_keys(plan, &moving, rows);
         let columns: Vec<Column> = (0..moving.first().map_or(0, |moving| moving.columns.len()))
             .map(|column| move_column(&moving, column, rows))
             .collect::<Result<_, _>>()?;
@@ -88,27 +88,40 @@ fn place<T: Copy>(out: &mut [T], values: impl Iterator<Item = T>, to: &[u32]) {
     }
 }
 
-fn move_keys(plan: &Plan, moving: &[Moving], rows: usize) -> Result<Keys, CubeError> {
-    if let Some(mut out) = plan.codec.empty_rows() {
-        // Bytes differ in length, so they are read in their new order instead.
-        let mut from = vec![(0_u32, 0_u32); rows];
-        for (block, moving) in moving.iter().enumerate() {
-            for (row, to) in moving.to.iter().enumerate() {
-                let row = moving.keys.codes.as_ref().map_or(row as u32, |codes| codes[row]);
-                from[*to as usize] = (block as u32, row);
+fn move_keys(plan: &Plan, moving: &[Moving], rows: usize) -> Keys {
+    match plan.codec.empty() {
+        Keys::Words(_) => Keys::Words(move_words(moving, rows, |keys| match keys {
+            Keys::Words(words) => words,
+            _ => unreachable!("a codec has one form"),
+        })),
+        Keys::Wide(_) => Keys::Wide(move_words(moving, rows, |keys| match keys {
+            Keys::Wide(words) => words,
+            _ => unreachable!("a codec has one form"),
+        })),
+        Keys::Rows(mut out) => {
+            // Bytes differ in length, so they are read in their new order instead.
+            let mut from = vec![(0_u32, 0_u32); rows];
+            for (block, moving) in moving.iter().enumerate() {
+                for (row, to) in moving.to.iter().enumerate() {
+                    let row = moving.keys.codes.as_ref().map_or(row as u32, |codes| codes[row]);
+                    from[*to as usize] = (block as u32, row);
+                }
             }
-        }
-        for (block, row) in from {
-            if let Keys::Rows(keys) = &moving[block as usize].keys.keys {
-                out.push(keys.row(row as usize));
+            for (block, row) in from {
+                if let Keys::Rows(keys) = &moving[block as usize].keys.keys {
+                    out.push(keys.row(row as usize));
+                }
             }
+            Keys::Rows(out)
         }
-        return Ok(Keys::Rows(out));
     }
-    let mut values = vec![0_u64; rows];
+}
+
+fn move_words<W: Word>(moving: &[Moving], rows: usize, words: impl Fn(&Keys) -> &Words<W>) -> Words<W> {
+    let mut values = vec![W::default(); rows];
     let mut nulls: Option<Vec<bool>> = None;
     for moving in moving {
-        let Keys::Words(words) = &moving.keys.keys else { unreachable!("a codec has one form") };
+        let words = words(&moving.keys.keys);
         match &moving.keys.codes {
             None => place(&mut values, words.values.iter().copied(), &moving.to),
             Some(codes) => {
@@ -125,7 +138,7 @@ fn move_keys(plan: &Plan, moving: &[Moving], rows: usize) -> Result<Keys, CubeEr
             }
         }
     }
-    Ok(Keys::Words(Words { values: values.into(), nulls: nulls.map(BooleanBuffer::from) }))
+    Words { values: values.into(), nulls: nulls.map(BooleanBuffer::from) }
 }
 
 fn move_column(moving: &[Moving], column: usize, rows: usize) -> Result<Column, CubeError> {

@@ -14,7 +14,7 @@
 //! Rejected: key and group side by side in the slots (16 bytes a slot instead of 4: 10,000 groups no longer fit the second-level cache);
 //! tags per slot as in hashbrown (they pay off when a comparison is dear, and one of words is not).
 
-use super::keys::{Keys, Words, hash_bytes};
+use super::keys::{Keys, Word, Words, hash_bytes};
 use arrow::buffer::{BooleanBuffer, ScalarBuffer};
 use arrow::row::Rows;
 use std::ops::Range;
@@ -26,16 +26,20 @@ const FEWEST_SLOTS: usize = 64;
 
 /// Which group each key is.
 pub(super) enum GroupTable {
-    Words(WordTable),
+    Words(WordTable<u64>),
+    Wide(WordTable<i128>),
     Rows(RowTable),
 }
 
 impl GroupTable {
-    /// An empty table for keys of this form: `rows` when they are bytes.
-    pub(super) fn new(rows: Option<Rows>) -> Self {
-        match rows {
-            None => Self::Words(WordTable::new()),
-            Some(rows) => Self::Rows(RowTable { slots: vec![0; FEWEST_SLOTS], hashes: Vec::new(), rows }),
+    /// An empty table for keys of the form of `empty`.
+    pub(super) fn new(empty: Keys) -> Self {
+        match empty {
+            Keys::Words(_) => Self::Words(WordTable::new()),
+            Keys::Wide(_) => Self::Wide(WordTable::new()),
+            Keys::Rows(rows) => {
+                Self::Rows(RowTable { slots: vec![0; FEWEST_SLOTS], hashes: Vec::new(), rows })
+            }
         }
     }
 
@@ -43,6 +47,7 @@ impl GroupTable {
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Words(table) => table.words.len(),
+            Self::Wide(table) => table.words.len(),
             Self::Rows(table) => table.hashes.len(),
         }
     }
@@ -50,7 +55,8 @@ impl GroupTable {
     /// What it has allocated, in bytes.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Self::Words(table) => table.slots.capacity() * 4 + table.words.capacity() * 8,
+            Self::Words(table) => table.bytes(),
+            Self::Wide(table) => table.bytes(),
             Self::Rows(table) => table.slots.capacity() * 4 + table.hashes.capacity() * 8 + table.rows.size(),
         }
     }
@@ -58,14 +64,8 @@ impl GroupTable {
     /// The groups of some rows, in `groups`.
     pub(super) fn assign(&mut self, keys: &Keys, rows: Range<usize>, groups: &mut [u32]) {
         match (self, keys) {
-            (Self::Words(table), Keys::Words(Words { values, nulls: None })) => {
-                table.assign(&values[rows], groups);
-            }
-            (Self::Words(table), Keys::Words(Words { values, nulls: Some(nulls) })) => {
-                for (row, group) in rows.zip(groups) {
-                    *group = if nulls.value(row) { table.null() } else { table.find_or_add(values[row]) };
-                }
-            }
+            (Self::Words(table), Keys::Words(words)) => table.assign(words, rows, groups),
+            (Self::Wide(table), Keys::Wide(words)) => table.assign(words, rows, groups),
             (Self::Rows(table), Keys::Rows(encoded)) => {
                 for (row, group) in rows.zip(groups) {
                     *group = table.find_or_add(encoded, row);
@@ -78,31 +78,22 @@ impl GroupTable {
     /// The groups of chosen rows, in `groups`.
     pub(super) fn assign_chosen(&mut self, keys: &Keys, rows: &[u32], groups: &mut [u32]) {
         match (self, keys) {
-            (Self::Words(table), Keys::Words(Words { values, nulls: None })) => {
-                let mut words = [0; BATCH];
-                for (rows, groups) in rows.chunks(BATCH).zip(groups.chunks_mut(BATCH)) {
-                    for (word, row) in words.iter_mut().zip(rows) {
-                        *word = values[*row as usize];
-                    }
-                    table.assign(&words[..rows.len()], groups);
-                }
-            }
-            (table, keys) => {
+            (Self::Words(table), Keys::Words(words)) => table.assign_chosen(words, rows, groups),
+            (Self::Wide(table), Keys::Wide(words)) => table.assign_chosen(words, rows, groups),
+            (Self::Rows(table), Keys::Rows(encoded)) => {
                 for (row, group) in rows.iter().zip(groups) {
-                    let row = *row as usize;
-                    table.assign(keys, row..row + 1, std::slice::from_mut(group));
+                    *group = table.find_or_add(encoded, *row as usize);
                 }
             }
+            _ => unreachable!("a table is made for the form of its keys"),
         }
     }
 
     /// True when the key of this row has a group.
     pub(super) fn has(&self, keys: &Keys, row: usize) -> bool {
         match (self, keys) {
-            (Self::Words(table), Keys::Words(Words { nulls: Some(nulls), .. })) if nulls.value(row) => {
-                table.null.is_some()
-            }
-            (Self::Words(table), Keys::Words(words)) => table.find(words.values[row]).is_ok(),
+            (Self::Words(table), Keys::Words(words)) => table.has(words, row),
+            (Self::Wide(table), Keys::Wide(words)) => table.has(words, row),
             (Self::Rows(table), Keys::Rows(rows)) => {
                 let key = rows.row(row).data();
                 table.find(key, hash_bytes(key)).is_ok()
@@ -115,6 +106,7 @@ impl GroupTable {
     pub(super) fn into_keys(self) -> Keys {
         match self {
             Self::Words(table) => Keys::Words(table.into_words()),
+            Self::Wide(table) => Keys::Wide(table.into_words()),
             Self::Rows(table) => Keys::Rows(table.rows),
         }
     }
@@ -124,31 +116,63 @@ impl GroupTable {
 ///
 /// The first group is in no slot: an empty slot holds 0, which is its number. Whoever finds an empty slot compares with its word like with any
 /// other, and is right either way. So the loop over rows has no case for emptiness.
-pub(super) struct WordTable {
+pub(super) struct WordTable<W> {
     /// The groups, by hash; a power of two of them, never none.
     slots: Vec<u32>,
     /// How far a hash is shifted to the right to be a slot.
     shift: u32,
     /// By group.
-    words: Vec<u64>,
+    words: Vec<W>,
     /// The group of NULL, which is in no slot either.
     null: Option<u32>,
 }
 
-/// Where a word's search begins: the high bits of a product, for one multiplication and one shift. Pieces are chosen by another hash, so
-/// the words of one piece do not agree in these bits.
-#[inline(always)]
-fn slot_of(word: u64, shift: u32) -> usize {
-    (word.wrapping_mul(0xd6e8_feb8_6659_fd93) >> shift) as usize
-}
-
-impl WordTable {
+impl<W: Word> WordTable<W> {
     fn new() -> Self {
         let shift = u64::BITS - FEWEST_SLOTS.trailing_zeros();
         Self { slots: vec![0; FEWEST_SLOTS], shift, words: Vec::new(), null: None }
     }
 
-    fn assign(&mut self, words: &[u64], groups: &mut [u32]) {
+    fn bytes(&self) -> usize {
+        self.slots.capacity() * 4 + self.words.capacity() * size_of::<W>()
+    }
+
+    fn assign(&mut self, words: &Words<W>, rows: Range<usize>, groups: &mut [u32]) {
+        match &words.nulls {
+            None => self.assign_words(&words.values[rows], groups),
+            Some(nulls) => {
+                for (row, group) in rows.zip(groups) {
+                    *group = if nulls.value(row) { self.null() } else { self.find_or_add(words.values[row]) };
+                }
+            }
+        }
+    }
+
+    fn assign_chosen(&mut self, words: &Words<W>, rows: &[u32], groups: &mut [u32]) {
+        let mut chosen = [W::default(); BATCH];
+        for (rows, groups) in rows.chunks(BATCH).zip(groups.chunks_mut(BATCH)) {
+            if words.nulls.is_some() {
+                for (row, group) in rows.iter().zip(groups) {
+                    let row = *row as usize;
+                    self.assign(words, row..row + 1, std::slice::from_mut(group));
+                }
+                continue;
+            }
+            for (word, row) in chosen.iter_mut().zip(rows) {
+                *word = words.values[*row as usize];
+            }
+            self.assign_words(&chosen[..rows.len()], groups);
+        }
+    }
+
+    fn has(&self, words: &Words<W>, row: usize) -> bool {
+        match &words.nulls {
+            Some(nulls) if nulls.value(row) => self.null.is_some(),
+            _ => self.find(words.values[row]).is_ok(),
+        }
+    }
+
+    fn assign_words(&mut self, words: &[W], groups: &mut [u32]) {
         let Some(first) = words.first() else { return };
         if self.words.is_empty() {
             self.words.push(*first);
@@ -165,7 +189,7 @@ impl WordTable {
             let mut misses = 0;
             let (slots, known, shift) = (self.slots.as_slice(), self.words.as_slice(), self.shift);
             for (row, (word, group)) in words.iter().zip(groups.iter_mut()).enumerate() {
-                let slot = slots[slot_of(*word, shift)];
+                let slot = slots[word.slot(shift)];
                 *group = slot;
                 missed[misses & (BATCH - 1)] = row as u16;
                 misses += usize::from(known[slot as usize] != *word);
@@ -179,9 +203,9 @@ impl WordTable {
 
     /// The group of a word, or the slot that it would have.
     #[inline]
-    fn find(&self, word: u64) -> Result<u32, usize> {
+    fn find(&self, word: W) -> Result<u32, usize> {
         let mask = self.slots.len() - 1;
-        let mut at = slot_of(word, self.shift);
+        let mut at = word.slot(self.shift);
         loop {
             let slot = self.slots[at];
             if slot == 0 {
@@ -196,14 +220,14 @@ impl WordTable {
     }
 
     #[inline]
-    fn find_or_add(&mut self, word: u64) -> u32 {
+    fn find_or_add(&mut self, word: W) -> u32 {
         match self.find(word) {
             Ok(group) => group,
             Err(at) => self.add(word, at),
         }
     }
 
-    fn add(&mut self, word: u64, at: usize) -> u32 {
+    fn add(&mut self, word: W, at: usize) -> u32 {
         let group = self.words.len() as u32;
         self.words.push(word);
         self.slots[at] = group;
@@ -221,7 +245,7 @@ impl WordTable {
         let mut slots = vec![0; mask + 1];
         for (group, word) in self.words.iter().enumerate().skip(1) {
             if self.null != Some(group as u32) {
-                insert(&mut slots, slot_of(*word, shift), group as u32);
+                insert(&mut slots, word.slot(shift), group as u32);
             }
         }
         (self.slots, self.shift) = (slots, shift);
@@ -229,12 +253,12 @@ impl WordTable {
 
     fn null(&mut self) -> u32 {
         *self.null.get_or_insert_with(|| {
-            self.words.push(0);
+            self.words.push(W::default());
             self.words.len() as u32 - 1
         })
     }
 
-    fn into_words(self) -> Words {
+    fn into_words(self) -> Words<W> {
         let is_null =
             |null: u32| BooleanBuffer::collect_bool(self.words.len(), |group| group == null as usize);
         let nulls = self.null.map(is_null);

@@ -304,7 +304,7 @@ fn shown(grouped: &Grouped) -> BTreeMap<Vec<String>, Vec<String>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn groups_are_those_of_a_map(case in cases()) {

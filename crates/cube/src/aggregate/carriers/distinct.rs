@@ -15,9 +15,9 @@ type Set<T> = HashSet<T, FixedState>;
 
 pub(super) fn of(input: &DataType) -> Result<Box<dyn Carriers>, CubeError> {
     let codec = KeyCodec::new(std::slice::from_ref(input))?;
-    Ok(match codec.empty_rows() {
-        None => Box::new(Distinct::<u64> { codec, sets: Vec::new(), held: 0 }),
-        Some(_) => Box::new(Distinct::<Box<[u8]>> { codec, sets: Vec::new(), held: 0 }),
+    Ok(match codec.empty() {
+        Keys::Words(_) => Box::new(Distinct::<u64> { codec, sets: Vec::new(), held: 0 }),
+        _ => Box::new(Distinct::<Box<[u8]>> { codec, sets: Vec::new(), held: 0 }),
     })
 }
 
@@ -32,7 +32,7 @@ impl Value for u64 {
     fn of(keys: &Keys, row: usize) -> Self {
         match keys {
             Keys::Words(words) => words.values[row],
-            Keys::Rows(_) => unreachable!("the codec makes words"),
+            _ => unreachable!("the codec makes words"),
         }
     }
 
@@ -45,7 +45,7 @@ impl Value for Box<[u8]> {
     fn of(keys: &Keys, row: usize) -> Self {
         match keys {
             Keys::Rows(rows) => rows.row(row).data().into(),
-            Keys::Words(_) => unreachable!("the codec makes rows"),
+            _ => unreachable!("one column is a word or a row"),
         }
     }
 

@@ -8,7 +8,8 @@ use arrow::array::{Array, ArrayRef, AsArray, Float32Array, Float64Array};
 use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
-use arrow::row::{RowConverter, Rows, SortField};
+use arrow::row::{RowConverter, SortField};
+use std::ops::{BitOr, Shl};
 use std::sync::Arc;
 
 /// Turns key columns into [`Keys`] and back.
@@ -23,6 +24,8 @@ enum Form {
     Word,
     /// Several columns in one word, the bits of each; no column at all is the word 0.
     Packed(Vec<u32>),
+    /// The same in 128 bits.
+    Wide(Vec<u32>),
     Rows(RowConverter),
 }
 
@@ -40,7 +43,8 @@ impl KeyCodec {
         let widths: Option<Vec<u32>> = types.iter().map(bits).collect();
         let form = match widths {
             Some(widths) if widths.len() == 1 => Form::Word,
-            Some(widths) if widths.iter().map(|width| width + 1).sum::<u32>() <= 64 => Form::Packed(widths),
+            Some(widths) if packed_bits(&widths) <= 64 => Form::Packed(widths),
+            Some(widths) if packed_bits(&widths) <= 128 => Form::Wide(widths),
             _ => {
                 for (position, data_type) in types.iter().enumerate() {
                     if data_type.is_nested() {
@@ -68,11 +72,12 @@ impl KeyCodec {
         &self.types
     }
 
-    /// No rows, to add groups to.
-    pub(in super::super) fn empty_rows(&self) -> Option<Rows> {
+    /// The keys of no row.
+    pub(in super::super) fn empty(&self) -> Keys {
         match &self.form {
-            Form::Rows(converter) => Some(converter.empty_rows(0, 0)),
-            Form::Word | Form::Packed(_) => None,
+            Form::Word | Form::Packed(_) => Keys::Words(Words { values: Vec::new().into(), nulls: None }),
+            Form::Wide(_) => Keys::Wide(Words { values: Vec::new().into(), nulls: None }),
+            Form::Rows(converter) => Keys::Rows(converter.empty_rows(0, 0)),
         }
     }
 
@@ -121,26 +126,12 @@ impl KeyCodec {
                 }))
             }
             Form::Packed(widths) => {
-                let mut packed = vec![0_u64; rows];
-                for (column, width) in columns.iter().zip(widths) {
-                    let words = words_of(column);
-                    let nulls = column.logical_nulls().filter(|nulls| nulls.null_count() > 0);
-                    match nulls {
-                        None => {
-                            for (packed, word) in packed.iter_mut().zip(words.iter()) {
-                                *packed = *packed << (width + 1) | *word << 1;
-                            }
-                        }
-                        Some(nulls) => {
-                            for ((packed, word), is_valid) in
-                                packed.iter_mut().zip(words.iter()).zip(nulls.iter())
-                            {
-                                *packed = *packed << (width + 1) | if is_valid { *word << 1 } else { 1 };
-                            }
-                        }
-                    }
-                }
-                Ok(Keys::Words(Words { values: packed.into(), nulls: None }))
+                Ok(Keys::Words(Words { values: packed::<u64>(&columns, widths, rows).into(), nulls: None }))
+            }
+            Form::Wide(widths) => {
+                let packed = packed::<u128>(&columns, widths, rows);
+                let values = packed.into_iter().map(|word| word as i128).collect::<Vec<_>>().into();
+                Ok(Keys::Wide(Words { values, nulls: None }))
             }
             Form::Rows(converter) => {
                 let columns: Vec<ArrayRef> = columns.iter().map(normalised).collect();
@@ -157,28 +148,66 @@ impl KeyCodec {
                 converter.convert_rows(rows.iter()).map_err(|error| CubeError::arrow("key columns", &error))
             }
             (Form::Packed(widths), Keys::Words(words)) => {
-                let mut shift = 0;
-                let mut columns = Vec::with_capacity(widths.len());
-                for (width, data_type) in widths.iter().zip(&self.types).rev() {
-                    let is_valid = |row| (words.values[row] >> shift) & 1 == 0;
-                    let valid = BooleanBuffer::collect_bool(words.values.len(), is_valid);
-                    let mask = (1_u64 << width) - 1;
-                    let values: Vec<u64> =
-                        words.values.iter().map(|word| (word >> (shift + 1)) & mask).collect();
-                    let nulls = Some(NullBuffer::new(valid)).filter(|nulls| nulls.null_count() > 0);
-                    columns.push(column_of(ScalarBuffer::from(values), nulls, data_type)?);
-                    shift += width + 1;
-                }
-                columns.reverse();
-                Ok(columns)
+                self.unpacked(widths, words.values.len(), |row| u128::from(words.values[row]))
+            }
+            (Form::Wide(widths), Keys::Wide(words)) => {
+                self.unpacked(widths, words.values.len(), |row| words.values[row] as u128)
             }
             (_, Keys::Words(words)) => {
                 let nulls = words.nulls.as_ref().map(|nulls| NullBuffer::new(!nulls));
                 Ok(vec![column_of(words.values.clone(), nulls, &self.types[0])?])
             }
-            (_, Keys::Rows(_)) => unreachable!("keys of bytes are made by the form of bytes"),
+            (_, Keys::Wide(_) | Keys::Rows(_)) => unreachable!("a codec has one form"),
         }
     }
+
+    /// The columns that were packed into words.
+    fn unpacked(
+        &self,
+        widths: &[u32],
+        rows: usize,
+        word: impl Fn(usize) -> u128,
+    ) -> Result<Vec<ArrayRef>, CubeError> {
+        let mut shift = 0;
+        let mut columns = Vec::with_capacity(widths.len());
+        for (width, data_type) in widths.iter().zip(&self.types).rev() {
+            let valid = BooleanBuffer::collect_bool(rows, |row| (word(row) >> shift) & 1 == 0);
+            let mask = u64::MAX >> (64 - width);
+            let values: Vec<u64> = (0..rows).map(|row| (word(row) >> (shift + 1)) as u64 & mask).collect();
+            let nulls = Some(NullBuffer::new(valid)).filter(|nulls| nulls.null_count() > 0);
+            columns.push(column_of(ScalarBuffer::from(values), nulls, data_type)?);
+            shift += width + 1;
+        }
+        columns.reverse();
+        Ok(columns)
+    }
+}
+
+/// How many bits columns of these widths take together, with one for NULL each.
+fn packed_bits(widths: &[u32]) -> u32 {
+    widths.iter().map(|width| width + 1).sum()
+}
+
+/// Columns side by side in one word per row: the value of each, then a bit that says NULL.
+fn packed<W>(columns: &[ArrayRef], widths: &[u32], rows: usize) -> Vec<W>
+where
+    W: Copy + Default + From<u64> + Shl<u32, Output = W> + BitOr<Output = W>,
+{
+    let mut packed = vec![W::default(); rows];
+    for (column, width) in columns.iter().zip(widths) {
+        let words = words_of(column);
+        let each = packed.iter_mut().zip(words.iter());
+        match column.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
+            None => each.for_each(|(packed, word)| *packed = *packed << (width + 1) | W::from(*word) << 1),
+            Some(nulls) => {
+                for ((packed, word), is_valid) in each.zip(nulls.iter()) {
+                    let value = if is_valid { W::from(*word) << 1 } else { W::from(1) };
+                    *packed = *packed << (width + 1) | value;
+                }
+            }
+        }
+    }
+    packed
 }
 
 /// The type of the values themselves; halves become floats, which are normalised.

@@ -1,7 +1,7 @@
 //! Keys of rows in a form that can be hashed, compared, moved and turned back into columns.
 //!
-//! Two forms. *Words*: one `u64` per row, for a single column of at most 64 bits (NULL is told beside) and for several that fit into 64
-//! bits with a bit for NULL each. *Rows*: bytes made by Arrow's row format, for all else. Either way two rows have the same key exactly when
+//! Two forms. *Words*: one number per row, for a single column of at most 64 bits (NULL is told beside) and for several that fit into 64 or
+//! 128 bits with a bit for NULL each. *Rows*: bytes made by Arrow's row format, for all else. Either way two rows have the same key exactly when
 //! the words or the bytes are the same: floats are normalised before (one zero, one NaN).
 //!
 //! Rejected: comparing column by column against builders per column. It saves the copy into the row format, and costs a dispatch per
@@ -14,30 +14,21 @@ mod coded;
 mod words;
 
 pub(super) use codec::{BlockKeys, KeyCodec};
-pub(super) use words::Words;
+pub(super) use words::{Word, Words};
 
 use arrow::row::Rows;
 use foldhash::fast::FixedState;
 use std::hash::{BuildHasher, Hasher};
-use std::ops::Range;
 
 /// Encoded keys of some rows.
 pub(super) enum Keys {
-    /// One word each.
-    Words(Words),
+    /// A word of 64 bits each.
+    Words(Words<u64>),
+    /// A word of 128 bits each, signed because Arrow's buffers are.
+    Wide(Words<i128>),
     /// Some bytes each.
     Rows(Rows),
 }
-
-/// The hash of a word: a full product, folded, so that high and low bits are both good. Partitions take the high half, tables the low bits.
-#[inline(always)]
-pub(super) fn hash_word(word: u64) -> u64 {
-    let product = u128::from(word ^ 0x243f_6a88_85a3_08d3) * u128::from(0x9e37_79b9_7f4a_7c15_u64);
-    (product as u64) ^ ((product >> 64) as u64)
-}
-
-/// The hash of a NULL that is told beside its word.
-pub(super) const NULL_HASH: u64 = 0x1319_8a2e_0370_7344;
 
 /// The hash of a row of bytes.
 #[inline]
@@ -52,6 +43,7 @@ impl Keys {
     pub(super) fn len(&self) -> usize {
         match self {
             Keys::Words(words) => words.values.len(),
+            Keys::Wide(words) => words.values.len(),
             Keys::Rows(rows) => rows.num_rows(),
         }
     }
@@ -60,25 +52,17 @@ impl Keys {
     pub(super) fn bytes(&self) -> usize {
         match self {
             Keys::Words(words) => words.bytes(),
+            Keys::Wide(words) => words.bytes(),
             Keys::Rows(rows) => rows.size(),
         }
     }
 
-    /// Appends the hashes of some rows.
-    pub(super) fn hashes(&self, rows: Range<usize>, hashes: &mut Vec<u64>) {
+    /// The hashes of all rows: the high half is good for pieces, since tables use others.
+    pub(super) fn hashes(&self) -> Vec<u64> {
         match self {
-            Keys::Words(words) => {
-                hashes.extend(words.values[rows.clone()].iter().map(|word| hash_word(*word)));
-                if let Some(nulls) = &words.nulls {
-                    let first = hashes.len() - rows.len();
-                    for (offset, row) in rows.enumerate() {
-                        if nulls.value(row) {
-                            hashes[first + offset] = NULL_HASH;
-                        }
-                    }
-                }
-            }
-            Keys::Rows(encoded) => hashes.extend(rows.map(|row| hash_bytes(encoded.row(row).data()))),
+            Keys::Words(words) => words.hashes(),
+            Keys::Wide(words) => words.hashes(),
+            Keys::Rows(rows) => rows.iter().map(|row| hash_bytes(row.data())).collect(),
         }
     }
 }

@@ -6,18 +6,70 @@ use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer, ScalarBuffer};
 use arrow::datatypes::{ArrowNativeType, DataType};
 use std::sync::Arc;
 
+/// A key of fixed size.
+pub(in super::super) trait Word: ArrowNativeType + Default + Eq {
+    /// Where its search in a table of `2^(64 - shift)` slots begins.
+    fn slot(self, shift: u32) -> usize;
+
+    /// Its hash: a full product, folded, so that all bits of the word reach all bits of the hash. Independent of [`Word::slot`].
+    fn hash(self) -> u64;
+}
+
+#[inline(always)]
+fn folded(one: u64, other: u64) -> u64 {
+    let product = u128::from(one) * u128::from(other);
+    (product as u64) ^ ((product >> 64) as u64)
+}
+
+impl Word for u64 {
+    /// The high bits of a product: one multiplication and one shift.
+    #[inline(always)]
+    fn slot(self, shift: u32) -> usize {
+        (self.wrapping_mul(0xd6e8_feb8_6659_fd93) >> shift) as usize
+    }
+
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        folded(self ^ 0x243f_6a88_85a3_08d3, 0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+impl Word for i128 {
+    #[inline(always)]
+    fn slot(self, shift: u32) -> usize {
+        let high = ((self >> 64) as u64).wrapping_mul(0xa076_1d64_78bd_642f);
+        (((self as u64) ^ high.rotate_left(32)).wrapping_mul(0xd6e8_feb8_6659_fd93) >> shift) as usize
+    }
+
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        folded((self as u64) ^ 0x243f_6a88_85a3_08d3, 0x9e37_79b9_7f4a_7c15 ^ ((self >> 64) as u64).hash())
+    }
+}
+
+/// The hash of a NULL that is told beside its word.
+const NULL_HASH: u64 = 0x1319_8a2e_0370_7344;
+
 /// One word per row.
 #[derive(Clone)]
-pub(in super::super) struct Words {
+pub(in super::super) struct Words<W: Word> {
     /// The words; anything where the row is NULL.
-    pub(in super::super) values: ScalarBuffer<u64>,
+    pub(in super::super) values: ScalarBuffer<W>,
     /// Which rows are NULL, where the words do not say so themselves.
     pub(in super::super) nulls: Option<BooleanBuffer>,
 }
 
-impl Words {
-    pub(in super::super) fn bytes(&self) -> usize {
-        self.values.len() * 8 + self.nulls.as_ref().map_or(0, |nulls| nulls.len() / 8)
+impl<W: Word> Words<W> {
+    pub(super) fn bytes(&self) -> usize {
+        self.values.len() * size_of::<W>() + self.nulls.as_ref().map_or(0, |nulls| nulls.len() / 8)
+    }
+
+    pub(super) fn hashes(&self) -> Vec<u64> {
+        let mut hashes: Vec<u64> = self.values.iter().map(|word| word.hash()).collect();
+        if let Some(nulls) = &self.nulls {
+            nulls.set_indices().for_each(|row| hashes[row] = NULL_HASH);
+        }
+        hashes
     }
 }
 
