@@ -53,9 +53,9 @@ enum Suite {
     /// Maps in process against DashMap and moka.
     Grid,
     #[cfg(feature = "cube")]
-    /// Cubes: rows to groups against DataFusion, DuckDB and Polars.
+    /// Cubes: rows to groups against DataFusion, DuckDB and Polars; queries on one worker and on two.
     Cube {
-        /// Only the parts whose name contains this: `group`.
+        /// Only the parts whose name contains this: `group`, `workloads`.
         #[arg(long)]
         only: Option<String>,
         /// DuckDB and Polars too: installs their Python packages; needs python3.

@@ -1,8 +1,9 @@
-//! Cubes: the aggregation kernel against the engines that people would use for the same.
+//! Cubes: the aggregation kernel against the engines that people would use for the same, and whole queries.
 //!
 //! | part | asks |
 //! |---|---|
 //! | `group` | a sum by key over rows in memory, for few and for many keys |
+//! | `workloads` | queries of a cube: time, memory, and what the second worker brings |
 
 #[cfg(feature = "sql-peers")]
 mod datafusion;
@@ -10,6 +11,7 @@ mod group;
 mod ours;
 mod packages;
 mod rows;
+mod workloads;
 
 use crate::harness::Effort;
 use crate::report::Report;
@@ -23,6 +25,9 @@ const THREADS: usize = 2;
 pub(crate) fn run(effort: Effort, only: &str, python: bool, report: &mut Report) {
     if "group".contains(only) {
         group::run(effort, python, report);
+    }
+    if "workloads".contains(only) {
+        workloads::run(effort, report);
     }
 }
 
