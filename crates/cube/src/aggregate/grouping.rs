@@ -106,7 +106,8 @@ impl Grouping {
         while start < block.rows {
             self.plan.check()?;
             let room = self.range_rows() - self.rows;
-            let rows = room.min(block.rows - start);
+            // What is looked at, moved and cancelled as one is never larger than a unit, however large the blocks are.
+            let rows = room.min(block.rows - start).min(self.plan.sizes.unit);
             let part = if rows == block.rows { block.clone() } else { block.slice(start, rows) };
             self.held.try_grow(part.bytes())?;
             self.blocks.push(part);

@@ -466,7 +466,10 @@ fn more_than_the_limit_is_an_error_and_everything_is_given_back() {
         assert!(memory.peak() <= 1_000_000);
         // Tasks that still ran give back what they hold as they end.
         cpu.submit("after", || ()).unwrap().wait().unwrap();
+        let mut turns = 0;
         while memory.held() > 0 {
+            turns += 1;
+            assert!(turns < 100_000_000, "{} bytes are still held", memory.held());
             std::thread::yield_now();
         }
     }
