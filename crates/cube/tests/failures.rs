@@ -223,10 +223,31 @@ fn queries_that_wait_take_no_thread_each() {
 
 #[test]
 fn a_closed_stream_says_so() {
+    let stages = Stages::start().unwrap();
     let mut stream = BatchStream::of_batches(vec![batch(1)]);
-    assert!(futures::executor::block_on(stream.next()).unwrap().is_ok());
-    stream.close();
-    assert!(matches!(futures::executor::block_on(stream.next()), Some(Err(CubeError::Closed { .. }))));
+    let read = stages.mixed().spawn("read", async move {
+        let first = stream.next().await;
+        stream.close();
+        (first, stream.next().await)
+    });
+    let (first, second) = read.unwrap().wait().unwrap();
+    assert_eq!(first.unwrap().unwrap().num_rows(), 1);
+    assert!(matches!(second, Some(Err(CubeError::Closed { .. }))));
+}
+
+#[test]
+fn batches_of_a_blocking_iterator_come_in_order_and_its_panic_is_told() {
+    let stages = Stages::start().unwrap();
+    let mut stream = BatchStream::blocking(
+        &stages,
+        (1..3).map(|rows| Ok(batch(rows))).chain(std::iter::from_fn(|| panic!("no disk"))),
+    );
+    let read = stages
+        .mixed()
+        .spawn("read", async move { [stream.next().await, stream.next().await, stream.next().await] });
+    let [first, second, third] = read.unwrap().wait().unwrap();
+    assert_eq!((first.unwrap().unwrap().num_rows(), second.unwrap().unwrap().num_rows()), (1, 2));
+    assert_eq!(third, Some(Err(CubeError::Panicked { measure: "table".into(), message: "no disk".into() })));
 }
 
 #[test]

@@ -97,8 +97,18 @@ fn any_columns() -> impl Strategy<Value = Vec<&'static str>> {
     prop::sample::subsequence(vec!["a", "b", "d"], 0..=3)
 }
 
+/// Makes a measure that refers to some of so many others.
+#[derive(Clone)]
+struct Recipe(Arc<dyn Fn(usize) -> Measure>);
+
+impl std::fmt::Debug for Recipe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", (self.0)(10))
+    }
+}
+
 /// A measure over measures whose numbers are taken modulo those that stand before it.
-fn any_measure() -> impl Strategy<Value = Box<dyn Fn(usize) -> Measure>> {
+fn any_measure() -> impl Strategy<Value = Recipe> {
     let roll_up = || {
         prop_oneof![
             Just(Aggregation::Sum),
@@ -125,45 +135,45 @@ fn any_measure() -> impl Strategy<Value = Box<dyn Fn(usize) -> Measure>> {
     let pairs = prop::collection::vec((0..3_usize, 0..3_usize), 0..5);
     prop_oneof![
         (0..20_usize, 0..20_usize, combination.clone()).prop_map(move |(a, b, combination)| {
-            Box::new(move |before| {
+            Recipe(Arc::new(move |before| {
                 Combinator::new(&[&name(a, before), &name(b, before)], combination.clone()).into()
-            }) as Box<dyn Fn(usize) -> Measure>
+            }))
         }),
         (0..20_usize).prop_map(move |a| {
-            Box::new(move |before| {
+            Recipe(Arc::new(move |before| {
                 Combinator::expression(&format!("coalesce({}, 0) * 2 + 1", name(a, before))).unwrap().into()
-            }) as _
+            }))
         }),
         (0..20_usize, any_filter()).prop_map(move |(a, filter)| {
-            Box::new(move |before| Filtrator::new(&name(a, before), filter.clone()).into()) as _
+            Recipe(Arc::new(move |before| Filtrator::new(&name(a, before), filter.clone()).into()))
         }),
         (0..20_usize, any_columns(), any::<bool>()).prop_map(move |(a, columns, retain)| {
-            Box::new(move |before| {
+            Recipe(Arc::new(move |before| {
                 let (name, columns) =
-                    (name(a, before), if columns.is_empty() { &["a"][..] } else { &columns });
+                    (name(a, before), if columns.is_empty() { &["a"][..] } else { columns.as_slice() });
                 if retain {
                     Unfiltrator::retain(&name, columns)
                 } else {
                     Unfiltrator::suppress(&name, columns)
                 }
                 .into()
-            }) as _
+            }))
         }),
         (0..20_usize, shift).prop_map(move |(a, (column, shift))| {
-            Box::new(move |before| Shiftor::new(&name(a, before), column, shift.clone()).into()) as _
+            Recipe(Arc::new(move |before| Shiftor::new(&name(a, before), column, shift.clone()).into()))
         }),
         (0..20_usize, 0..20_usize, any_columns(), combination, roll_up()).prop_map(
             move |(a, b, columns, combination, aggregation)| {
-                Box::new(move |before| {
-                    let by = if columns.is_empty() { &["b"][..] } else { &columns };
+                Recipe(Arc::new(move |before| {
+                    let by = if columns.is_empty() { &["b"][..] } else { columns.as_slice() };
                     let names = [name(a, before), name(b, before)];
                     Partitionor::new(&[&names[0], &names[1]], by, combination.clone(), aggregation.clone())
                         .into()
-                }) as _
+                }))
             }
         ),
         (0..20_usize, pairs, any::<bool>(), roll_up()).prop_map(move |(a, pairs, weighted, aggregation)| {
-            Box::new(move |before| {
+            Recipe(Arc::new(move |before| {
                 let text = |index: usize, prefix: &str| Coordinate::from(format!("{prefix}{index}"));
                 let from = |index: usize| Coordinate::from(TEXTS[index]);
                 let decomposition = if weighted {
@@ -177,7 +187,7 @@ fn any_measure() -> impl Strategy<Value = Box<dyn Fn(usize) -> Measure>> {
                 Dispatchor::new(&name(a, before), "a", "g", decomposition)
                     .aggregation(aggregation.clone())
                     .into()
-            }) as _
+            }))
         }),
     ]
 }
@@ -238,15 +248,13 @@ proptest! {
         asked in prop::collection::vec(0..20_usize, 1..4),
         partitions in 1..9_usize,
     ) {
-        let mut builder = Forest::builder();
-        let mut count = 0;
-        for measure in aggregators() {
-            builder = builder.measure(&format!("m{count}"), measure);
-            count += 1;
+        let mut all = aggregators();
+        for Recipe(recipe) in &measures {
+            all.push(recipe(all.len()));
         }
-        for measure in &measures {
-            builder = builder.measure(&format!("m{count}"), measure(count));
-            count += 1;
+        let (mut builder, count) = (Forest::builder(), all.len());
+        for (number, measure) in all.into_iter().enumerate() {
+            builder = builder.measure(&format!("m{number}"), measure);
         }
         let forest = builder.build().unwrap();
         // The last ones refer to others.

@@ -228,8 +228,8 @@ fn aggregated(aggregation: &Aggregation, values: Vec<Coordinate>) -> Option<f64>
     match aggregation {
         Aggregation::Sum => Some(numbers.iter().sum()),
         Aggregation::Avg => Some(numbers.iter().sum::<f64>() / count),
-        Aggregation::Min => numbers.into_iter().min_by(f64::total_cmp),
-        Aggregation::Max => numbers.into_iter().max_by(f64::total_cmp),
+        Aggregation::Min => numbers.into_iter().min_by(no_number_last),
+        Aggregation::Max => numbers.into_iter().max_by(no_number_last),
         Aggregation::Product => Some(numbers.iter().product()),
         Aggregation::Largest(nth) => {
             numbers.sort_by(|a, b| b.total_cmp(a));
@@ -241,6 +241,11 @@ fn aggregated(aggregation: &Aggregation, values: Vec<Coordinate>) -> Option<f64>
         }
         _ => unreachable!("not generated"),
     }
+}
+
+/// NaN is above all numbers, whatever its sign.
+fn no_number_last(a: &f64, b: &f64) -> std::cmp::Ordering {
+    a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b))
 }
 
 /// Two-valued: a condition on a missing value does not hold, and its negation does.
