@@ -1,5 +1,6 @@
 //! The cube: a forest over a table, and the queries that are asked of it.
 
+use crate::cache::LeafCache;
 use crate::cuboid::Dictionaries;
 use crate::error::CubeError;
 use crate::filter::Filter;
@@ -48,7 +49,8 @@ struct Inner {
     columns: CubeColumns,
     settings: CubeSettings,
     rights: Option<Rights>,
-    dictionaries: Mutex<(u64, Arc<Dictionaries>)>,
+    dictionaries: Mutex<(Option<u64>, Arc<Dictionaries>)>,
+    cache: LeafCache,
 }
 
 /// The numbers of a cube.
@@ -56,10 +58,14 @@ struct Inner {
 pub(crate) struct CubeSettings {
     /// Into how many partitions slices are spread.
     pub(crate) partitions: usize,
+    /// Fewer rows than this are not worth a second thread.
+    pub(crate) parallel_from_rows: usize,
     /// What a query may hold, in bytes.
     pub(crate) memory_limit: usize,
     /// What dictionaries may hold before new ones are begun, in bytes.
     pub(crate) dictionary_limit: usize,
+    /// What the cache may hold, in bytes.
+    pub(crate) cache_bytes: usize,
 }
 
 /// Settings first, then [`CubeBuilder::build`].
@@ -79,9 +85,21 @@ impl CubeBuilder {
         self
     }
 
+    /// A step over fewer rows is computed by one thread; 8,192 unless this says otherwise.
+    pub fn parallel_from_rows(mut self, rows: usize) -> Self {
+        self.settings.parallel_from_rows = rows;
+        self
+    }
+
     /// What a query may hold, in bytes; 1 GiB unless it says otherwise itself.
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.settings.memory_limit = bytes;
+        self
+    }
+
+    /// What may be kept of one query for the next, in bytes; 64 MiB unless this says otherwise, 0 for nothing.
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.settings.cache_bytes = bytes;
         self
     }
 
@@ -99,9 +117,10 @@ impl CubeBuilder {
                 stages: self.stages,
                 forest: self.forest,
                 columns,
-                settings: self.settings,
                 rights: self.rights,
                 dictionaries: Mutex::new((self.table.version(), Arc::default())),
+                cache: LeafCache::new(self.settings.cache_bytes),
+                settings: self.settings,
                 table: self.table,
             }),
         })
@@ -115,7 +134,13 @@ impl Cube {
             stages: stages.clone(),
             forest,
             table: Arc::new(table),
-            settings: CubeSettings { partitions: 16, memory_limit: 1 << 30, dictionary_limit: 256 << 20 },
+            settings: CubeSettings {
+                partitions: 16,
+                parallel_from_rows: 8_192,
+                memory_limit: 1 << 30,
+                dictionary_limit: 256 << 20,
+                cache_bytes: 64 << 20,
+            },
             rights: None,
         }
     }
@@ -128,6 +153,11 @@ impl Cube {
     /// The names of the columns that a query may group and filter by, with those that Dispatchors make left out.
     pub fn columns(&self) -> Vec<String> {
         self.inner.columns.names()
+    }
+
+    /// How many aggregations of the table are kept from earlier queries.
+    pub fn cached(&self) -> u64 {
+        self.inner.cache.leaves()
     }
 
     /// Begins a query. It is over when its handle is: dropping that cancels it.
@@ -144,6 +174,8 @@ impl Cube {
             settings: inner.settings.clone(),
             dictionaries: self.dictionaries(version),
             rights,
+            version,
+            cache: inner.cache.clone(),
             cancel: Arc::clone(&cancel),
             cpu: inner.stages.cpu().clone(),
             clock: inner.stages.clock(),
@@ -164,10 +196,11 @@ impl Cube {
     }
 
     /// The dictionaries of this version of the table; new ones when it changed or they became too large.
-    fn dictionaries(&self, version: u64) -> Arc<Dictionaries> {
+    fn dictionaries(&self, version: Option<u64>) -> Arc<Dictionaries> {
         let mut known = self.inner.dictionaries.lock().unwrap_or_else(|broken| broken.into_inner());
         if known.0 != version || known.1.bytes() > self.inner.settings.dictionary_limit {
             *known = (version, Arc::default());
+            self.inner.cache.clear();
         }
         Arc::clone(&known.1)
     }

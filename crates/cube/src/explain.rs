@@ -13,6 +13,7 @@ pub struct Explanation {
     nodes: Vec<Node>,
     roots: Vec<usize>,
     head: String,
+    peak: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -56,7 +57,12 @@ impl Explanation {
             run.parallelism,
             run.memory.peak(),
         );
-        Self { nodes, roots, head }
+        Self { nodes, roots, head, peak: run.memory.peak() }
+    }
+
+    /// The most that the query held at any time, in bytes.
+    pub fn peak_bytes(&self) -> usize {
+        self.peak
     }
 
     /// The steps as a Mermaid flow chart.

@@ -4,15 +4,16 @@
 //! for `cpu`. The next batch is read while the last one is grouped, so at most two are in memory. However it ends, the stream is
 //! closed and no closure is left running.
 
+use crate::cache::{LeafCache, LeafKey};
 use crate::cube::CubeSettings;
-use crate::cuboid::{Dictionaries, KeySpace};
+use crate::cuboid::{Cuboid, Dictionaries, KeySpace};
 use crate::error::CubeError;
-use crate::execute::{CancelToken, Results, Run, Scan, Trace, run_tasks};
+use crate::execute::{CancelToken, Results, Run, Scan, StepTrace, Trace, run_tasks};
 use crate::explain::Explanation;
 use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::memory::MemoryAccount;
-use crate::plan::{CubeColumns, plan};
+use crate::plan::{CubeColumns, StepId, plan};
 use crate::query::Query;
 use crate::result::{CubeResult, build};
 use crate::table::{BatchStream, Table};
@@ -31,6 +32,9 @@ pub(crate) struct Question {
     pub(crate) settings: CubeSettings,
     pub(crate) dictionaries: Arc<Dictionaries>,
     pub(crate) rights: Filter,
+    /// The table's version when the query began.
+    pub(crate) version: Option<u64>,
+    pub(crate) cache: LeafCache,
     pub(crate) cancel: Arc<CancelToken>,
     pub(crate) cpu: WorkStealing,
     pub(crate) clock: Clock,
@@ -71,8 +75,8 @@ fn prepare(question: &Question) -> Result<Prepared, CubeError> {
     } else {
         declared.iter().map(|column| Arc::from(column.as_str())).collect()
     };
-    let results = Results::new(plan.readers.clone());
-    let run = Run {
+    let mut results = Results::new(plan.readers.clone());
+    let mut run = Run {
         plan,
         forest: question.forest.clone(),
         keys,
@@ -81,6 +85,7 @@ fn prepare(question: &Question) -> Result<Prepared, CubeError> {
         memory: MemoryAccount::new(query.options.memory_limit.unwrap_or(settings.memory_limit)),
         parallelism: query.options.parallelism.unwrap_or(question.cpu.threads()).max(1),
         partitions: query.options.partitions.unwrap_or(settings.partitions),
+        parallel_from_rows: settings.parallel_from_rows,
         shard,
         errors_are_values: query.options.errors_are_values,
         cancel: Arc::clone(&question.cancel),
@@ -90,8 +95,36 @@ fn prepare(question: &Question) -> Result<Prepared, CubeError> {
             problem: "it wants 0 partitions; slices need at least 1".to_owned(),
         });
     }
+    let mut trace = Trace::default();
+    if !query.options.no_cache {
+        for (leaf, cuboid) in known(question, &mut run) {
+            trace.steps.push(StepTrace::cached(leaf, &cuboid));
+            results.put(leaf, Ok(cuboid));
+        }
+    }
     let scan = Scan::new(&run, &question.columns, &results);
-    Ok(Prepared { run, results, scan, trace: Trace::default() })
+    Ok(Prepared { run, results, scan, trace })
+}
+
+/// The leaves that the cache has. If an earlier query found the shard key skewed, they are spread by all of their columns, and so is this one.
+fn known(question: &Question, run: &mut Run) -> Vec<(StepId, Cuboid)> {
+    let find = |run: &Run| -> Vec<(StepId, Cuboid)> {
+        let cached = |leaf: &StepId| {
+            let key = LeafKey::of(run, question.version, *leaf)?;
+            Some((*leaf, question.cache.get(&key)?))
+        };
+        run.plan.leaves.iter().filter_map(cached).collect()
+    };
+    let known = find(run);
+    if !known.is_empty() || run.shard.is_empty() {
+        return known;
+    }
+    let shard = std::mem::take(&mut run.shard);
+    let known = find(run);
+    if known.is_empty() {
+        run.shard = shard;
+    }
+    known
 }
 
 /// Takes batch after batch, each grouped while the next one is read.
@@ -165,7 +198,11 @@ async fn blocking<T: Send + 'static>(
 fn finish(question: &Question, prepared: Prepared) -> Result<CubeResult, CubeError> {
     let Prepared { run, mut results, scan, mut trace } = prepared;
     if let Some(scan) = scan {
-        scan.finish(&run, &mut results, &mut trace)?;
+        let made = scan.finish(&run, &mut results, &mut trace)?;
+        if !question.query.options.no_cache && question.settings.cache_bytes > 0 && question.version.is_some()
+        {
+            keep(question, &run, &results, &made);
+        }
     }
     run_tasks(&run, &mut results, &mut trace)?;
     let mut result = run.cpu.run(|| build(&question.query, &run, &results))?;
@@ -173,4 +210,23 @@ fn finish(question: &Question, prepared: Prepared) -> Result<CubeResult, CubeErr
         result.explanation = Some(Explanation::new(&question.query, &run, &trace));
     }
     Ok(result)
+}
+
+/// Keeps what was aggregated for the next query, if the table is still the same.
+fn keep(question: &Question, run: &Run, results: &Results, made: &[StepId]) {
+    if question.table.version() != question.version {
+        return;
+    }
+    for leaf in made {
+        if let (Some(key), Ok(Ok(cuboid))) = (LeafKey::of(run, question.version, *leaf), results.get(*leaf)) {
+            question.cache.put(key, cuboid);
+        }
+    }
+    if let Some(stages) = question.stages.upgrade() {
+        let cache = question.cache.clone();
+        // Refused at the end of the stages, when nobody needs it any more.
+        if let Ok(tidied) = stages.maintenance().submit("tidy cache of cubes", move || cache.tidy()) {
+            tidied.detach();
+        }
+    }
 }

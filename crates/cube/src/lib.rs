@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
+mod cache;
 mod coordinate;
 mod cube;
 mod cuboid;

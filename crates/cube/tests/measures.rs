@@ -237,3 +237,36 @@ fn rights_are_part_of_every_query() {
     // A measure that drops filters does not drop rights.
     assert_eq!(answer(&cube, Query::new(["all"]).filter("day = '1970-01-01'".parse().unwrap())), "3");
 }
+
+#[test]
+fn a_chain_of_thousands_is_one_pass() {
+    let mut builder = forest().measure("m0", Aggregator::sum("lots"));
+    for number in 1..=6_000 {
+        let formula = format!("m{} + 1", number - 1);
+        builder = builder.measure(&format!("m{number}"), Combinator::expression(&formula).unwrap());
+    }
+    // Each of a tower is twice the one below: without sharing it would be a million additions.
+    builder = builder.measure("t0", Aggregator::sum("lots"));
+    for number in 1..=20 {
+        let below = format!("t{}", number - 1);
+        builder = builder.measure(&format!("t{number}"), Combinator::sum(&[&below, &below]));
+    }
+    let (_stages, cube) = cube(builder);
+    let result = cube.query(Query::new(["m6000", "t20"]).by(["desk"]).explain()).unwrap().wait().unwrap();
+    assert_eq!(result.to_csv().unwrap(), "desk,m6000,t20\nFX,6014,14680064\nRates,6007,7340032\n");
+    let how = result.explanation().unwrap();
+    assert!(
+        how.to_string().contains("one pass with 6019 others"),
+        "{}",
+        how.to_string().lines().nth(2).unwrap()
+    );
+    assert!(how.peak_bytes() < 1 << 20, "{} bytes", how.peak_bytes());
+}
+
+#[test]
+fn slices_of_other_partitions_are_found() {
+    // Grouped by the shifted column alone, a slice and the one it reads lie in different partitions.
+    let (_stages, cube) = cube(forest().measure("before", Shiftor::offset("lots", "day", -1)));
+    assert_eq!(answer(&cube, Query::new(["before"]).by(["day"]).partitions(7)), "1970-01-02,4");
+    assert_eq!(answer(&cube, Query::new(["lots"]).by(["day", "ccy"]).partitions(1)).matches('|').count(), 4);
+}

@@ -10,11 +10,13 @@ use arrow::compute::{cast, take};
 use arrow::datatypes::{DataType, UInt32Type};
 use foldhash::HashMap;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 
 /// The dictionaries of all text columns.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Dictionaries {
+    id: u64,
     columns: RwLock<BTreeMap<Arc<str>, Arc<Dictionary>>>,
 }
 
@@ -33,7 +35,19 @@ struct Inner {
     array: Option<Arc<StringArray>>,
 }
 
+impl Default for Dictionaries {
+    fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), columns: RwLock::default() }
+    }
+}
+
 impl Dictionaries {
+    /// Tells them from all others of this process.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
     /// The dictionary of a column.
     pub(crate) fn of(&self, column: &Arc<str>) -> Arc<Dictionary> {
         let known = self.columns.read().unwrap_or_else(|broken| broken.into_inner()).get(column).cloned();

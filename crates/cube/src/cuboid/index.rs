@@ -99,3 +99,28 @@ impl SliceIndex {
         (number, true)
     }
 }
+
+/// Rows by their distinct keys.
+pub(crate) struct Distinct {
+    /// Which distinct key each row has.
+    pub(crate) of_row: Vec<u32>,
+    /// The first row of each distinct key.
+    pub(crate) first_rows: Vec<u32>,
+}
+
+impl Distinct {
+    pub(crate) fn of(keys: &[ArrayRef], rows: usize) -> Self {
+        let words = Words::of(keys, rows);
+        let mut index =
+            SliceIndex { words: Words { width: words.width, words: Vec::new() }, table: HashTable::new() };
+        let (mut of_row, mut first_rows) = (Vec::with_capacity(rows), Vec::new());
+        for row in 0..rows {
+            let (number, is_new) = index.find_or_add(words.row(row));
+            of_row.push(number);
+            if is_new {
+                first_rows.push(row as u32);
+            }
+        }
+        Self { of_row, first_rows }
+    }
+}

@@ -19,7 +19,7 @@ mod keys;
 
 pub(crate) use align::align;
 pub(crate) use dictionary::Dictionaries;
-pub(crate) use index::{SliceIndex, Words};
+pub(crate) use index::{Distinct, SliceIndex, Words};
 pub(crate) use keys::KeySpace;
 
 use crate::error::CubeError;

@@ -105,9 +105,12 @@ fn joined(mut pieces: Vec<ArrayRef>) -> Result<ArrayRef, CubeError> {
 /// Parts of one type: where a partition has no values at all, a formula may not know their type.
 pub(super) fn one_type(parts: Vec<Part>) -> Result<Vec<Part>, CubeError> {
     let types = || parts.iter().filter(|part| part.slices.rows > 0).map(|part| part.values.data_type());
-    let Some(data_type) = types().find(|data_type| **data_type != DataType::Null).cloned() else {
+    if types().next().is_none() {
         return Ok(parts);
-    };
+    }
+    // Arrow does not count what has no type as missing; values do.
+    let data_type =
+        types().find(|data_type| **data_type != DataType::Null).cloned().unwrap_or(DataType::Float64);
     parts
         .into_iter()
         .map(|part| {

@@ -3,14 +3,13 @@
 use super::Run;
 use super::group::Rows;
 use crate::coordinate::Coordinate;
-use crate::cuboid::Cuboid;
+use crate::cuboid::{Cuboid, Distinct};
 use crate::error::CubeError;
 use crate::filter::ColumnSource;
 use crate::plan::{Level, Spread};
 use arrow::array::{Array, ArrayRef, Float64Array, UInt32Array, new_null_array};
 use arrow::compute::{cast, concat, kernels::numeric, take};
 use arrow::datatypes::DataType;
-use foldhash::{HashMap, HashMapExt};
 use std::sync::Arc;
 
 /// Where the cells of one coordinate go.
@@ -36,29 +35,28 @@ impl Run {
         self.aggregate(place, from, to, &spread.aggregation, |partition| {
             let part = &from.parts[partition];
             let keys = &part.slices.keys;
-            let coordinates = self.keys.decode(&spread.from, &keys[source])?;
+            let arrow = |error| CubeError::arrow(place, &error);
+            let Distinct { of_row, first_rows } =
+                Distinct::of(std::slice::from_ref(&keys[source]), part.slices.rows);
+            let distinct = take(&keys[source], &UInt32Array::from(first_rows), None).map_err(arrow)?;
+            let coordinates = self.keys.decode(&spread.from, &distinct)?;
             let mut targets: Vec<ArrayRef> = Vec::new();
-            let mut destinations: HashMap<Coordinate, Destination> = HashMap::new();
+            let mut destinations: Vec<Destination> = Vec::with_capacity(coordinates.len());
+            for row in 0..coordinates.len() {
+                destinations.push(self.destination(
+                    &Coordinate::at(&coordinates, row),
+                    spread,
+                    &mut targets,
+                )?);
+            }
             let (mut rows, mut goes_to, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-            for row in 0..part.slices.rows {
-                if part.values.is_null(row) {
-                    continue;
-                }
-                let coordinate = Coordinate::at(&coordinates, row);
-                let destination = match destinations.get(&coordinate) {
-                    Some(known) => known,
-                    None => {
-                        let made = self.destination(&coordinate, spread, &mut targets)?;
-                        destinations.entry(coordinate).or_insert(made)
-                    }
-                };
-                for (target, weight) in &destination.targets {
+            for (row, number) in of_row.iter().enumerate().filter(|(row, _)| part.values.is_valid(*row)) {
+                for (target, weight) in &destinations[*number as usize].targets {
                     rows.push(row as u32);
                     goes_to.push(*target);
                     weights.push(*weight);
                 }
             }
-            let arrow = |error| CubeError::arrow(place, &error);
             let rows = UInt32Array::from(rows);
             let mut values = take(&part.values, &rows, None).map_err(arrow)?;
             if spread.is_weighted {

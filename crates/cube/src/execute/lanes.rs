@@ -4,9 +4,6 @@ use super::Run;
 use crate::error::CubeError;
 use filbert_pool::{caught, sharded_for_each};
 
-/// Fewer rows than this are not worth a second thread.
-const FEW_ROWS: usize = 8_192;
-
 impl Run {
     /// Runs `body` for each of `count` partitions, which have `rows` rows in all; results in order. The error or panic of the first
     /// partition that fails is told as one of `place`.
@@ -22,7 +19,7 @@ impl Run {
             let panicked = |message| Err(CubeError::Panicked { measure: place.to_owned(), message });
             caught(|| body(partition)).unwrap_or_else(panicked)
         };
-        let lanes = if rows < FEW_ROWS { 1 } else { self.parallelism.min(count).max(1) };
+        let lanes = if rows < self.parallel_from_rows { 1 } else { self.parallelism.min(count).max(1) };
         if lanes == 1 {
             return self.cpu.run(|| (0..count).map(guarded).collect());
         }

@@ -46,6 +46,8 @@ pub(crate) struct Run {
     pub(crate) memory: MemoryAccount,
     pub(crate) parallelism: usize,
     pub(crate) partitions: usize,
+    /// Fewer rows than this are not worth a second thread.
+    pub(crate) parallel_from_rows: usize,
     /// The columns that slices are spread by, where a level has them all; by all of its columns elsewhere.
     pub(crate) shard: BTreeSet<Arc<str>>,
     pub(crate) errors_are_values: bool,

@@ -12,7 +12,7 @@ use super::group::{grouping_function, present};
 use super::tasks::Results;
 use super::trace::{StepTrace, Trace};
 use crate::aggregate::{Aggregate, Block, Grouping};
-use crate::cuboid::{Cuboid, Part, SliceIndex, Slices, Words};
+use crate::cuboid::{Cuboid, Distinct, Part, Slices};
 use crate::error::CubeError;
 use crate::filter::{ColumnSource, Filter};
 use crate::forest::{Aggregation, CalculatedColumn};
@@ -45,6 +45,8 @@ pub(crate) struct Scan {
     filters: Vec<Arc<Filter>>,
     levels: Vec<LevelScan>,
     has_begun: bool,
+    /// False when leaves from the cache say already how slices are spread.
+    may_split: bool,
 }
 
 /// The leaves of one level.
@@ -106,6 +108,7 @@ impl Scan {
             filters: filters.into_iter().collect(),
             levels: levels.into_values().collect(),
             has_begun: false,
+            may_split: !run.plan.leaves.iter().any(|leaf| results.has(*leaf)),
         })
     }
 
@@ -132,7 +135,7 @@ impl Scan {
                     encoded.insert(Arc::clone(column), run.keys.encode(column, &piece.columns[&**column])?);
                 }
             }
-            if !self.has_begun {
+            if !self.has_begun && self.may_split {
                 split_skewed(run, &encoded, piece.rows);
             }
             self.begin(run)?;
@@ -148,14 +151,15 @@ impl Scan {
         Ok(())
     }
 
-    /// Makes the cuboids of all leaves. Waits for `cpu`.
+    /// Makes the cuboids of all leaves, and says which. Waits for `cpu`.
     pub(crate) fn finish(
         mut self,
         run: &Run,
         results: &mut Results,
         trace: &mut Trace,
-    ) -> Result<(), CubeError> {
+    ) -> Result<Vec<StepId>, CubeError> {
         self.begin(run)?;
+        let mut made = Vec::new();
         for scan in self.levels {
             let Some(grouping) = scan.grouping else { continue };
             let begin = run.clock.now();
@@ -178,19 +182,13 @@ impl Scan {
                     })
                     .collect();
                 let cuboid = Cuboid::new(&scan.level, parts?, &run.memory)?;
-                trace.steps.push(StepTrace {
-                    step: *leaf,
-                    time: run.clock.now().saturating_sub(begin),
-                    rows: cuboid.rows(),
-                    bytes: cuboid.size(),
-                    skew: cuboid.skew(),
-                    fused: scan.leaves.len(),
-                    from_cache: false,
-                });
+                let time = run.clock.now().saturating_sub(begin);
+                trace.steps.push(StepTrace::of(*leaf, &cuboid, time, scan.leaves.len()));
+                made.push(*leaf);
                 results.put(*leaf, Ok(cuboid));
             }
         }
-        Ok(())
+        Ok(made)
     }
 
     /// Makes the groupings, once: they want to know how slices are spread.
@@ -290,17 +288,9 @@ fn split_skewed(run: &mut Run, encoded: &BTreeMap<Arc<str>, ArrayRef>, rows: usi
     if keys.len() < run.shard.len() {
         return;
     }
-    let words = Words::of(&keys, rows);
-    let empty: Vec<ArrayRef> = keys.iter().map(|key| key.slice(0, 0)).collect();
-    let mut index = SliceIndex::of(&empty, 0);
-    let mut counts: Vec<usize> = Vec::new();
-    for row in 0..rows {
-        let (number, is_new) = index.find_or_add(words.row(row));
-        if is_new {
-            counts.push(0);
-        }
-        counts[number as usize] += 1;
-    }
+    let Distinct { of_row, first_rows } = Distinct::of(&keys, rows);
+    let mut counts = vec![0_usize; first_rows.len()];
+    of_row.iter().for_each(|number| counts[*number as usize] += 1);
     if counts.into_iter().max().unwrap_or(0) as f64 > SKEWED * rows as f64 {
         run.shard.clear();
     }

@@ -4,11 +4,11 @@
 
 use super::Run;
 use crate::coordinate::Coordinate;
-use crate::cuboid::{Cuboid, Part, SliceIndex, Words};
+use crate::cuboid::{Cuboid, Distinct, Part, SliceIndex, Words};
 use crate::error::CubeError;
 use crate::plan::ShiftBy;
 use arrow::array::{Array, ArrayRef, UInt32Array};
-use arrow::compute::{concat, interleave, take};
+use arrow::compute::{concat, take};
 use std::sync::Arc;
 
 impl Run {
@@ -82,16 +82,7 @@ impl Run {
         shift: &ShiftBy,
     ) -> Result<ArrayRef, CubeError> {
         let arrow = |error| CubeError::arrow(place, &error);
-        let words = Words::of(std::slice::from_ref(keys), keys.len());
-        let mut index = SliceIndex::of(&[Arc::clone(&keys.slice(0, 0))], 0);
-        let (mut of_row, mut first_rows) = (Vec::with_capacity(keys.len()), Vec::new());
-        for row in 0..keys.len() {
-            let (number, is_new) = index.find_or_add(words.row(row));
-            of_row.push((number as usize, 0));
-            if is_new {
-                first_rows.push(row as u32);
-            }
-        }
+        let Distinct { of_row, first_rows } = Distinct::of(std::slice::from_ref(keys), keys.len());
         if first_rows.is_empty() {
             return Ok(Arc::clone(keys));
         }
@@ -102,6 +93,6 @@ impl Run {
             .collect();
         let shifted = shifted?;
         let shifted: Vec<&dyn Array> = shifted.iter().map(AsRef::as_ref).collect();
-        interleave(&shifted, &of_row).map_err(arrow)
+        take(&concat(&shifted).map_err(arrow)?, &UInt32Array::from(of_row), None).map_err(arrow)
     }
 }

@@ -70,15 +70,8 @@ pub(crate) fn run_tasks(run: &Run, results: &mut Results, trace: &mut Trace) -> 
             let fused = if let Task::Fused { steps, .. } = task { steps.len() } else { 1 };
             for (output, made) in outputs.iter().zip(made) {
                 if let Ok(cuboid) = &made {
-                    trace.steps.push(StepTrace {
-                        step: *output,
-                        time: run.clock.now().saturating_sub(begin),
-                        rows: cuboid.rows(),
-                        bytes: cuboid.size(),
-                        skew: cuboid.skew(),
-                        fused,
-                        from_cache: false,
-                    });
+                    let time = run.clock.now().saturating_sub(begin);
+                    trace.steps.push(StepTrace::of(*output, cuboid, time, fused));
                 }
                 results.put(*output, run.kept(made)?);
             }

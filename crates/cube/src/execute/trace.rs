@@ -1,5 +1,6 @@
 //! What each step cost: for explanations.
 
+use crate::cuboid::Cuboid;
 use crate::plan::StepId;
 use std::time::Duration;
 
@@ -26,4 +27,17 @@ pub(crate) struct StepTrace {
     /// How many steps went through the same task.
     pub(crate) fused: usize,
     pub(crate) from_cache: bool,
+}
+
+impl StepTrace {
+    /// A step that came from the cache.
+    pub(crate) fn cached(step: StepId, cuboid: &Cuboid) -> Self {
+        Self { from_cache: true, ..Self::of(step, cuboid, Duration::ZERO, 1) }
+    }
+
+    /// A step that one of `fused` in a task, which took this long, made.
+    pub(crate) fn of(step: StepId, cuboid: &Cuboid, time: Duration, fused: usize) -> Self {
+        let (rows, bytes, skew) = (cuboid.rows(), cuboid.size(), cuboid.skew());
+        Self { step, time, rows, bytes, skew, fused, from_cache: false }
+    }
 }

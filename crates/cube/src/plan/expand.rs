@@ -71,7 +71,11 @@ impl<'a> Expansion<'a> {
         for measure in forest.names().filter_map(|name| forest.measure(name)) {
             if let Measure::Dispatchor(dispatchor) = measure {
                 let output = output_type(&dispatchor.decomposition, forest);
-                dispatched.insert(dispatchor.to.clone(), output);
+                // Two Dispatchors may go to one column; what is a text for one of them is a text for both.
+                let known = dispatched.insert(dispatchor.to.clone(), output.clone());
+                if known.is_some_and(|known| known != output) {
+                    dispatched.insert(dispatchor.to.clone(), DataType::Utf8);
+                }
             }
         }
         Self {
@@ -204,9 +208,12 @@ impl<'a> Expansion<'a> {
 fn output_type(decomposition: &Decomposition, forest: &Forest) -> DataType {
     use crate::coordinate::Coordinate;
     let of = |targets: &mut dyn Iterator<Item = &Coordinate>| {
-        let mut are_ints = true;
-        targets.for_each(|target| are_ints &= matches!(target, Coordinate::Int(_)));
-        if are_ints { DataType::Int64 } else { DataType::Utf8 }
+        let (mut are_ints, mut is_empty) = (true, true);
+        targets.for_each(|target| {
+            are_ints &= matches!(target, Coordinate::Int(_));
+            is_empty = false;
+        });
+        if are_ints && !is_empty { DataType::Int64 } else { DataType::Utf8 }
     };
     match decomposition {
         Decomposition::Pairs(pairs) => of(&mut pairs.iter().map(|(_, to)| to)),

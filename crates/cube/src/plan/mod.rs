@@ -15,7 +15,7 @@ mod recipe;
 mod step;
 
 pub(crate) use columns::{CubeColumns, Named};
-pub(crate) use step::{Cells, CustomCode, Level, Operation, ShiftBy, Spread, Step, StepId};
+pub(crate) use step::{Cells, CustomCode, Leaf, Level, Operation, ShiftBy, Spread, Step, StepId};
 
 use crate::error::CubeError;
 use crate::filter::{Filter, Matcher};

@@ -88,8 +88,8 @@ impl Table for MemoryTable {
         Arc::clone(&self.schema)
     }
 
-    fn version(&self) -> u64 {
-        self.rows.read().unwrap_or_else(|broken| broken.into_inner()).version
+    fn version(&self) -> Option<u64> {
+        Some(self.rows.read().unwrap_or_else(|broken| broken.into_inner()).version)
     }
 
     fn shard_columns(&self) -> Vec<String> {

@@ -33,9 +33,9 @@ pub trait Table: Send + Sync {
     /// Its columns.
     fn schema(&self) -> SchemaRef;
 
-    /// Another number whenever its rows may have changed; what was computed before is then not used again.
-    fn version(&self) -> u64 {
-        0
+    /// Another number whenever its rows may have changed. Without one nothing that was computed is used again.
+    fn version(&self) -> Option<u64> {
+        None
     }
 
     /// Columns by which its slices are best spread over partitions; used where a query groups by all of them.
