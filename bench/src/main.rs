@@ -1,7 +1,7 @@
 //! Comparisons of Filbert with its peers: ours and theirs alternate in one process, and both must give the same answer.
 //!
-//! `cargo run --release -p filbert-bench --no-default-features --features peers -- <suite> [--quick] [--json]`; suites `door` and `sql` with
-//! `--features sql-peers` instead.
+//! `cargo run --release -p filbert-bench --no-default-features --features peers -- <suite> [--quick] [--json]`; suites `cube`, `door` and
+//! `sql` with `--features sql-peers` instead (`cube` also with `--no-default-features --features peers,cube`, then without DataFusion).
 
 #![forbid(unsafe_code)]
 #![expect(
@@ -14,6 +14,8 @@
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 mod harness;
+#[cfg(any(feature = "cube", feature = "sql-peers"))]
+mod python;
 mod report;
 mod suites;
 
@@ -50,6 +52,16 @@ enum Suite {
     Chunked,
     /// Maps in process against DashMap and moka.
     Grid,
+    #[cfg(feature = "cube")]
+    /// Cubes: rows to groups against DataFusion, DuckDB and Polars; queries on one worker and on two.
+    Cube {
+        /// Only the parts whose name contains this: `group`, `workloads`.
+        #[arg(long)]
+        only: Option<String>,
+        /// DuckDB and Polars too: installs their Python packages; needs python3.
+        #[arg(long)]
+        python: bool,
+    },
     #[cfg(feature = "door")]
     /// The door for Hazelcast clients under load, against redis-server and a Hazelcast member.
     Door {
@@ -127,6 +139,10 @@ fn main() {
         Suite::Chunked => suites::chunked::run(effort, &mut report),
         Suite::Grid => suites::grid::run(effort, &mut report),
         Suite::Memory { entries, peer } => return suites::grid::measure_and_print(entries, peer),
+        #[cfg(feature = "cube")]
+        Suite::Cube { only, python } => {
+            suites::cube::run(effort, only.as_deref().unwrap_or_default(), python, &mut report);
+        }
         #[cfg(feature = "door")]
         Suite::Door { hazelcast_jar, only } => {
             suites::door::run(

@@ -1,6 +1,8 @@
 //! One file per question.
 
 pub(crate) mod chunked;
+#[cfg(feature = "cube")]
+pub(crate) mod cube;
 #[cfg(feature = "door")]
 pub(crate) mod door;
 pub(crate) mod flow;

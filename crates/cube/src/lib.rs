@@ -4,8 +4,40 @@
 //! queries, read on `mixed`; all else is pure computation on `cpu`, partition by partition.
 #![forbid(unsafe_code)]
 
+pub mod aggregate;
+mod cache;
+mod coordinate;
+mod cube;
+mod cuboid;
 mod error;
+mod execute;
+mod explain;
+mod expression;
+mod filter;
+mod forest;
+mod lead;
 mod memory;
+mod plan;
+mod query;
+mod query_handle;
+mod result;
+mod syntax;
+mod table;
 
+pub use coordinate::Coordinate;
+pub use cube::{Cube, CubeBuilder, Rights};
 pub use error::CubeError;
+pub use explain::Explanation;
+pub use expression::Expression;
+pub use filter::{Comparison, Filter, Matcher};
+pub use forest::{
+    Aggregation, Aggregator, CalculatedColumn, CellFunction, ColumnFormula, Combination, Combinator, Custom,
+    CustomMeasure, Decomposition, DecompositionFunction, Dispatchor, ExpressionText, FilterText, Filtrator,
+    Forest, ForestBuilder, ForestText, Measure, Partitionor, Shift, ShiftFunction, Shiftor, Unfiltered,
+    Unfiltrator,
+};
 pub use memory::{MemoryAccount, Reservation};
+pub use query::{Position, Query};
+pub use query_handle::QueryHandle;
+pub use result::CubeResult;
+pub use table::{BatchStream, MemoryTable, Table, TableQuery};

@@ -10,69 +10,32 @@ use super::engine::{Engine, Ours};
 use super::queries::{QUERIES, name};
 use super::{SUITE, THREADS, files, tpch};
 use crate::harness::{Effort, Times};
+use crate::python::{self, Packages, Script};
 use crate::report::Report;
 use filbert_sql::SqlSettings;
 use serde::Deserialize;
-use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::Path;
 use std::time::Instant;
 
 const BAR: f64 = 0.6;
 const AIM: f64 = 0.77;
 const SCRIPT: &str = include_str!("duckdb.py");
-const PACKAGE: &str = "duckdb==2.*";
+const PACKAGES: Packages = Packages { environment: "duckdb", install: &["duckdb==2.*"], import: "duckdb" };
 
 /// DuckDB in a process of Python.
 struct DuckDb {
-    child: Child,
-    statements: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    script: Script,
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum Said {
-    Answer { seconds: f64, rows: Vec<Vec<serde_json::Value>> },
-    Error { error: String },
-}
-
-/// A Python that has the package.
-fn python(cache: &Path) -> Result<PathBuf, String> {
-    let environment = cache.join("duckdb");
-    let python = environment.join("bin/python");
-    let has_it = |python: &Path| {
-        let asked = Command::new(python).args(["-c", "import duckdb"]).stderr(Stdio::null()).status();
-        asked.is_ok_and(|status| status.success())
-    };
-    if !has_it(&python) {
-        eprintln!("sql: installs {PACKAGE} in {}", environment.display());
-        step(Command::new("python3").args(["-m", "venv"]).arg(&environment))?;
-        step(Command::new(&python).args(["-m", "pip", "install", "--quiet", PACKAGE]))?;
-    }
-    Ok(python)
-}
-
-fn step(command: &mut Command) -> Result<(), String> {
-    match command.stdout(Stdio::null()).status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{command:?} ended with {status}")),
-        Err(error) => Err(format!("{command:?}: {error}")),
-    }
+struct Said {
+    seconds: f64,
+    rows: Vec<Vec<serde_json::Value>>,
 }
 
 impl DuckDb {
-    fn start(cache: &Path, folder: &Path) -> Result<Self, String> {
-        let mut child = Command::new(python(cache)?)
-            .args(["-c", SCRIPT])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .map_err(|error| error.to_string())?;
-        let (Some(statements), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err("the pipes were asked for".to_owned());
-        };
-        let mut duckdb = Self { child, statements, answers: BufReader::new(answers) };
+    fn start(folder: &Path) -> Result<Self, String> {
+        let mut duckdb = Self { script: Script::start(SCRIPT, &PACKAGES, &[])? };
         duckdb.ask(&format!("SET threads = {THREADS}"));
         for table in files::NAMES {
             let file = files::path(folder, table);
@@ -83,23 +46,9 @@ impl DuckDb {
 
     /// The seconds and the rows.
     fn ask(&mut self, text: &str) -> (f64, Answer) {
-        let line = serde_json::json!({ "sql": text }).to_string();
-        writeln!(self.statements, "{line}").expect("DuckDB's process lives");
-        let mut said = String::new();
-        self.answers.read_line(&mut said).expect("DuckDB's process lives");
-        match serde_json::from_str(&said) {
-            Ok(Said::Answer { seconds, rows }) => (seconds, Answer::of_json(&rows)),
-            Ok(Said::Error { error }) => panic!("DuckDB: {error}: {text}"),
-            Err(error) => panic!("DuckDB said {said:?}: {error}"),
-        }
-    }
-}
-
-impl Drop for DuckDb {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let said = self.script.ask(&serde_json::json!({ "sql": text }));
+        let said: Said = serde_json::from_value(said).expect("the script answers with seconds and rows");
+        (said.seconds, Answer::of_json(&said.rows))
     }
 }
 
@@ -111,9 +60,8 @@ fn settings() -> SqlSettings {
 pub(super) fn run(effort: Effort, report: &mut Report) {
     let scale = effort.pick(0.001, 0.1, 1.0);
     let rounds = effort.pick(1, 3, 5);
-    let cache = files::cache();
-    let folder = files::ready(&cache, scale).expect("the tables can be made");
-    let mut duckdb = match DuckDb::start(&cache, &folder) {
+    let folder = files::ready(&python::cache(), scale).expect("the tables can be made");
+    let mut duckdb = match DuckDb::start(&folder) {
         Ok(duckdb) => duckdb,
         Err(reason) => {
             eprintln!(

@@ -23,15 +23,6 @@ const GROUP_ROWS: usize = 122_880;
 /// Written last: a folder without it is not whole.
 const MARKER: &str = "complete";
 
-/// Where benches keep what takes long to make: `FILBERT_BENCH_CACHE`, or below the user's folder for such things.
-pub(super) fn cache() -> PathBuf {
-    let variable = |name| std::env::var_os(name).map(PathBuf::from);
-    variable("FILBERT_BENCH_CACHE")
-        .or_else(|| variable("XDG_CACHE_HOME").map(|folder| folder.join("filbert/bench")))
-        .or_else(|| variable("HOME").map(|folder| folder.join(".cache/filbert/bench")))
-        .unwrap_or_else(|| std::env::temp_dir().join("filbert-bench"))
-}
-
 /// The folder below `parent` with one file per table, made now if there is none.
 pub(super) fn ready(parent: &Path, scale: f64) -> Result<PathBuf, Box<dyn Error>> {
     let folder = parent.join(format!("tpch-{scale}"));

@@ -28,7 +28,7 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         compare(&folder, 0.001, 1, report);
         std::fs::remove_dir_all(folder).expect("the folder was made");
     } else {
-        compare(&files::cache(), effort.pick(0.0, 0.1, 1.0), effort.pick(0, 3, 7), report);
+        compare(&crate::python::cache(), effort.pick(0.0, 0.1, 1.0), effort.pick(0, 3, 7), report);
     }
 }
 

@@ -1,0 +1,42 @@
+//! Cubes: the aggregation kernel against the engines that people would use for the same, and whole queries.
+//!
+//! | part | asks |
+//! |---|---|
+//! | `group` | a sum by key over rows in memory, for few and for many keys |
+//! | `workloads` | queries of a cube: time, memory, and what the second worker brings |
+
+#[cfg(feature = "sql-peers")]
+mod datafusion;
+mod group;
+mod ours;
+mod packages;
+mod rows;
+mod workloads;
+
+use crate::harness::Effort;
+use crate::report::Report;
+
+const SUITE: &str = "cube";
+
+/// How many threads compute, on every side.
+const THREADS: usize = 2;
+
+/// Runs the parts of the suite whose name contains `only`; `python` adds the peers that are Python packages.
+pub(crate) fn run(effort: Effort, only: &str, python: bool, report: &mut Report) {
+    if "group".contains(only) {
+        group::run(effort, python, report);
+    }
+    if "workloads".contains(only) {
+        workloads::run(effort, report);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_suite_runs_at_a_tiny_size() {
+        run(Effort::Tiny, "", false, &mut Report::new(true));
+    }
+}

@@ -1,0 +1,128 @@
+//! Groups under construction: a table and the carriers of every aggregate.
+
+use super::carriers::Carriers;
+use super::keys::{BlockKeys, Keys};
+use super::merge::GroupedPartition;
+use super::plan::Plan;
+use super::table::GroupTable;
+use super::values::Column;
+use crate::error::CubeError;
+use crate::memory::Reservation;
+use std::ops::Range;
+
+/// How many rows are looked up before they are added to their groups: their numbers stay in the first-level cache.
+const CHUNK: usize = 2048;
+
+/// Some groups with their carriers.
+pub(super) struct Groups {
+    pub(super) keys: Keys,
+    pub(super) carriers: Vec<Box<dyn Carriers>>,
+    /// What they hold is counted as long as they are there.
+    _held: Reservation,
+}
+
+impl Groups {
+    /// Key columns and values.
+    pub(super) fn finish(self, plan: &Plan) -> Result<GroupedPartition, CubeError> {
+        let groups = self.keys.len();
+        let keys = plan.codec.decode(&self.keys)?;
+        let values = self.carriers.into_iter().map(Carriers::finish).collect::<Result<_, _>>()?;
+        Ok(GroupedPartition { keys, values, groups })
+    }
+}
+
+pub(super) struct Accumulation<'a> {
+    plan: &'a Plan,
+    table: GroupTable,
+    carriers: Vec<Box<dyn Carriers>>,
+    /// The group of each row of a chunk.
+    groups: Vec<u32>,
+    held: Reservation,
+}
+
+impl<'a> Accumulation<'a> {
+    pub(super) fn new(plan: &'a Plan) -> Result<Self, CubeError> {
+        Ok(Self {
+            plan,
+            table: plan.table(),
+            carriers: plan.carriers()?,
+            groups: Vec::new(),
+            held: plan.memory.try_reserve(0)?,
+        })
+    }
+
+    /// How many groups there are.
+    pub(super) fn len(&self) -> usize {
+        self.table.len()
+    }
+
+    /// Adds all rows of a block.
+    pub(super) fn add_block(
+        &mut self,
+        keys: &BlockKeys,
+        columns: &[Column],
+        rows: usize,
+    ) -> Result<(), CubeError> {
+        let Some(codes) = &keys.codes else { return self.add(&keys.keys, columns, 0..rows) };
+        let mut group_of = vec![0; keys.keys.len()];
+        self.table.assign(&keys.keys, 0..keys.keys.len(), &mut group_of);
+        let mut groups = std::mem::take(&mut self.groups);
+        for (chunk, codes) in codes.chunks(CHUNK).enumerate() {
+            groups.clear();
+            groups.extend(codes.iter().map(|code| group_of[*code as usize]));
+            let start = chunk * CHUNK;
+            self.add_to(&groups, columns, start..start + codes.len())?;
+        }
+        self.groups = groups;
+        self.count()
+    }
+
+    /// Adds some rows.
+    pub(super) fn add(
+        &mut self,
+        keys: &Keys,
+        columns: &[Column],
+        rows: Range<usize>,
+    ) -> Result<(), CubeError> {
+        let mut groups = std::mem::take(&mut self.groups);
+        for start in rows.clone().step_by(CHUNK) {
+            let chunk = start..rows.end.min(start + CHUNK);
+            groups.resize(chunk.len(), 0);
+            self.table.assign(keys, chunk.clone(), &mut groups);
+            self.add_to(&groups, columns, chunk)?;
+        }
+        self.groups = groups;
+        self.count()
+    }
+
+    fn add_to(&mut self, groups: &[u32], columns: &[Column], rows: Range<usize>) -> Result<(), CubeError> {
+        let count = self.table.len();
+        for (carriers, column) in self.carriers.iter_mut().zip(&self.plan.reads) {
+            carriers.grow(count);
+            carriers.add(groups, &columns[*column].values(rows.clone()))?;
+        }
+        Ok(())
+    }
+
+    /// Merges chosen groups of another, which saw later rows.
+    pub(super) fn merge(&mut self, from: &Groups, rows: &[u32]) -> Result<(), CubeError> {
+        let mut groups = vec![0; rows.len()];
+        self.table.assign_chosen(&from.keys, rows, &mut groups);
+        let count = self.table.len();
+        for (carriers, from) in self.carriers.iter_mut().zip(&from.carriers) {
+            carriers.grow(count);
+            carriers.merge(&groups, &**from, rows)?;
+        }
+        self.count()
+    }
+
+    /// Counts what is held now; refuses when that is too much.
+    fn count(&mut self) -> Result<(), CubeError> {
+        let carriers: usize = self.carriers.iter().map(|carriers| carriers.bytes()).sum();
+        self.held.try_resize(self.table.bytes() + carriers)
+    }
+
+    pub(super) fn into_groups(self) -> Groups {
+        Groups { keys: self.table.into_keys(), carriers: self.carriers, _held: self.held }
+    }
+}

@@ -1,0 +1,103 @@
+//! Aggregates: a function, the input that it reads and the filter that it applies.
+
+use super::carriers::{Carriers, CustomAggregate, carriers_of};
+use super::values::{ColumnNeed, Need};
+use crate::error::CubeError;
+use arrow::datatypes::DataType;
+use std::fmt;
+use std::sync::Arc;
+
+/// What is computed of the values of a group.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Function {
+    /// Integers as `Int64`, floats as `Float64`, decimals with 38 digits. A total that does not fit is an error.
+    Sum,
+    /// How many values, or rows when there is no input.
+    Count,
+    /// The least value; NaN is above all others.
+    Min,
+    /// The greatest value.
+    Max,
+    /// The mean, as `Float64`.
+    Avg,
+    /// The product, as `Float64` whatever the input.
+    Product,
+    /// How many different values.
+    CountDistinct,
+    /// One's own.
+    Custom(Arc<dyn CustomAggregate>),
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sum => f.write_str("SUM"),
+            Self::Count => f.write_str("COUNT"),
+            Self::Min => f.write_str("MIN"),
+            Self::Max => f.write_str("MAX"),
+            Self::Avg => f.write_str("AVG"),
+            Self::Product => f.write_str("PRODUCT"),
+            Self::CountDistinct => f.write_str("COUNT DISTINCT"),
+            Self::Custom(custom) => write!(f, "{custom:?}"),
+        }
+    }
+}
+
+/// One value per group: a function of an input of every block.
+///
+/// ```
+/// use arrow::datatypes::DataType;
+/// use filbert_cube::aggregate::{Aggregate, Function};
+///
+/// let sum = Aggregate::new(Function::Sum, 0, DataType::Float64);
+/// let count = Aggregate::count_rows().filtered(0);
+/// # let _ = (sum, count);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Aggregate {
+    function: Function,
+    input: Option<(usize, DataType)>,
+    filter: Option<usize>,
+}
+
+impl Aggregate {
+    /// `function` of the input number `input` of every block, which is of type `data_type`.
+    pub fn new(function: Function, input: usize, data_type: DataType) -> Self {
+        Self { function, input: Some((input, data_type)), filter: None }
+    }
+
+    /// How many rows.
+    pub fn count_rows() -> Self {
+        Self { function: Function::Count, input: None, filter: None }
+    }
+
+    /// Only of the rows that the filter number `filter` of their block keeps. A group without any such row is there all the same, without a
+    /// value.
+    #[must_use]
+    pub fn filtered(mut self, filter: usize) -> Self {
+        self.filter = Some(filter);
+        self
+    }
+
+    /// Carriers of no group yet.
+    pub(super) fn carriers(&self) -> Result<Box<dyn Carriers>, CubeError> {
+        let data_type = self.input.as_ref().map_or(&DataType::Null, |(_, data_type)| data_type);
+        carriers_of(&self.function, data_type)
+    }
+
+    /// The column that it reads.
+    pub(super) fn need(&self) -> ColumnNeed {
+        let need = match self.function {
+            Function::Count => Need::Mask,
+            Function::CountDistinct | Function::Custom(_) => Need::Array,
+            Function::Sum | Function::Min | Function::Max | Function::Avg | Function::Product => Need::Number,
+        };
+        ColumnNeed {
+            input: self.input.as_ref().map(|(input, _)| *input),
+            data_type: self.input.as_ref().map_or(DataType::Null, |(_, data_type)| data_type.clone()),
+            filter: self.filter,
+            need,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! One aggregation: blocks go in, partitions of groups come out.
+//!
+//! Rows are cut into *ranges* of a fixed number of rows, small ones first, so that a short input is shared too. A range is a task on `cpu`
+//! as soon as its last row is there; at most as many are under way as the parallelism says, then [`Grouping::push`] waits for the oldest.
+//! Where ranges begin depends on the number of rows alone, and parts are merged in the order of the ranges: so sums of floats are the same
+//! for any parallelism, any timing and any number of partitions.
+
+use super::block::Block;
+use super::function::Aggregate;
+use super::merge::{GroupedPartition, partitions};
+use super::options::GroupingOptions;
+use super::plan::Plan;
+use super::range::Part;
+use crate::error::CubeError;
+use crate::memory::Reservation;
+use arrow::datatypes::DataType;
+use filbert_pool::{SubmitError, TaskFuture, WorkStealing, current};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// One aggregation under way.
+///
+/// ```
+/// use arrow::array::{ArrayRef, AsArray, Float64Array, StringArray};
+/// use arrow::datatypes::{DataType, Float64Type};
+/// use filbert_cube::aggregate::{Aggregate, Block, Function, Grouping, GroupingOptions};
+/// use filbert_pool::WorkStealing;
+/// use std::sync::Arc;
+///
+/// let options = GroupingOptions::new(WorkStealing::standalone(2));
+/// let sum = Aggregate::new(Function::Sum, 0, DataType::Float64);
+/// let mut grouping = Grouping::new(vec![DataType::Utf8], vec![sum], options)?;
+/// let desks: ArrayRef = Arc::new(StringArray::from(vec!["fx", "rates", "fx"]));
+/// let pnl: ArrayRef = Arc::new(Float64Array::from(vec![1.0, 2.0, 4.0]));
+/// grouping.push(Block { rows: 3, keys: vec![desks], inputs: vec![pnl], filters: vec![] })?;
+/// let grouped = grouping.finish()?;
+/// let sums = grouped.partitions[0].values[0].as_primitive::<Float64Type>();
+/// assert_eq!(sums.values(), &[5.0, 2.0]);
+/// # Ok::<(), filbert_cube::CubeError>(())
+/// ```
+pub struct Grouping {
+    plan: Arc<Plan>,
+    cpu: WorkStealing,
+    lanes: usize,
+    /// Blocks of the range that is not full yet.
+    blocks: Vec<Block>,
+    /// How many rows it has.
+    rows: usize,
+    /// What they hold.
+    held: Reservation,
+    /// How many ranges there were before.
+    ranges: usize,
+    running: VecDeque<TaskFuture<Result<Part, CubeError>>>,
+    parts: Vec<Part>,
+}
+
+/// What comes out: the groups of all rows.
+#[derive(Debug, Clone)]
+pub struct Grouped {
+    /// As many as were asked for; in each, groups in an order that depends on the rows alone.
+    pub partitions: Vec<GroupedPartition>,
+}
+
+impl Grouped {
+    /// How many groups there are in all.
+    pub fn groups(&self) -> usize {
+        self.partitions.iter().map(|partition| partition.groups).sum()
+    }
+}
+
+impl Grouping {
+    /// Begins to group by columns of these types.
+    pub fn new(
+        keys: Vec<DataType>,
+        aggregates: Vec<Aggregate>,
+        options: GroupingOptions,
+    ) -> Result<Self, CubeError> {
+        let plan = Arc::new(Plan::new(&keys, aggregates, &options)?);
+        let cpu = options.cpu;
+        // A thread that must not wait for the stage computes all by itself.
+        let may_wait = current().kind.permission(cpu.stage().kind).wait;
+        let lanes = if may_wait { options.parallelism.clamp(1, cpu.threads()) } else { 1 };
+        Ok(Self {
+            plan,
+            cpu,
+            lanes,
+            blocks: Vec::new(),
+            rows: 0,
+            held: options.memory.try_reserve(0)?,
+            ranges: 0,
+            running: VecDeque::new(),
+            parts: Vec::new(),
+        })
+    }
+
+    /// The types of the key columns that come out.
+    pub fn key_types(&self) -> &[DataType] {
+        self.plan.codec.types()
+    }
+
+    /// Adds a block of rows. Waits while as many ranges are under way as may be.
+    pub fn push(&mut self, block: Block) -> Result<(), CubeError> {
+        block.check()?;
+        let mut start = 0;
+        while start < block.rows {
+            self.plan.check()?;
+            let room = self.range_rows() - self.rows;
+            // What is looked at, moved and cancelled as one is never larger than a unit, however large the blocks are.
+            let rows = room.min(block.rows - start).min(self.plan.sizes.unit);
+            let part = if rows == block.rows { block.clone() } else { block.slice(start, rows) };
+            self.held.try_grow(part.bytes())?;
+            self.blocks.push(part);
+            (self.rows, start) = (self.rows + rows, start + rows);
+            if rows == room {
+                self.end_range()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the rest, and brings all together.
+    pub fn finish(mut self) -> Result<Grouped, CubeError> {
+        if self.rows > 0 {
+            self.end_range()?;
+        }
+        while !self.running.is_empty() {
+            self.wait_for_oldest()?;
+        }
+        let parts = std::mem::take(&mut self.parts);
+        Ok(Grouped { partitions: partitions(&self.plan, &self.cpu, self.lanes, parts)? })
+    }
+
+    /// How many rows the range has that is not full yet.
+    fn range_rows(&self) -> usize {
+        let sizes = &self.plan.sizes;
+        let doublings = (sizes.last_range / sizes.first_range).ilog2() as usize;
+        sizes.first_range << (self.ranges / 2).min(doublings)
+    }
+
+    fn end_range(&mut self) -> Result<(), CubeError> {
+        let blocks = std::mem::take(&mut self.blocks);
+        let held = std::mem::replace(&mut self.held, self.plan.memory.try_reserve(0)?);
+        (self.rows, self.ranges) = (0, self.ranges + 1);
+        if self.lanes == 1 {
+            self.parts.push(Part::of(&self.plan, &blocks)?);
+            return Ok(());
+        }
+        // One more in line when the stage itself is the bound: a worker that is done before the oldest finds its next range.
+        let most = if self.lanes == self.cpu.threads() { self.lanes + 1 } else { self.lanes };
+        while self.running.len() >= most {
+            self.wait_for_oldest()?;
+        }
+        let (plan, shared) = (Arc::clone(&self.plan), Arc::new((blocks, held)));
+        let range = Arc::clone(&shared);
+        match self.cpu.submit("aggregate", move || Part::of(&plan, &range.0)) {
+            Ok(part) => self.running.push_back(part),
+            Err(SubmitError::Overloaded { .. }) => {
+                // Others fill the stage; this thread does its own part, after those that came before.
+                while !self.running.is_empty() {
+                    self.wait_for_oldest()?;
+                }
+                self.parts.push(Part::of(&self.plan, &shared.0)?);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn wait_for_oldest(&mut self) -> Result<(), CubeError> {
+        if let Some(oldest) = self.running.pop_front() {
+            let part = oldest.wait().map_err(|error| CubeError::of_task("aggregation", error))??;
+            self.parts.push(part);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Grouping {
+    fn drop(&mut self) {
+        self.plan.abandoned.store(true, Ordering::Relaxed);
+    }
+}
+
+impl std::fmt::Debug for Grouping {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Grouping")
+            .field("ranges", &self.ranges)
+            .field("rows", &self.rows)
+            .field("running", &self.running.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,154 @@
+//! The end of a grouping: parts become partitions.
+//!
+//! A few groups in all go through one table, and are then dealt out. Otherwise every piece is a task: it takes its own groups and rows out
+//! of each part, in the order of the parts.
+
+use super::accumulation::Accumulation;
+use super::lanes::in_lanes;
+use super::plan::Plan;
+use super::range::Part;
+use crate::error::CubeError;
+use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::compute::{concat, take};
+use filbert_pool::WorkStealing;
+
+/// The groups of one partition: key columns, and one column for each aggregate.
+#[derive(Debug, Clone)]
+pub struct GroupedPartition {
+    /// The key columns, dictionaries as plain values.
+    pub keys: Vec<ArrayRef>,
+    /// The values, in the order of the aggregates.
+    pub values: Vec<ArrayRef>,
+    /// How many groups.
+    pub groups: usize,
+}
+
+/// The groups of a part by their piece: their numbers, and where each piece begins.
+struct Dealt {
+    groups: Vec<u32>,
+    starts: Vec<u32>,
+}
+
+impl Dealt {
+    fn of(pieces: &[u16], count: usize) -> Self {
+        let mut starts = vec![0_u32; count + 1];
+        for piece in pieces {
+            starts[usize::from(*piece) + 1] += 1;
+        }
+        for piece in 1..starts.len() {
+            starts[piece] += starts[piece - 1];
+        }
+        let mut next = starts.clone();
+        let mut groups = vec![0; pieces.len()];
+        for (group, piece) in pieces.iter().enumerate() {
+            let place = &mut next[usize::from(*piece)];
+            groups[*place as usize] = group as u32;
+            *place += 1;
+        }
+        Self { groups, starts }
+    }
+
+    fn groups(&self, piece: usize) -> &[u32] {
+        &self.groups[self.starts[piece] as usize..self.starts[piece + 1] as usize]
+    }
+}
+
+/// The partitions of all parts.
+pub(super) fn partitions(
+    plan: &Plan,
+    cpu: &WorkStealing,
+    lanes: usize,
+    parts: Vec<Part>,
+) -> Result<Vec<GroupedPartition>, CubeError> {
+    let groups: usize = parts.iter().flat_map(|part| &part.groups).map(|groups| groups.keys.len()).sum();
+    // The groups of one part alone are whole already.
+    let is_small = groups <= plan.sizes.few || parts.len() == 1;
+    if is_small && parts.iter().all(|part| part.moved.is_empty()) {
+        return few(plan, parts);
+    }
+    let dealt = in_lanes(cpu, lanes, parts.len(), |part| {
+        plan.check()?;
+        let Some(groups) = &parts[part].groups else { return Ok(None) };
+        Ok(Some(Dealt::of(&plan.pieces_of(&groups.keys, None)?, plan.pieces())))
+    })?;
+    let pieces = in_lanes(cpu, lanes, plan.pieces(), |piece| {
+        let mut all = Accumulation::new(plan)?;
+        for (part, dealt) in parts.iter().zip(&dealt) {
+            plan.check()?;
+            if let (Some(groups), Some(dealt)) = (&part.groups, dealt) {
+                all.merge(groups, dealt.groups(piece))?;
+            }
+            for moved in &part.moved {
+                all.add(&moved.keys, &moved.columns, moved.rows(piece))?;
+            }
+        }
+        all.into_groups().finish(plan)
+    })?;
+    drop(parts);
+    if plan.pieces_each == 1 {
+        return Ok(pieces);
+    }
+    in_lanes(cpu, lanes, plan.partitions, |partition| {
+        let first = partition * plan.pieces_each;
+        together(&pieces[first..first + plan.pieces_each])
+    })
+}
+
+/// The pieces of a partition as one.
+fn together(pieces: &[GroupedPartition]) -> Result<GroupedPartition, CubeError> {
+    let columns = |of: fn(&GroupedPartition) -> &Vec<ArrayRef>| -> Result<Vec<ArrayRef>, CubeError> {
+        let width = pieces.first().map_or(0, |piece| of(piece).len());
+        let joined = (0..width).map(|column| {
+            let arrays: Vec<&dyn Array> = pieces.iter().map(|piece| &*of(piece)[column]).collect();
+            concat(&arrays)
+        });
+        joined.collect::<Result<_, _>>().map_err(|error| CubeError::arrow("partition", &error))
+    };
+    let groups = pieces.iter().map(|piece| piece.groups).sum();
+    Ok(GroupedPartition {
+        keys: columns(|piece| &piece.keys)?,
+        values: columns(|piece| &piece.values)?,
+        groups,
+    })
+}
+
+/// All parts through one table, dealt out at the end.
+fn few(plan: &Plan, parts: Vec<Part>) -> Result<Vec<GroupedPartition>, CubeError> {
+    let mut groups = parts.into_iter().filter_map(|part| part.groups);
+    let first = groups.next();
+    let mut rest = groups.peekable();
+    let groups = match (first, rest.peek()) {
+        (Some(only), None) => only,
+        (first, _) => {
+            let mut all = Accumulation::new(plan)?;
+            for groups in first.into_iter().chain(rest) {
+                let every: Vec<u32> = (0..groups.keys.len() as u32).collect();
+                all.merge(&groups, &every)?;
+            }
+            all.into_groups()
+        }
+    };
+    if plan.partitions == 1 {
+        return Ok(vec![groups.finish(plan)?]);
+    }
+    let pieces = plan.pieces_of(&groups.keys, None)?;
+    let of_partition: Vec<u16> = pieces.iter().map(|piece| piece / plan.pieces_each as u16).collect();
+    let dealt = Dealt::of(&of_partition, plan.partitions);
+    let GroupedPartition { keys, values, .. } = groups.finish(plan)?;
+    let order = UInt32Array::from(dealt.groups);
+    let ordered = |columns: Vec<ArrayRef>| -> Result<Vec<ArrayRef>, CubeError> {
+        let columns = columns.iter().map(|column| take(column, &order, None));
+        columns.collect::<Result<_, _>>().map_err(|error| CubeError::arrow("partition", &error))
+    };
+    let (keys, values) = (ordered(keys)?, ordered(values)?);
+    let slices = dealt.starts.windows(2).map(|ends| {
+        let (start, groups) = (ends[0] as usize, (ends[1] - ends[0]) as usize);
+        let slice = |column: &ArrayRef| column.slice(start, groups);
+        GroupedPartition {
+            keys: keys.iter().map(slice).collect(),
+            values: values.iter().map(slice).collect(),
+            groups,
+        }
+    });
+    Ok(slices.collect())
+}

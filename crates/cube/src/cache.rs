@@ -1,0 +1,82 @@
+//! What was aggregated before: leaves of plans, kept across queries.
+//!
+//! Leaves are what costs: they read the table. All else is computed from them in memory. A leaf is found again only by the same version of
+//! the table, the same dictionaries, and slices spread in the same way, so a cached cuboid is as good as a fresh one. Its filter has the
+//! rights of the user in it: nobody sees what they may not. Weighted by size; what is too much goes by use. A table that does not tell
+//! its version is never cached. Housekeeping runs on `maintenance`.
+
+use crate::cuboid::Cuboid;
+use crate::execute::Run;
+use crate::filter::Filter;
+use crate::plan::{Leaf, Level, Operation, StepId};
+use moka::sync::Cache;
+use std::sync::Arc;
+
+/// A leaf of some plan.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct LeafKey {
+    version: u64,
+    dictionaries: u64,
+    leaf: Leaf,
+    level: Level,
+    filter: Arc<Filter>,
+    shard: Option<Vec<usize>>,
+    partitions: usize,
+}
+
+impl LeafKey {
+    /// The key of a leaf of a plan; nothing when the table does not tell its version.
+    pub(crate) fn of(run: &Run, version: Option<u64>, step: StepId) -> Option<Self> {
+        let step = &run.plan.steps[step.0];
+        let Operation::Leaf(leaf) = &step.operation else { return None };
+        Some(Self {
+            version: version?,
+            dictionaries: run.keys.dictionaries.id(),
+            leaf: leaf.clone(),
+            level: Arc::clone(&step.level),
+            filter: Arc::clone(&step.filter),
+            shard: run.shard_of(&step.level),
+            partitions: run.partitions,
+        })
+    }
+}
+
+/// Cuboids of leaves; a handle that is cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct LeafCache {
+    cache: Cache<LeafKey, Cuboid>,
+}
+
+impl LeafCache {
+    /// A cache of so many bytes.
+    pub(crate) fn new(bytes: usize) -> Self {
+        // Weights are 32 bits wide: counted in kilobytes, from 1.
+        let weight =
+            |_: &LeafKey, cuboid: &Cuboid| u32::try_from(cuboid.size() / 1_024 + 1).unwrap_or(u32::MAX);
+        Self { cache: Cache::builder().max_capacity(bytes as u64 / 1_024).weigher(weight).build() }
+    }
+
+    pub(crate) fn get(&self, key: &LeafKey) -> Option<Cuboid> {
+        self.cache.get(key)
+    }
+
+    pub(crate) fn put(&self, key: LeafKey, cuboid: Cuboid) {
+        self.cache.insert(key, cuboid);
+    }
+
+    /// Forgets everything: the table changed.
+    pub(crate) fn clear(&self) {
+        self.cache.invalidate_all();
+    }
+
+    /// Drops what is too much or forgotten.
+    pub(crate) fn tidy(&self) {
+        self.cache.run_pending_tasks();
+    }
+
+    /// How many leaves it holds.
+    pub(crate) fn leaves(&self) -> u64 {
+        self.cache.run_pending_tasks();
+        self.cache.entry_count()
+    }
+}

@@ -1,0 +1,213 @@
+//! The cube: a forest over a table, and the queries that are asked of it.
+
+use crate::cache::LeafCache;
+use crate::cuboid::Dictionaries;
+use crate::error::CubeError;
+use crate::filter::Filter;
+use crate::forest::Forest;
+use crate::lead::{Question, lead};
+use crate::plan::CubeColumns;
+use crate::query::Query;
+use crate::query_handle::QueryHandle;
+use crate::table::Table;
+use filbert_pool::{StageKind, Stages};
+use std::sync::{Arc, Mutex};
+
+/// What a user may see: a filter that is added to every query of theirs.
+pub type Rights = Arc<dyn Fn(Option<&str>) -> Filter + Send + Sync>;
+
+/// Measures over a table; a handle that is cheap to clone.
+///
+/// ```
+/// use arrow::array::{AsArray, Float64Array, RecordBatch, StringArray};
+/// use arrow::datatypes::Float64Type;
+/// use filbert_cube::{Aggregator, Cube, Forest, MemoryTable, Query};
+/// use filbert_pool::Stages;
+/// use std::sync::Arc;
+///
+/// let stages = Stages::start()?;
+/// let batch = RecordBatch::try_from_iter([
+///     ("desk", Arc::new(StringArray::from(vec!["FX", "Rates", "FX"])) as _),
+///     ("pnl", Arc::new(Float64Array::from(vec![1.5, 2.0, 3.0])) as _),
+/// ])?;
+/// let trades = MemoryTable::new("trades", batch.schema(), vec![batch])?;
+/// let forest = Forest::builder().measure("pnl", Aggregator::sum("pnl")).build()?;
+/// let cube = Cube::builder(&stages, forest, trades).build()?;
+/// let result = cube.query(Query::new(["pnl"]).by(["desk"]))?.wait()?;
+/// assert_eq!(result.batch().column(1).as_primitive::<Float64Type>().values(), &[4.5, 2.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Cube {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    stages: Stages,
+    forest: Forest,
+    table: Arc<dyn Table>,
+    columns: CubeColumns,
+    settings: CubeSettings,
+    rights: Option<Rights>,
+    dictionaries: Mutex<(Option<u64>, Arc<Dictionaries>)>,
+    cache: LeafCache,
+}
+
+/// The numbers of a cube.
+#[derive(Debug, Clone)]
+pub(crate) struct CubeSettings {
+    /// Into how many partitions slices are spread.
+    pub(crate) partitions: usize,
+    /// Fewer rows than this are not worth a second thread.
+    pub(crate) parallel_from_rows: usize,
+    /// What a query may hold, in bytes.
+    pub(crate) memory_limit: usize,
+    /// What dictionaries may hold before new ones are begun, in bytes.
+    pub(crate) dictionary_limit: usize,
+    /// What the cache may hold, in bytes.
+    pub(crate) cache_bytes: usize,
+}
+
+/// Settings first, then [`CubeBuilder::build`].
+#[must_use = "call `build`"]
+pub struct CubeBuilder {
+    stages: Stages,
+    forest: Forest,
+    table: Arc<dyn Table>,
+    settings: CubeSettings,
+    rights: Option<Rights>,
+}
+
+impl CubeBuilder {
+    /// Into how many partitions slices are spread; 16 unless a query says otherwise.
+    pub fn partitions(mut self, partitions: usize) -> Self {
+        self.settings.partitions = partitions;
+        self
+    }
+
+    /// A step over fewer rows is computed by one thread; 8,192 unless this says otherwise.
+    pub fn parallel_from_rows(mut self, rows: usize) -> Self {
+        self.settings.parallel_from_rows = rows;
+        self
+    }
+
+    /// What a query may hold, in bytes; 1 GiB unless it says otherwise itself.
+    pub fn memory_limit(mut self, bytes: usize) -> Self {
+        self.settings.memory_limit = bytes;
+        self
+    }
+
+    /// What may be kept of one query for the next, in bytes; 64 MiB unless this says otherwise, 0 for nothing.
+    pub fn cache_bytes(mut self, bytes: usize) -> Self {
+        self.settings.cache_bytes = bytes;
+        self
+    }
+
+    /// What users may see: a filter for each, added to all of their queries.
+    pub fn rights(mut self, rights: impl Fn(Option<&str>) -> Filter + Send + Sync + 'static) -> Self {
+        self.rights = Some(Arc::new(rights));
+        self
+    }
+
+    /// Checks calculated columns against the table, and makes the cube.
+    pub fn build(self) -> Result<Cube, CubeError> {
+        let columns = CubeColumns::new(self.table.name(), &self.table.schema(), &self.forest)?;
+        Ok(Cube {
+            inner: Arc::new(Inner {
+                stages: self.stages,
+                forest: self.forest,
+                columns,
+                rights: self.rights,
+                dictionaries: Mutex::new((self.table.version(), Arc::default())),
+                cache: LeafCache::new(self.settings.cache_bytes),
+                settings: self.settings,
+                table: self.table,
+            }),
+        })
+    }
+}
+
+impl Cube {
+    /// A cube of these measures over this table, whose queries run on these stages.
+    pub fn builder(stages: &Stages, forest: Forest, table: impl Table + 'static) -> CubeBuilder {
+        CubeBuilder {
+            stages: stages.clone(),
+            forest,
+            table: Arc::new(table),
+            settings: CubeSettings {
+                partitions: 16,
+                parallel_from_rows: 8_192,
+                memory_limit: 1 << 30,
+                dictionary_limit: 256 << 20,
+                cache_bytes: 64 << 20,
+            },
+            rights: None,
+        }
+    }
+
+    /// The measures.
+    pub fn forest(&self) -> &Forest {
+        &self.inner.forest
+    }
+
+    /// The names of the columns that a query may group and filter by, with those that Dispatchors make left out.
+    pub fn columns(&self) -> Vec<String> {
+        self.inner.columns.names()
+    }
+
+    /// How many aggregations of the table are kept from earlier queries.
+    pub fn cached(&self) -> u64 {
+        self.inner.cache.leaves()
+    }
+
+    /// Begins a query. It is over when its handle is: dropping that cancels it.
+    pub fn query(&self, query: Query) -> Result<QueryHandle, CubeError> {
+        let inner = &*self.inner;
+        let engaged = inner.stages.engage(StageKind::Mixed)?;
+        let version = inner.table.version();
+        let rights = inner.rights.as_ref().map_or(Filter::All, |rights| rights(query.user.as_deref()));
+        let cancel = Arc::default();
+        let question = Question {
+            forest: inner.forest.clone(),
+            table: Arc::clone(&inner.table),
+            columns: inner.columns.clone(),
+            settings: inner.settings.clone(),
+            dictionaries: self.dictionaries(version),
+            rights,
+            version,
+            cache: inner.cache.clone(),
+            cancel: Arc::clone(&cancel),
+            cpu: inner.stages.cpu().clone(),
+            clock: inner.stages.clock(),
+            stages: inner.stages.downgrade(),
+            query,
+        };
+        if let Some(limit) = question.query.options.timeout {
+            let cancel = Arc::clone(&cancel);
+            question.clock.after(limit, move || cancel.cancel(CubeError::TimedOut { limit }));
+        }
+        let future = inner.stages.mixed().spawn("cube query", async move {
+            let cancel = Arc::clone(&question.cancel);
+            let result = lead(question).await.map_err(|error| cancel.explain(error));
+            drop(engaged);
+            result
+        })?;
+        Ok(QueryHandle::new(future, cancel))
+    }
+
+    /// The dictionaries of this version of the table; new ones when it changed or they became too large.
+    fn dictionaries(&self, version: Option<u64>) -> Arc<Dictionaries> {
+        let mut known = self.inner.dictionaries.lock().unwrap_or_else(|broken| broken.into_inner());
+        if known.0 != version || known.1.bytes() > self.inner.settings.dictionary_limit {
+            *known = (version, Arc::default());
+            self.inner.cache.clear();
+        }
+        Arc::clone(&known.1)
+    }
+}
+
+impl std::fmt::Debug for Cube {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Cube").field("table", &self.inner.table.name()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,126 @@
+//! Finding slices by their keys: rows of key columns as words, and a hash table over them.
+
+use arrow::array::{Array, ArrayRef, AsArray};
+use arrow::datatypes::{DataType, Int64Type, UInt32Type};
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use std::hash::{BuildHasher, Hasher};
+
+/// Keys of rows as words: for each row one word that says which columns are null, then one per column.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    width: usize,
+    words: Vec<u64>,
+}
+
+impl Words {
+    pub(crate) fn of(keys: &[ArrayRef], rows: usize) -> Self {
+        let width = keys.len() + 1;
+        let mut words = vec![0; width * rows];
+        for (position, key) in keys.iter().enumerate() {
+            match key.data_type() {
+                DataType::UInt32 => {
+                    let values = key.as_primitive::<UInt32Type>().values();
+                    values
+                        .iter()
+                        .enumerate()
+                        .for_each(|(row, value)| words[row * width + position + 1] = u64::from(*value));
+                }
+                _ => {
+                    let values = key.as_primitive::<Int64Type>().values();
+                    values
+                        .iter()
+                        .enumerate()
+                        .for_each(|(row, value)| words[row * width + position + 1] = *value as u64);
+                }
+            }
+            if let Some(nulls) = key.nulls() {
+                for row in 0..rows {
+                    if nulls.is_null(row) {
+                        words[row * width] |= 1 << position.min(63);
+                        words[row * width + position + 1] = 0;
+                    }
+                }
+            }
+        }
+        Self { width, words }
+    }
+
+    pub(crate) fn row(&self, row: usize) -> &[u64] {
+        &self.words[row * self.width..(row + 1) * self.width]
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        if self.width == 0 { 0 } else { self.words.len() / self.width }
+    }
+
+    fn push(&mut self, row: &[u64]) {
+        self.words.extend_from_slice(row);
+    }
+}
+
+fn hash(row: &[u64]) -> u64 {
+    let mut hasher = FixedState::with_seed(7).build_hasher();
+    row.iter().for_each(|word| hasher.write_u64(*word));
+    hasher.finish()
+}
+
+/// The number of each slice.
+pub(crate) struct SliceIndex {
+    words: Words,
+    table: HashTable<u32>,
+}
+
+impl SliceIndex {
+    /// Indexes slices that all differ.
+    pub(crate) fn of(keys: &[ArrayRef], rows: usize) -> Self {
+        let words = Words::of(keys, rows);
+        let mut table = HashTable::with_capacity(rows);
+        for row in 0..rows {
+            table.insert_unique(hash(words.row(row)), row as u32, |known| hash(words.row(*known as usize)));
+        }
+        Self { words, table }
+    }
+
+    /// The number of a slice.
+    pub(crate) fn find(&self, row: &[u64]) -> Option<u32> {
+        self.table.find(hash(row), |known| self.words.row(*known as usize) == row).copied()
+    }
+
+    /// The number of a slice; the next free one when it is new, and true.
+    pub(crate) fn find_or_add(&mut self, row: &[u64]) -> (u32, bool) {
+        if let Some(known) = self.find(row) {
+            return (known, false);
+        }
+        let number = self.words.rows() as u32;
+        self.words.push(row);
+        let words = &self.words;
+        self.table.insert_unique(hash(row), number, |known| hash(words.row(*known as usize)));
+        (number, true)
+    }
+}
+
+/// Rows by their distinct keys.
+pub(crate) struct Distinct {
+    /// Which distinct key each row has.
+    pub(crate) of_row: Vec<u32>,
+    /// The first row of each distinct key.
+    pub(crate) first_rows: Vec<u32>,
+}
+
+impl Distinct {
+    pub(crate) fn of(keys: &[ArrayRef], rows: usize) -> Self {
+        let words = Words::of(keys, rows);
+        let mut index =
+            SliceIndex { words: Words { width: words.width, words: Vec::new() }, table: HashTable::new() };
+        let (mut of_row, mut first_rows) = (Vec::with_capacity(rows), Vec::new());
+        for row in 0..rows {
+            let (number, is_new) = index.find_or_add(words.row(row));
+            of_row.push(number);
+            if is_new {
+                first_rows.push(row as u32);
+            }
+        }
+        Self { of_row, first_rows }
+    }
+}

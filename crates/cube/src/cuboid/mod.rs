@@ -1,0 +1,115 @@
+//! A cuboid: all slices of one level with their values, in P partitions of Arrow arrays.
+//!
+//! ```text
+//!   level (ccy, desk)      partition 0              partition 1 ...
+//!     keys                 ccy  [0, 2, 0]           ccy  [1]
+//!                          desk [4, 4, 7]           desk [5]
+//!     values               pnl  [1.5, 2.0, null]    pnl  [3.5]
+//! ```
+//!
+//! Texts are codes of a dictionary that all cuboids share, so slices of different steps compare as numbers. A cell without a value is null,
+//! which is the same as not being there. Steps of one origin share their slices: they are then combined without a look at the keys.
+//!
+//! Within a query a slice of a level always lies in the same partition, so cuboids of one level are joined partition by partition.
+
+mod align;
+mod dictionary;
+mod index;
+mod keys;
+
+pub(crate) use align::align;
+pub(crate) use dictionary::Dictionaries;
+pub(crate) use index::{Distinct, SliceIndex, Words};
+pub(crate) use keys::KeySpace;
+
+use crate::error::CubeError;
+use crate::memory::{MemoryAccount, Reservation};
+use crate::plan::Level;
+use arrow::array::{Array, ArrayRef, new_null_array};
+use arrow::datatypes::DataType;
+use std::sync::Arc;
+
+/// The keys of one partition of a cuboid, a column each.
+#[derive(Debug)]
+pub(crate) struct Slices {
+    pub(crate) keys: Vec<ArrayRef>,
+    pub(crate) rows: usize,
+    bytes: Option<Reservation>,
+}
+
+/// One partition of a cuboid.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) slices: Arc<Slices>,
+    pub(crate) values: ArrayRef,
+}
+
+/// Slices with their values.
+#[derive(Debug, Clone)]
+pub(crate) struct Cuboid {
+    pub(crate) level: Level,
+    pub(crate) parts: Arc<[Part]>,
+    bytes: Arc<Reservation>,
+}
+
+impl Slices {
+    /// Slices that count in the account of their query.
+    pub(crate) fn new(
+        keys: Vec<ArrayRef>,
+        rows: usize,
+        memory: &MemoryAccount,
+    ) -> Result<Arc<Self>, CubeError> {
+        let bytes = keys.iter().map(|key| key.get_array_memory_size()).sum();
+        Ok(Arc::new(Self { keys, rows, bytes: Some(memory.try_reserve(bytes)?) }))
+    }
+
+    /// No slices.
+    pub(crate) fn none(columns: &[DataType]) -> Arc<Self> {
+        let keys = columns.iter().map(arrow::array::new_empty_array).collect();
+        Arc::new(Self { keys, rows: 0, bytes: None })
+    }
+
+    /// What they hold, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.as_ref().map_or(0, Reservation::bytes)
+    }
+}
+
+impl Cuboid {
+    /// A cuboid that counts in the account of its query.
+    pub(crate) fn new(level: &Level, parts: Vec<Part>, memory: &MemoryAccount) -> Result<Self, CubeError> {
+        let bytes = parts.iter().map(|part| part.values.get_array_memory_size()).sum();
+        let bytes = Arc::new(memory.try_reserve(bytes)?);
+        Ok(Self { level: Arc::clone(level), parts: parts.into(), bytes })
+    }
+
+    /// A cuboid without slices.
+    pub(crate) fn empty(
+        level: &Level,
+        keys: &KeySpace,
+        partitions: usize,
+        memory: &MemoryAccount,
+    ) -> Result<Self, CubeError> {
+        let types: Vec<DataType> = level.iter().map(|column| keys.physical(column)).collect();
+        let slices = Slices::none(&types);
+        let part = Part { slices, values: new_null_array(&DataType::Null, 0) };
+        Self::new(level, vec![part; partitions], memory)
+    }
+
+    /// How many slices it has.
+    pub(crate) fn rows(&self) -> usize {
+        self.parts.iter().map(|part| part.slices.rows).sum()
+    }
+
+    /// What it holds, its slices included, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes.bytes() + self.parts.iter().map(|part| part.slices.bytes()).sum::<usize>()
+    }
+
+    /// The largest partition as a multiple of the mean one: 1 is even.
+    pub(crate) fn skew(&self) -> f64 {
+        let largest = self.parts.iter().map(|part| part.slices.rows).max().unwrap_or(0);
+        let mean = self.rows() as f64 / self.parts.len().max(1) as f64;
+        if mean == 0.0 { 1.0 } else { largest as f64 / mean }
+    }
+}

@@ -1,0 +1,189 @@
+//! Custom measures: cuboids out as batches, a batch back in as a cuboid.
+
+use super::Run;
+use crate::aggregate::{Aggregate, Block, Carriers, CustomAggregate, Function, Grouping, Values};
+use crate::cuboid::{Cuboid, Part, Slices};
+use crate::error::CubeError;
+use crate::plan::{CustomCode, Level};
+use crate::query::Position;
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
+use arrow::compute::SortColumn;
+use arrow::compute::{
+    cast, concat, filter_record_batch, is_not_null, lexsort_to_indices, take, take_record_batch,
+};
+use arrow::datatypes::{DataType, Field, Schema};
+use filbert_pool::caught;
+use std::any::Any;
+use std::sync::Arc;
+
+impl Run {
+    pub(super) fn custom(
+        &self,
+        place: &str,
+        level: &Level,
+        position: &Position,
+        code: &CustomCode,
+        inputs: &[Cuboid],
+    ) -> Result<Cuboid, CubeError> {
+        let batches: Result<Vec<RecordBatch>, CubeError> =
+            inputs.iter().map(|cuboid| self.cpu.run(|| self.batch(cuboid, "value"))).collect();
+        let batches = batches?;
+        let made = self.cpu.run(|| caught(|| code.0.produce(position, &batches)));
+        let made = made
+            .map_err(|message| CubeError::Panicked { measure: place.to_owned(), message })?
+            .map_err(|message| CubeError::Computation { place: format!("measure {place:?}"), message })?;
+        self.cuboid_of(place, level, &made)
+    }
+
+    /// A cuboid as a batch: its columns, and the values last; in the order of the keys, without slices that have no value.
+    pub(crate) fn batch(&self, cuboid: &Cuboid, name: &str) -> Result<RecordBatch, CubeError> {
+        let arrow = |error| CubeError::arrow("slices", &error);
+        let mut columns = Vec::with_capacity(cuboid.level.len() + 1);
+        let mut fields = Vec::with_capacity(cuboid.level.len() + 1);
+        for (position, column) in cuboid.level.iter().enumerate() {
+            let pieces: Vec<&dyn Array> =
+                cuboid.parts.iter().map(|part| part.slices.keys[position].as_ref()).collect();
+            let decoded = self.keys.decode(column, &concat(&pieces).map_err(arrow)?)?;
+            columns.push(cast(&decoded, &self.keys.logical(column)).map_err(arrow)?);
+            fields.push(Field::new(&**column, self.keys.logical(column), true));
+        }
+        let parts = super::combine::one_type(cuboid.parts.to_vec())?;
+        let values: Vec<&dyn Array> =
+            parts.iter().filter(|part| part.slices.rows > 0).map(|part| part.values.as_ref()).collect();
+        let values = if values.is_empty() {
+            new_null_array(&DataType::Null, 0)
+        } else {
+            concat(&values).map_err(arrow)?
+        };
+        fields.push(Field::new(name, values.data_type().clone(), true));
+        columns.push(values);
+        let rows = columns.last().map_or(0, |values| values.len());
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)
+            .map_err(arrow)?;
+        let present = is_not_null(batch.column(batch.num_columns() - 1)).map_err(arrow)?;
+        let batch = filter_record_batch(&batch, &present).map_err(arrow)?;
+        sorted(&batch, cuboid.level.len())
+    }
+
+    /// A batch as a cuboid: each slice goes to its partition.
+    fn cuboid_of(&self, place: &str, level: &Level, batch: &RecordBatch) -> Result<Cuboid, CubeError> {
+        let wrong = |message: String| CubeError::Computation { place: format!("measure {place:?}"), message };
+        if batch.num_columns() != level.len() + 1 {
+            return Err(wrong(format!(
+                "it gave {} columns; expected are {} and its values",
+                batch.num_columns(),
+                if level.is_empty() { "none".to_owned() } else { level.join(", ") }
+            )));
+        }
+        let mut keys = Vec::with_capacity(level.len());
+        for (column, values) in level.iter().zip(batch.columns()) {
+            keys.push(self.keys.encode(column, values)?);
+        }
+        let values = Arc::clone(batch.column(level.len()));
+        let only = Aggregate::new(Function::Custom(Arc::new(Only)), 0, values.data_type().clone());
+        let mut grouping =
+            Grouping::new(self.key_types(level), vec![only], self.grouping_options(level, self.partitions))?;
+        grouping.push(Block { rows: batch.num_rows(), keys, inputs: vec![values], filters: Vec::new() })?;
+        let grouped = grouping.finish().map_err(|error| match error {
+            CubeError::Computation { message, .. } => wrong(message),
+            other => other,
+        })?;
+        let parts: Result<Vec<Part>, CubeError> = grouped
+            .partitions
+            .into_iter()
+            .map(|partition| {
+                let slices = Slices::new(partition.keys, partition.groups, &self.memory)?;
+                Ok(Part { slices, values: Arc::clone(&partition.values[0]) })
+            })
+            .collect();
+        Cuboid::new(level, parts?, &self.memory)
+    }
+}
+
+/// The batch in the order of its first columns.
+pub(crate) fn sorted(batch: &RecordBatch, columns: usize) -> Result<RecordBatch, CubeError> {
+    if columns == 0 || batch.num_rows() < 2 {
+        return Ok(batch.clone());
+    }
+    let arrow = |error| CubeError::arrow("slices", &error);
+    let by: Vec<SortColumn> = batch.columns()[..columns]
+        .iter()
+        .map(|column| SortColumn { values: Arc::clone(column), options: None })
+        .collect();
+    let order = lexsort_to_indices(&by, None).map_err(arrow)?;
+    take_record_batch(batch, &order).map_err(arrow)
+}
+
+/// The one value of each group; a second one is an error.
+#[derive(Debug)]
+struct Only;
+
+struct OneEach {
+    blocks: Vec<ArrayRef>,
+    rows: usize,
+    /// For each group the row of its value.
+    of_group: Vec<Option<u32>>,
+}
+
+impl CustomAggregate for Only {
+    fn carriers(&self, _input: &DataType) -> Result<Box<dyn Carriers>, CubeError> {
+        Ok(Box::new(OneEach { blocks: Vec::new(), rows: 0, of_group: Vec::new() }))
+    }
+}
+
+impl OneEach {
+    fn put(&mut self, group: u32, row: u32) -> Result<(), CubeError> {
+        if self.of_group[group as usize].replace(row).is_none() {
+            return Ok(());
+        }
+        let message = "it gave two values for one slice; give each slice once".to_owned();
+        Err(CubeError::Computation { place: String::new(), message })
+    }
+}
+
+impl Carriers for OneEach {
+    fn grow(&mut self, groups: usize) {
+        self.of_group.resize(groups, None);
+    }
+
+    fn add(&mut self, groups: &[u32], values: &Values<'_>) -> Result<(), CubeError> {
+        let Some(array) = values.array() else { return Ok(()) };
+        let (begin, mut outcome) = (self.rows, Ok(()));
+        self.rows += array.len();
+        self.blocks.push(array);
+        values.for_each_selected(|row| {
+            if outcome.is_ok() {
+                outcome = self.put(groups[row], (begin + row) as u32);
+            }
+        });
+        outcome
+    }
+
+    fn merge(&mut self, groups: &[u32], from: &dyn Carriers, rows: &[u32]) -> Result<(), CubeError> {
+        let Some(from) = (from as &dyn Any).downcast_ref::<Self>() else { return Ok(()) };
+        let begin = self.rows as u32;
+        self.blocks.extend(from.blocks.iter().cloned());
+        self.rows += from.rows;
+        for (group, row) in groups.iter().zip(rows) {
+            if let Some(place) = from.of_group[*row as usize] {
+                self.put(*group, begin + place)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<ArrayRef, CubeError> {
+        let arrow = |error| CubeError::arrow("slices", &error);
+        let blocks: Vec<&dyn Array> = self.blocks.iter().map(AsRef::as_ref).collect();
+        if blocks.is_empty() {
+            return Ok(new_null_array(&DataType::Null, self.of_group.len()));
+        }
+        take(&concat(&blocks).map_err(arrow)?, &UInt32Array::from(self.of_group), None).map_err(arrow)
+    }
+
+    fn bytes(&self) -> usize {
+        self.of_group.capacity() * 8
+            + self.blocks.iter().map(|block| block.get_array_memory_size()).sum::<usize>()
+    }
+}

@@ -1,0 +1,36 @@
+//! Partitions side by side: at most as many at a time as the query's parallelism, each whole on one thread of `cpu`.
+
+use super::Run;
+use crate::error::CubeError;
+use filbert_pool::{caught, sharded_for_each};
+
+impl Run {
+    /// Runs `body` for each of `count` partitions, which have `rows` rows in all; results in order. The error or panic of the first
+    /// partition that fails is told as one of `place`.
+    pub(super) fn each_partition<T: Send>(
+        &self,
+        place: &str,
+        count: usize,
+        rows: usize,
+        body: impl Fn(usize) -> Result<T, CubeError> + Sync,
+    ) -> Result<Vec<T>, CubeError> {
+        let guarded = |partition: usize| {
+            self.cancel.check()?;
+            let panicked = |message| Err(CubeError::Panicked { measure: place.to_owned(), message });
+            caught(|| body(partition)).unwrap_or_else(panicked)
+        };
+        let lanes = if rows < self.parallel_from_rows { 1 } else { self.parallelism.min(count).max(1) };
+        if lanes == 1 {
+            return self.cpu.run(|| (0..count).map(guarded).collect());
+        }
+        let inputs = (0..lanes).map(|lane| (lane..count).step_by(lanes));
+        let each = |made: &mut Vec<(usize, T)>, partition: usize| {
+            made.push((partition, guarded(partition)?));
+            Ok::<(), CubeError>(())
+        };
+        let mut made: Vec<(usize, T)> =
+            sharded_for_each(&self.cpu, inputs, |_| Vec::new(), each)?.into_iter().flatten().collect();
+        made.sort_unstable_by_key(|(partition, _)| *partition);
+        Ok(made.into_iter().map(|(_, made)| made).collect())
+    }
+}

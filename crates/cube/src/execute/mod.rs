@@ -1,0 +1,82 @@
+//! Running a plan.
+//!
+//! ```text
+//!   mixed: opens the table, takes batch after batch, waits for what follows
+//!     └─► cpu: filters, groupings, then task after task, partition by partition
+//! ```
+//!
+//! One future on `mixed` leads a query and never blocks. What computes is a closure on a thread of `mixed` that may wait, and hands all
+//! of its work to `cpu`. Between batches, tasks and partitions everybody looks whether the query is still wanted.
+
+mod cancel;
+mod combine;
+mod custom;
+mod dispatch;
+mod group;
+mod lanes;
+mod program;
+mod rank;
+mod roll_up;
+mod scan;
+mod shift;
+mod tasks;
+mod trace;
+
+pub(crate) use cancel::CancelToken;
+pub(crate) use scan::Scan;
+pub(crate) use tasks::{Made, Results, run_tasks};
+pub(crate) use trace::{StepTrace, Trace};
+
+use crate::cuboid::KeySpace;
+use crate::forest::Forest;
+use crate::memory::MemoryAccount;
+use crate::plan::{Level, Plan};
+use arrow::datatypes::DataType;
+use filbert_pool::{Clock, WorkStealing};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What all tasks of a query share.
+pub(crate) struct Run {
+    pub(crate) plan: Plan,
+    pub(crate) forest: Forest,
+    pub(crate) keys: KeySpace,
+    pub(crate) cpu: WorkStealing,
+    pub(crate) clock: Clock,
+    pub(crate) memory: MemoryAccount,
+    pub(crate) parallelism: usize,
+    pub(crate) partitions: usize,
+    /// Fewer rows than this are not worth a second thread.
+    pub(crate) parallel_from_rows: usize,
+    /// The columns that slices are spread by, where a level has them all; by all of its columns elsewhere.
+    pub(crate) shard: BTreeSet<Arc<str>>,
+    pub(crate) errors_are_values: bool,
+    pub(crate) cancel: Arc<CancelToken>,
+}
+
+impl Run {
+    /// Which columns of a level decide the partition of a slice; all when it has none of its own.
+    pub(crate) fn shard_of(&self, level: &Level) -> Option<Vec<usize>> {
+        if self.shard.is_empty() || !self.shard.iter().all(|column| level.contains(column)) {
+            return None;
+        }
+        Some(
+            level
+                .iter()
+                .enumerate()
+                .filter(|(_, column)| self.shard.contains(*column))
+                .map(|(position, _)| position)
+                .collect(),
+        )
+    }
+
+    /// True when slices of one level lie in the same partition as the slices of the other that they are part of.
+    pub(crate) fn is_local(&self, one: &Level, other: &Level) -> bool {
+        one == other || (self.shard_of(one).is_some() && self.shard_of(other).is_some())
+    }
+
+    /// The types of the key columns of a level.
+    pub(crate) fn key_types(&self, level: &Level) -> Vec<DataType> {
+        level.iter().map(|column| self.keys.physical(column)).collect()
+    }
+}

@@ -1,0 +1,315 @@
+//! One pass over the table for all leaves of a plan: a grouping for every level, a filter for every leaf.
+//!
+//! ```text
+//!   batch ──► pieces, side by side on cpu: calculated columns, filters, texts to local dictionaries
+//!         ──► in order: codes of texts ──► one grouping per level
+//! ```
+//!
+//! Codes are given in the order of the input and groupings take pieces in the order of the input, so nothing depends on timing.
+
+use super::Run;
+use super::group::{grouping_function, present};
+use super::tasks::Results;
+use super::trace::{StepTrace, Trace};
+use crate::aggregate::{Aggregate, Block, Grouping};
+use crate::cuboid::{Cuboid, Distinct, Part, Slices};
+use crate::error::CubeError;
+use crate::filter::{ColumnSource, Filter};
+use crate::forest::{Aggregation, CalculatedColumn};
+use crate::plan::{CubeColumns, Level, Operation, StepId};
+use crate::table::TableQuery;
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow::compute::{cast, filter};
+use arrow::datatypes::DataType;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// So many rows are prepared as one task.
+const PIECE: usize = 64 * 1024;
+
+/// A shard key with more than this part of the rows of a batch leaves the other partitions idle.
+const SKEWED: f64 = 0.5;
+
+/// Fewer rows than this do not tell whether a key is skewed.
+const TELLING: usize = 4_096;
+
+/// What is read from the table for a plan.
+pub(crate) struct Scan {
+    columns: CubeColumns,
+    /// Columns of the table.
+    read: Vec<String>,
+    calculated: Vec<CalculatedColumn>,
+    /// Rows that no leaf wants are dropped first.
+    filter: Filter,
+    /// The different filters of leaves.
+    filters: Vec<Arc<Filter>>,
+    levels: Vec<LevelScan>,
+    has_begun: bool,
+    /// False when leaves from the cache say already how slices are spread.
+    may_split: bool,
+}
+
+/// The leaves of one level.
+struct LevelScan {
+    level: Level,
+    leaves: Vec<StepId>,
+    /// The columns that they aggregate.
+    inputs: Vec<Arc<str>>,
+    grouping: Option<Grouping>,
+}
+
+/// Rows of a batch, filtered, with masks and columns of all levels.
+struct Piece {
+    rows: usize,
+    columns: BTreeMap<String, ArrayRef>,
+    masks: Vec<Option<BooleanArray>>,
+}
+
+impl Scan {
+    /// The pass for those leaves that are not there yet; nothing when all are.
+    pub(crate) fn new(run: &Run, columns: &CubeColumns, results: &Results) -> Option<Self> {
+        let steps = &run.plan.steps;
+        let leaves: Vec<StepId> =
+            run.plan.leaves.iter().copied().filter(|leaf| !results.has(*leaf)).collect();
+        if leaves.is_empty() {
+            return None;
+        }
+        let filters: BTreeSet<Arc<Filter>> =
+            leaves.iter().map(|leaf| Arc::clone(&steps[leaf.0].filter)).collect();
+        let any = Filter::Or(filters.iter().map(|filter| (**filter).clone()).collect()).canonical();
+        let mut levels: BTreeMap<Level, LevelScan> = BTreeMap::new();
+        let mut named: BTreeSet<Arc<str>> = any.columns();
+        for leaf in leaves {
+            let step = &steps[leaf.0];
+            let Operation::Leaf(of) = &step.operation else { continue };
+            named.extend(step.level.iter().cloned());
+            named.extend(of.column.clone());
+            named.extend(step.filter.columns());
+            let scan = levels.entry(Arc::clone(&step.level)).or_insert_with(|| LevelScan {
+                level: Arc::clone(&step.level),
+                leaves: Vec::new(),
+                inputs: Vec::new(),
+                grouping: None,
+            });
+            scan.leaves.push(leaf);
+            if let Some(column) = &of.column
+                && !scan.inputs.contains(column)
+            {
+                scan.inputs.push(Arc::clone(column));
+            }
+        }
+        let (calculated, read) = columns.needed(named.iter().map(AsRef::as_ref));
+        let calculated = calculated.into_iter().cloned().collect();
+        Some(Self {
+            columns: columns.clone(),
+            read,
+            calculated,
+            filter: any,
+            filters: filters.into_iter().collect(),
+            levels: levels.into_values().collect(),
+            has_begun: false,
+            may_split: !run.plan.leaves.iter().any(|leaf| results.has(*leaf)),
+        })
+    }
+
+    /// What the table is asked for.
+    pub(crate) fn request(&self) -> TableQuery {
+        TableQuery { columns: self.read.clone(), filter: self.filter.clone() }
+    }
+
+    /// Groups the rows of a batch. Waits for `cpu`.
+    pub(crate) fn take(&mut self, run: &mut Run, batch: &RecordBatch) -> Result<(), CubeError> {
+        let pieces = batch.num_rows().div_ceil(PIECE);
+        let made = run.each_partition("table", pieces, batch.num_rows(), |piece| {
+            let begin = piece * PIECE;
+            self.piece(run, &batch.slice(begin, PIECE.min(batch.num_rows() - begin)))
+        })?;
+        for piece in made {
+            run.cancel.check()?;
+            if piece.rows == 0 {
+                continue;
+            }
+            let mut encoded: BTreeMap<Arc<str>, ArrayRef> = BTreeMap::new();
+            for column in self.levels.iter().flat_map(|scan| scan.level.iter()) {
+                if !encoded.contains_key(column) {
+                    encoded.insert(Arc::clone(column), run.keys.encode(column, &piece.columns[&**column])?);
+                }
+            }
+            if !self.has_begun && self.may_split {
+                split_skewed(run, &encoded, piece.rows);
+            }
+            self.begin(run)?;
+            for scan in &mut self.levels {
+                let keys = scan.level.iter().map(|column| Arc::clone(&encoded[column])).collect();
+                let inputs = scan.inputs.iter().map(|column| Arc::clone(&piece.columns[&**column])).collect();
+                let block = Block { rows: piece.rows, keys, inputs, filters: piece.masks.clone() };
+                if let Some(grouping) = &mut scan.grouping {
+                    grouping.push(block)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the cuboids of all leaves, and says which. Waits for `cpu`.
+    pub(crate) fn finish(
+        mut self,
+        run: &Run,
+        results: &mut Results,
+        trace: &mut Trace,
+    ) -> Result<Vec<StepId>, CubeError> {
+        self.begin(run)?;
+        let mut made = Vec::new();
+        for scan in self.levels {
+            let Some(grouping) = scan.grouping else { continue };
+            let begin = run.clock.now();
+            let grouped = grouping.finish()?;
+            let slices: Result<Vec<Arc<Slices>>, CubeError> = grouped
+                .partitions
+                .iter()
+                .map(|partition| Slices::new(partition.keys.clone(), partition.groups, &run.memory))
+                .collect();
+            let slices = slices?;
+            for (position, leaf) in scan.leaves.iter().enumerate() {
+                let Operation::Leaf(of) = &run.plan.steps[leaf.0].operation else { continue };
+                let parts: Result<Vec<Part>, CubeError> = grouped
+                    .partitions
+                    .iter()
+                    .zip(&slices)
+                    .map(|(partition, slices)| {
+                        let values = present(&of.aggregation, &partition.values[position])?;
+                        Ok(Part { slices: Arc::clone(slices), values })
+                    })
+                    .collect();
+                let cuboid = Cuboid::new(&scan.level, parts?, &run.memory)?;
+                let time = run.clock.now().saturating_sub(begin);
+                trace.steps.push(StepTrace::of(*leaf, &cuboid, time, scan.leaves.len()));
+                made.push(*leaf);
+                results.put(*leaf, Ok(cuboid));
+            }
+        }
+        Ok(made)
+    }
+
+    /// Makes the groupings, once: they want to know how slices are spread.
+    fn begin(&mut self, run: &Run) -> Result<(), CubeError> {
+        if std::mem::replace(&mut self.has_begun, true) {
+            return Ok(());
+        }
+        for scan in &mut self.levels {
+            let mut aggregates = Vec::with_capacity(scan.leaves.len());
+            for leaf in &scan.leaves {
+                let step = &run.plan.steps[leaf.0];
+                let Operation::Leaf(of) = &step.operation else { continue };
+                let aggregate = match &of.column {
+                    None if of.aggregation == Aggregation::Count => Aggregate::count_rows(),
+                    None => continue,
+                    Some(column) => {
+                        let input = scan.inputs.iter().position(|input| input == column).unwrap_or(0);
+                        let function = grouping_function(&of.aggregation, &run.forest)?;
+                        Aggregate::new(function, input, self.columns.value_type(column)?)
+                    }
+                };
+                // All rows that are left are wanted when there is one filter only.
+                let filter = self.filters.iter().position(|filter| *filter == step.filter).unwrap_or(0);
+                aggregates.push(if *step.filter == self.filter {
+                    aggregate
+                } else {
+                    aggregate.filtered(filter)
+                });
+            }
+            let options = run.grouping_options(&scan.level, run.partitions);
+            scan.grouping = Some(Grouping::new(run.key_types(&scan.level), aggregates, options)?);
+        }
+        Ok(())
+    }
+
+    fn piece(&self, run: &Run, batch: &RecordBatch) -> Result<Piece, CubeError> {
+        let arrow = |error| CubeError::arrow("table", &error);
+        let mut columns: BTreeMap<String, ArrayRef> = BTreeMap::new();
+        for name in &self.read {
+            let column = batch.column_by_name(name).ok_or_else(|| CubeError::TableFailed {
+                table: self.columns.table().to_owned(),
+                message: format!("a batch has no column {name:?}, which was asked for"),
+            })?;
+            columns.insert(name.clone(), typed(column, self.columns.table_type(name))?);
+        }
+        for column in &self.calculated {
+            let inputs: Vec<ArrayRef> =
+                column.inputs().iter().map(|input| Arc::clone(&columns[input])).collect();
+            let values = self.columns.calculate(column, &inputs, batch.num_rows())?;
+            columns.insert(column.name.clone(), typed(&values, self.columns.find(&column.name).as_ref())?);
+        }
+        let mut rows = batch.num_rows();
+        if self.filter != Filter::All {
+            let mask = self.filter.mask(&PieceColumns { columns: &columns, rows })?;
+            let wanted = mask.true_count();
+            if wanted < rows {
+                for column in columns.values_mut() {
+                    *column = filter(column, &mask).map_err(arrow)?;
+                }
+                rows = wanted;
+            }
+        }
+        let source = PieceColumns { columns: &columns, rows };
+        let mask = |filter: &Arc<Filter>| {
+            if **filter == self.filter { Ok(None) } else { filter.mask(&source).map(Some) }
+        };
+        let masks: Result<Vec<Option<BooleanArray>>, CubeError> = self.filters.iter().map(mask).collect();
+        let masks = masks?;
+        let levels: BTreeSet<&Arc<str>> = self.levels.iter().flat_map(|scan| scan.level.iter()).collect();
+        let inputs: BTreeSet<&Arc<str>> = self.levels.iter().flat_map(|scan| scan.inputs.iter()).collect();
+        for name in levels {
+            if let Some(column) = columns.get_mut(&**name)
+                && !inputs.contains(name)
+            {
+                *column = run.keys.prepare(name, column)?;
+            }
+        }
+        Ok(Piece { rows, columns, masks })
+    }
+}
+
+fn typed(column: &ArrayRef, data_type: Option<&DataType>) -> Result<ArrayRef, CubeError> {
+    match data_type {
+        Some(data_type) if data_type != column.data_type() => {
+            cast(column, data_type).map_err(|error| CubeError::arrow("table", &error))
+        }
+        _ => Ok(Arc::clone(column)),
+    }
+}
+
+/// Spreads slices by all of their columns, when the first rows show one shard key far ahead of all others.
+fn split_skewed(run: &mut Run, encoded: &BTreeMap<Arc<str>, ArrayRef>, rows: usize) {
+    if rows < TELLING || run.shard.is_empty() {
+        return;
+    }
+    let keys: Vec<ArrayRef> = run.shard.iter().filter_map(|column| encoded.get(column).cloned()).collect();
+    if keys.len() < run.shard.len() {
+        return;
+    }
+    let Distinct { of_row, first_rows } = Distinct::of(&keys, rows);
+    let mut counts = vec![0_usize; first_rows.len()];
+    of_row.iter().for_each(|number| counts[*number as usize] += 1);
+    if counts.into_iter().max().unwrap_or(0) as f64 > SKEWED * rows as f64 {
+        run.shard.clear();
+    }
+}
+
+struct PieceColumns<'a> {
+    columns: &'a BTreeMap<String, ArrayRef>,
+    rows: usize,
+}
+
+impl ColumnSource for PieceColumns<'_> {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn column(&self, name: &str) -> Result<ArrayRef, CubeError> {
+        self.columns.get(name).map(Arc::clone).ok_or_else(|| CubeError::InvalidFilter {
+            at: 0,
+            problem: format!("column {name:?} was not read"),
+        })
+    }
+}

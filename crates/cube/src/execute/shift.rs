@@ -1,0 +1,98 @@
+//! A measure read at another coordinate: for each slice, the value of the slice that differs in one column.
+//!
+//! Where that column does not decide the partition, both slices lie in the same one. Elsewhere one index over all partitions is made.
+
+use super::Run;
+use crate::coordinate::Coordinate;
+use crate::cuboid::{Cuboid, Distinct, Part, SliceIndex, Words};
+use crate::error::CubeError;
+use crate::plan::ShiftBy;
+use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::compute::{concat, take};
+use std::sync::Arc;
+
+impl Run {
+    pub(super) fn shift(
+        &self,
+        place: &str,
+        read: &Cuboid,
+        write: &Cuboid,
+        column: &Arc<str>,
+        shift: &ShiftBy,
+    ) -> Result<Cuboid, CubeError> {
+        let arrow = |error| CubeError::arrow(place, &error);
+        let level = &write.level;
+        let position = level.iter().position(|known| known == column);
+        let decides = match (position, self.shard_of(level)) {
+            (None, _) => false,
+            (Some(position), Some(shard)) => shard.contains(&position),
+            (Some(_), None) => true,
+        };
+        let rows = write.rows() + read.rows();
+        // All of what is read as one partition, when a slice and its shifted one may lie apart.
+        let all = if decides {
+            let all = self.cpu.run(|| {
+                let keys: Result<Vec<ArrayRef>, CubeError> = (0..level.len())
+                    .map(|key| {
+                        let pieces: Vec<&dyn Array> =
+                            read.parts.iter().map(|part| part.slices.keys[key].as_ref()).collect();
+                        concat(&pieces).map_err(arrow)
+                    })
+                    .collect();
+                let values: Vec<&dyn Array> = read.parts.iter().map(|part| part.values.as_ref()).collect();
+                let values = concat(&values).map_err(arrow)?;
+                Ok::<_, CubeError>((SliceIndex::of(&keys?, values.len()), values))
+            })?;
+            Some(all)
+        } else {
+            None
+        };
+        let parts = self.each_partition(place, write.parts.len(), rows, |partition| {
+            let part = &write.parts[partition];
+            let own;
+            let (index, values) = match &all {
+                Some((index, values)) => (index, values),
+                None => {
+                    let read = &read.parts[partition];
+                    own = SliceIndex::of(&read.slices.keys, read.slices.rows);
+                    (&own, &read.values)
+                }
+            };
+            let mut keys = part.slices.keys.clone();
+            if let Some(position) = position {
+                keys[position] = self.shifted(place, column, &keys[position], shift)?;
+            }
+            let words = Words::of(&keys, part.slices.rows);
+            let is_written = |row: usize| part.values.is_valid(row);
+            let found: UInt32Array = (0..part.slices.rows)
+                .map(|row| is_written(row).then(|| index.find(words.row(row))).flatten())
+                .collect();
+            let values = take(values, &found, None).map_err(arrow)?;
+            Ok(Part { slices: Arc::clone(&part.slices), values })
+        })?;
+        Cuboid::new(level, parts, &self.memory)
+    }
+
+    /// A key column with every coordinate shifted; each distinct one is asked for once.
+    fn shifted(
+        &self,
+        place: &str,
+        column: &Arc<str>,
+        keys: &ArrayRef,
+        shift: &ShiftBy,
+    ) -> Result<ArrayRef, CubeError> {
+        let arrow = |error| CubeError::arrow(place, &error);
+        let Distinct { of_row, first_rows } = Distinct::of(std::slice::from_ref(keys), keys.len());
+        if first_rows.is_empty() {
+            return Ok(Arc::clone(keys));
+        }
+        let distinct = take(keys, &UInt32Array::from(first_rows), None).map_err(arrow)?;
+        let distinct = self.keys.decode(column, &distinct)?;
+        let shifted: Result<Vec<ArrayRef>, CubeError> = (0..distinct.len())
+            .map(|row| self.keys.key_of(column, &(shift.0)(&Coordinate::at(&distinct, row))))
+            .collect();
+        let shifted = shifted?;
+        let shifted: Vec<&dyn Array> = shifted.iter().map(AsRef::as_ref).collect();
+        take(&concat(&shifted).map_err(arrow)?, &UInt32Array::from(of_row), None).map_err(arrow)
+    }
+}

@@ -1,0 +1,142 @@
+//! How a query was computed: as a tree of text, and as a Mermaid flow chart.
+
+use crate::execute::{Run, StepTrace, Trace};
+use crate::plan::{Level, Operation, Step, StepId};
+use crate::query::Query;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+/// How a query was computed.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    nodes: Vec<Node>,
+    roots: Vec<usize>,
+    head: String,
+    peak: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Node {
+    title: String,
+    place: String,
+    cost: String,
+    inputs: Vec<usize>,
+}
+
+impl Explanation {
+    pub(crate) fn new(query: &Query, run: &Run, trace: &Trace) -> Self {
+        let costs: BTreeMap<StepId, &StepTrace> = trace.steps.iter().map(|step| (step.step, step)).collect();
+        let nodes = run
+            .plan
+            .steps
+            .iter()
+            .enumerate()
+            .map(|(id, step)| node(step, costs.get(&StepId(id)).copied()))
+            .collect();
+        let mut seen = BTreeSet::new();
+        let roots = run
+            .plan
+            .roots
+            .iter()
+            .flat_map(|root| &root.steps)
+            .map(|step| step.0)
+            .filter(|root| seen.insert(*root))
+            .collect();
+        let head = format!(
+            "{} by {} where {}\ntable: {} batches, {} rows in {} (mixed); {} of {} steps aggregate it; {} partitions, parallelism {}; at most {} bytes held",
+            query.measures.join(", "),
+            if query.group_by.is_empty() { "nothing".to_owned() } else { query.group_by.join(", ") },
+            query.filter,
+            trace.batches,
+            trace.rows,
+            time(trace.scan),
+            run.plan.leaves.len(),
+            run.plan.steps.len(),
+            run.partitions,
+            run.parallelism,
+            run.memory.peak(),
+        );
+        Self { nodes, roots, head, peak: run.memory.peak() }
+    }
+
+    /// The most that the query held at any time, in bytes.
+    pub fn peak_bytes(&self) -> usize {
+        self.peak
+    }
+
+    /// The steps as a Mermaid flow chart.
+    pub fn mermaid(&self) -> String {
+        let mut text = String::from("flowchart BT\n");
+        for (id, node) in self.nodes.iter().enumerate() {
+            let label = format!("{}<br/>{}<br/>{}", node.title, node.place, node.cost).replace('"', "'");
+            text.push_str(&format!("    s{id}[\"{label}\"]\n"));
+            node.inputs.iter().for_each(|input| text.push_str(&format!("    s{input} --> s{id}\n")));
+        }
+        text
+    }
+}
+
+fn node(step: &Step, cost: Option<&StepTrace>) -> Node {
+    let what = match &step.operation {
+        Operation::Combine { cells, .. } => format!("{} {cells:?}", step.kind()),
+        Operation::RollUp { aggregation, .. } => format!("{} {aggregation:?}", step.kind()),
+        Operation::Shift { column, .. } => format!("{} {column}", step.kind()),
+        Operation::Dispatch { spread, .. } => format!("{} {spread:?}", step.kind()),
+        _ => step.kind().to_owned(),
+    };
+    let cost = cost.map_or_else(
+        || "within another step (cpu)".to_owned(),
+        |cost| {
+            let with = if cost.fused > 1 {
+                format!(", one pass with {} others", cost.fused - 1)
+            } else {
+                String::new()
+            };
+            let cache = if cost.from_cache { ", from the cache" } else { "" };
+            format!(
+                "{} (cpu){with}{cache}, {} slices, {} bytes, skew {:.1}",
+                time(cost.time),
+                cost.rows,
+                cost.bytes,
+                cost.skew
+            )
+        },
+    );
+    Node {
+        title: format!("{}: {what}", step.measure),
+        place: format!("by {} where {}", level(&step.level), step.filter),
+        cost,
+        inputs: step.inputs().iter().map(|input| input.0).collect(),
+    }
+}
+
+fn level(level: &Level) -> String {
+    if level.is_empty() { "nothing".to_owned() } else { level.join(", ") }
+}
+
+fn time(time: Duration) -> String {
+    let micros = time.as_micros();
+    if micros < 10_000 { format!("{micros} us") } else { format!("{} ms", micros / 1_000) }
+}
+
+impl fmt::Display for Explanation {
+    /// Every step once, indented below the first that reads it. With a stack of its own: plans can be thousands of steps deep.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", self.head)?;
+        let mut shown = BTreeSet::new();
+        let mut rest: Vec<(usize, usize)> = self.roots.iter().rev().map(|root| (*root, 0)).collect();
+        while let Some((id, depth)) = rest.pop() {
+            let Node { title, place, cost, inputs } = &self.nodes[id];
+            // Deeper than anyone can read, the indent stays.
+            let indent = "  ".repeat(depth.min(32));
+            if !shown.insert(id) {
+                writeln!(f, "{indent}#{id} {title}, see above")?;
+                continue;
+            }
+            writeln!(f, "{indent}#{id} {title}, {place}: {cost}")?;
+            rest.extend(inputs.iter().rev().map(|input| (*input, depth + 1)));
+        }
+        Ok(())
+    }
+}

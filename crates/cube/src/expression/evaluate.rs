@@ -1,0 +1,189 @@
+//! A formula over Arrow arrays. Recursion is as deep as the parser allows. Threads: `cpu`.
+
+use super::arithmetic::{Operand, arithmetic, numeric, promoted};
+use super::{Arithmetic, Expression, Function, Node, Sign};
+use crate::error::CubeError;
+use crate::filter::ColumnSource;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, StringArray};
+use arrow::compute::kernels::{cmp, numeric as kernels, zip::zip};
+use arrow::compute::{cast, is_not_null};
+use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use std::sync::Arc;
+
+impl Expression {
+    /// Its value in every row.
+    pub(crate) fn evaluate(&self, columns: &dyn ColumnSource) -> Result<ArrayRef, CubeError> {
+        let value = node(&self.node, columns)?;
+        if !value.is_scalar {
+            return Ok(value.array);
+        }
+        let indices = arrow::array::UInt32Array::from(vec![0; columns.rows()]);
+        arrow::compute::take(&value.array, &indices, None).map_err(|error| failed(&error))
+    }
+}
+
+fn failed(error: &arrow::error::ArrowError) -> CubeError {
+    CubeError::arrow("expression", error)
+}
+
+fn node(of: &Node, columns: &dyn ColumnSource) -> Result<Operand, CubeError> {
+    Ok(match of {
+        Node::Name(name) => Operand::rows(columns.column(name)?),
+        Node::Int(value) => Operand::scalar(Arc::new(Int64Array::from(vec![*value]))),
+        Node::Float(value) => Operand::scalar(Arc::new(Float64Array::from(vec![*value]))),
+        Node::Text(text) => Operand::scalar(Arc::new(StringArray::from(vec![text.as_ref()]))),
+        Node::Negative(inner) => {
+            let zero = Operand::scalar(Arc::new(Int64Array::from(vec![0])));
+            arithmetic(Arithmetic::Subtract, &zero, &node(inner, columns)?)?
+        }
+        Node::Binary(sign, left, right) => binary(*sign, &node(left, columns)?, &node(right, columns)?)?,
+        Node::Call(function, arguments) => {
+            let arguments: Result<Vec<Operand>, CubeError> =
+                arguments.iter().map(|argument| node(argument, columns)).collect();
+            call(*function, arguments?)?
+        }
+    })
+}
+
+fn binary(sign: Sign, left: &Operand, right: &Operand) -> Result<Operand, CubeError> {
+    let is_scalar = left.is_scalar && right.is_scalar;
+    let compare = match sign {
+        Sign::Arithmetic(sign) => return arithmetic(sign, left, right),
+        Sign::Divide => {
+            let (left, right) =
+                (numeric(left)?.cast(&DataType::Float64)?, numeric(right)?.cast(&DataType::Float64)?);
+            let array = kernels::div(&*left.datum(), &*right.datum()).map_err(|error| failed(&error))?;
+            return Ok(Operand { array, is_scalar });
+        }
+        Sign::Equal => cmp::eq,
+        Sign::NotEqual => cmp::neq,
+        Sign::Less => cmp::lt,
+        Sign::AtMost => cmp::lt_eq,
+        Sign::Greater => cmp::gt,
+        Sign::AtLeast => cmp::gt_eq,
+    };
+    let (left, right) = comparable(left, right)?;
+    let array = compare(&*left.datum(), &*right.datum()).map_err(|error| failed(&error))?;
+    Ok(Operand { array: Arc::new(array), is_scalar })
+}
+
+/// Both of one type: numbers as numbers, all else as the type of the one that is no literal.
+fn comparable(left: &Operand, right: &Operand) -> Result<(Operand, Operand), CubeError> {
+    let is_numeric = |operand: &Operand| operand.array.data_type().is_numeric();
+    if is_numeric(left) && is_numeric(right) {
+        return promoted(left, right);
+    }
+    let of = if left.is_scalar { right } else { left };
+    let data_type = crate::coordinate::logical_type(of.array.data_type());
+    Ok((left.cast(&data_type)?, right.cast(&data_type)?))
+}
+
+fn call(function: Function, arguments: Vec<Operand>) -> Result<Operand, CubeError> {
+    match function {
+        Function::Coalesce => fold(arguments, |left, right| {
+            let (left, right) = one_type(left, right)?;
+            let present = is_not_null(&left.array).map_err(|error| failed(&error))?;
+            choose(&present, left.is_scalar, &left, &right)
+        }),
+        Function::Min | Function::Max => fold(arguments, |left, right| {
+            let (left, right) = promoted(left, right)?;
+            let compare = if function == Function::Min { cmp::lt_eq } else { cmp::gt_eq };
+            let first = compare(&*left.datum(), &*right.datum()).map_err(|error| failed(&error))?;
+            let is_scalar = left.is_scalar && right.is_scalar;
+            let both = choose(&first, is_scalar, &left, &right)?;
+            // A comparison with a missing value is missing, and so is the result.
+            let mask = arrow::compute::is_null(&first).map_err(|error| failed(&error))?;
+            let array = arrow::compute::nullif(&both.array, &mask).map_err(|error| failed(&error))?;
+            Ok(Operand { array, is_scalar: both.is_scalar })
+        }),
+        Function::If => {
+            let [condition, then, otherwise] =
+                <[Operand; 3]>::try_from(arguments).map_err(|_| wrong_arguments())?;
+            let (then, otherwise) = one_type(&then, &otherwise)?;
+            let condition = condition.cast(&DataType::Boolean)?;
+            choose(condition.array.as_boolean(), condition.is_scalar, &then, &otherwise)
+        }
+        Function::Power => {
+            let [base, exponent] = <[Operand; 2]>::try_from(arguments).map_err(|_| wrong_arguments())?;
+            let rows = base.array.len().max(exponent.array.len());
+            let is_scalar = base.is_scalar && exponent.is_scalar;
+            let (base, exponent) = (floats(&spread(&base, rows)?)?, floats(&spread(&exponent, rows)?)?);
+            let powers: Float64Array = base
+                .iter()
+                .zip(exponent.iter())
+                .map(|(base, exponent)| Some(base?.powf(exponent?)))
+                .collect();
+            Ok(Operand { array: Arc::new(powers), is_scalar })
+        }
+        Function::Abs | Function::Ceil | Function::Exp | Function::Floor | Function::Ln | Function::Sqrt => {
+            let argument = numeric(arguments.first().ok_or_else(wrong_arguments)?)?;
+            let is_scalar = argument.is_scalar;
+            if let (Function::Abs, DataType::Int64) = (function, argument.array.data_type()) {
+                let whole = argument.array.as_primitive::<Int64Type>();
+                return Ok(Operand {
+                    array: Arc::new(whole.unary::<_, Int64Type>(i64::wrapping_abs)),
+                    is_scalar,
+                });
+            }
+            let compute = match function {
+                Function::Abs => f64::abs,
+                Function::Ceil => f64::ceil,
+                Function::Exp => f64::exp,
+                Function::Floor => f64::floor,
+                Function::Ln => f64::ln,
+                _ => f64::sqrt,
+            };
+            Ok(Operand {
+                array: Arc::new(floats(&argument.array)?.unary::<_, Float64Type>(compute)),
+                is_scalar,
+            })
+        }
+    }
+}
+
+fn wrong_arguments() -> CubeError {
+    CubeError::InvalidExpression { at: 0, problem: "a function was given too few arguments".to_owned() }
+}
+
+fn floats(array: &ArrayRef) -> Result<Float64Array, CubeError> {
+    Ok(cast(array, &DataType::Float64).map_err(|error| failed(&error))?.as_primitive::<Float64Type>().clone())
+}
+
+fn fold(
+    arguments: Vec<Operand>,
+    combine: impl Fn(&Operand, &Operand) -> Result<Operand, CubeError>,
+) -> Result<Operand, CubeError> {
+    let mut arguments = arguments.into_iter();
+    let first = arguments.next().ok_or_else(wrong_arguments)?;
+    arguments.try_fold(first, |left, right| combine(&left, &right))
+}
+
+/// Both as one type: numbers promoted, all else as texts unless they agree.
+fn one_type(left: &Operand, right: &Operand) -> Result<(Operand, Operand), CubeError> {
+    if left.array.data_type() == right.array.data_type() {
+        return Ok((left.clone(), right.clone()));
+    }
+    promoted(left, right).or_else(|_| comparable(left, right))
+}
+
+fn spread(operand: &Operand, rows: usize) -> Result<ArrayRef, CubeError> {
+    if operand.array.len() == rows {
+        return Ok(operand.array.clone());
+    }
+    let indices = arrow::array::UInt32Array::from(vec![0; rows]);
+    arrow::compute::take(&operand.array, &indices, None).map_err(|error| failed(&error))
+}
+
+/// `first` where the condition holds, `second` elsewhere.
+fn choose(
+    condition: &BooleanArray,
+    is_scalar: bool,
+    first: &Operand,
+    second: &Operand,
+) -> Result<Operand, CubeError> {
+    if is_scalar {
+        return Ok(if condition.is_valid(0) && condition.value(0) { first.clone() } else { second.clone() });
+    }
+    let array = zip(condition, &*first.datum(), &*second.datum()).map_err(|error| failed(&error))?;
+    Ok(Operand::rows(array))
+}

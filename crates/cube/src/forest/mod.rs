@@ -1,0 +1,103 @@
+//! The forest: all measures and calculated columns, checked together, with the code that they name.
+//!
+//! A forest is built once and shared; a query only looks into it. Everything that can be wrong with it is found when it is built: unknown
+//! references, cycles, names that stand for two things, code that was not registered.
+
+mod builder;
+mod calculated;
+mod constructors;
+mod measure;
+mod registry;
+mod text;
+mod validate;
+
+pub use builder::ForestBuilder;
+pub use calculated::{CalculatedColumn, ColumnFormula};
+pub use measure::{
+    Aggregation, Aggregator, Combination, Combinator, Custom, Decomposition, Dispatchor, ExpressionText,
+    FilterText, Filtrator, Measure, Partitionor, Shift, Shiftor, Unfiltered, Unfiltrator,
+};
+pub(crate) use registry::Registry;
+pub use registry::{CellFunction, CustomMeasure, DecompositionFunction, ShiftFunction};
+pub use text::ForestText;
+
+use crate::error::CubeError;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Measures and calculated columns, checked; a handle that is cheap to clone.
+///
+/// ```
+/// use filbert_cube::{Aggregator, Combinator, Forest};
+///
+/// let forest = Forest::builder()
+///     .measure("pnl", Aggregator::sum("pnl"))
+///     .measure("trades", Aggregator::count())
+///     .measure("pnl per trade", Combinator::divide("pnl", "trades"))
+///     .build()?;
+/// assert_eq!(forest.names().collect::<Vec<_>>(), ["pnl", "pnl per trade", "trades"]);
+/// # Ok::<(), filbert_cube::CubeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Forest {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    measures: BTreeMap<String, Measure>,
+    columns: Vec<CalculatedColumn>,
+    registry: Registry,
+}
+
+impl Forest {
+    /// Measures first, then [`ForestBuilder::build`].
+    pub fn builder() -> ForestBuilder {
+        ForestBuilder::default()
+    }
+
+    /// The names of all measures, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.inner.measures.keys().map(String::as_str)
+    }
+
+    /// A measure.
+    pub fn measure(&self, name: &str) -> Option<&Measure> {
+        self.inner.measures.get(name)
+    }
+
+    /// The calculated columns, in the order that they are computed in.
+    pub fn columns(&self) -> &[CalculatedColumn] {
+        &self.inner.columns
+    }
+
+    /// The measure of that name, or an error that says which one was perhaps meant.
+    pub(crate) fn expect(&self, name: &str) -> Result<&Measure, CubeError> {
+        self.measure(name).ok_or_else(|| self.unknown(name, Vec::new()))
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.inner.registry
+    }
+
+    fn unknown(&self, name: &str, path: Vec<String>) -> CubeError {
+        validate::unknown(&self.inner.measures, name, path)
+    }
+
+    /// The references between measures as a Mermaid flow chart.
+    pub fn mermaid(&self) -> String {
+        let ids: BTreeMap<&str, usize> = self.names().enumerate().map(|(id, name)| (name, id)).collect();
+        let mut text = String::from("flowchart BT\n");
+        for (name, measure) in &self.inner.measures {
+            let label = name.replace('"', "'");
+            text.push_str(&format!("    m{}[\"{label}<br/>{}\"]\n", ids[name.as_str()], measure.kind()));
+            for underlying in measure.underlyings() {
+                text.push_str(&format!("    m{} --> m{}\n", ids[underlying.as_str()], ids[name.as_str()]));
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,207 @@
+//! Everything that can be wrong with a forest. Walks with a stack of its own: chains of thousands of measures are usual.
+
+use super::calculated::{CalculatedColumn, ColumnFormula};
+use super::measure::{
+    Aggregation, Aggregator, Combination, Decomposition, ExpressionText, Measure, Partitionor, Shift,
+    Unfiltered,
+};
+use super::registry::Registry;
+use crate::error::CubeError;
+use std::collections::{BTreeMap, BTreeSet};
+
+type Measures = BTreeMap<String, Measure>;
+
+pub(super) fn check(
+    measures: &Measures,
+    columns: &[CalculatedColumn],
+    registry: &Registry,
+) -> Result<(), CubeError> {
+    for (name, measure) in measures {
+        check_measure(name, measure, registry)?;
+    }
+    check_columns(columns, registry)?;
+    check_references(measures)
+}
+
+/// That there is no measure of that name; the path leads to who refers to it.
+pub(super) fn unknown(measures: &Measures, name: &str, path: Vec<String>) -> CubeError {
+    let nearest = measures
+        .keys()
+        .filter(|known| is_near(known, name))
+        .min_by_key(|known| known.len().abs_diff(name.len()));
+    CubeError::UnknownMeasure { name: name.to_owned(), path, nearest: nearest.cloned() }
+}
+
+/// True when one name is the other with another case, a letter more, less or different, or two of them exchanged.
+fn is_near(known: &str, name: &str) -> bool {
+    let fold = |text: &str| text.to_lowercase().chars().collect::<Vec<char>>();
+    let (a, b) = (fold(known), fold(name));
+    let same_before = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[same_before..], &b[same_before..]);
+    let same_after = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[..a.len() - same_after], &b[..b.len() - same_after]);
+    a.len().max(b.len()) <= 1 || (a.len() == 2 && b.len() == 2 && a[0] == b[1] && a[1] == b[0])
+}
+
+/// Depth first, each measure once; what is being visited is the path that an error shows.
+fn check_references(measures: &Measures) -> Result<(), CubeError> {
+    let mut done = BTreeSet::new();
+    for root in measures.keys() {
+        if done.contains(root.as_str()) {
+            continue;
+        }
+        let mut path: Vec<(&str, Vec<String>)> = vec![(root, measures[root].underlyings())];
+        let mut on_path = BTreeSet::from([root.as_str()]);
+        while let Some((name, left)) = path.last_mut() {
+            let Some(next) = left.pop() else {
+                done.insert(*name);
+                on_path.remove(*name);
+                path.pop();
+                continue;
+            };
+            if done.contains(next.as_str()) {
+                continue;
+            }
+            let names = || path.iter().map(|(name, _)| (*name).to_owned());
+            let Some((known, measure)) = measures.get_key_value(&next) else {
+                return Err(unknown(measures, &next, names().collect()));
+            };
+            if !on_path.insert(known) {
+                let path = names().skip_while(|name| *name != next).chain([next.clone()]).collect();
+                return Err(CubeError::Cycle { path });
+            }
+            let underlyings = measure.underlyings();
+            path.push((known, underlyings));
+        }
+    }
+    Ok(())
+}
+
+fn check_measure(name: &str, measure: &Measure, registry: &Registry) -> Result<(), CubeError> {
+    let invalid = |problem: String| Err(CubeError::InvalidMeasure { measure: name.to_owned(), problem });
+    let registered = |is: bool, what: &str, function: &str| {
+        if is {
+            Ok(())
+        } else {
+            invalid(format!("no {what} is registered as {function:?}; register it when the forest is built"))
+        }
+    };
+    if name.is_empty() {
+        return invalid("it needs a name".to_owned());
+    }
+    let underlyings = measure.underlyings();
+    match measure {
+        Measure::Aggregator(Aggregator { column: None, aggregation })
+            if *aggregation != Aggregation::Count =>
+        {
+            return invalid("only a count does without a column; name one".to_owned());
+        }
+        Measure::Aggregator(Aggregator { aggregation, .. }) => {
+            check_aggregation(name, aggregation, registry)?
+        }
+        Measure::Combinator(combinator) => {
+            check_combination(name, &underlyings, &combinator.combination, registry)?
+        }
+        Measure::Partitionor(Partitionor { combination, aggregation, by, .. }) => {
+            check_combination(name, &underlyings, combination, registry)?;
+            check_aggregation(name, aggregation, registry)?;
+            if by.is_empty() {
+                return invalid(
+                    "it needs at least one column in `by`; without, it is a combinator".to_owned(),
+                );
+            }
+        }
+        Measure::Filtrator(filtrator) => filtrator.filter.0.check_depth()?,
+        Measure::Unfiltrator(unfiltrator) => {
+            let (Unfiltered::Suppress(columns) | Unfiltered::Retain(columns)) = &unfiltrator.columns;
+            if columns.is_empty() && matches!(unfiltrator.columns, Unfiltered::Suppress(_)) {
+                return invalid("it suppresses no column; name one".to_owned());
+            }
+        }
+        Measure::Shiftor(shiftor) => {
+            if let Shift::Function(function) = &shiftor.shift {
+                registered(registry.shifts.contains_key(function), "shift", function)?;
+            }
+        }
+        Measure::Dispatchor(dispatchor) => {
+            check_aggregation(name, &dispatchor.aggregation, registry)?;
+            if dispatchor.from == dispatchor.to {
+                return invalid("it dispatches a column to itself; `to` needs a name of its own".to_owned());
+            }
+            if let Decomposition::Function(function) = &dispatchor.decomposition {
+                registered(registry.decompositions.contains_key(function), "decomposition", function)?;
+            }
+        }
+        Measure::Custom(custom) => {
+            registered(registry.measures.contains_key(&custom.function), "measure", &custom.function)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_aggregation(measure: &str, aggregation: &Aggregation, registry: &Registry) -> Result<(), CubeError> {
+    let invalid = |problem: String| Err(CubeError::InvalidMeasure { measure: measure.to_owned(), problem });
+    match aggregation {
+        Aggregation::Custom(name) if !registry.aggregates.contains_key(name) => {
+            invalid(format!("no aggregation is registered as {name:?}; register it when the forest is built"))
+        }
+        Aggregation::Largest(0) | Aggregation::Smallest(0) => {
+            invalid("ranks are counted from 1; use largest = 1 for the largest value".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_combination(
+    measure: &str,
+    underlyings: &[String],
+    combination: &Combination,
+    registry: &Registry,
+) -> Result<(), CubeError> {
+    let invalid = |problem: String| Err(CubeError::InvalidMeasure { measure: measure.to_owned(), problem });
+    if underlyings.is_empty() {
+        return invalid("it combines no measure; name at least one underlying".to_owned());
+    }
+    match combination {
+        Combination::Divide | Combination::Subtraction if underlyings.len() != 2 => {
+            invalid(format!("it takes two underlyings, not {}", underlyings.len()))
+        }
+        Combination::Function(name) if !registry.cells.contains_key(name) => {
+            invalid(format!("no function is registered as {name:?}; register it when the forest is built"))
+        }
+        Combination::Expression(ExpressionText(expression)) => {
+            match expression.names().into_iter().find(|name| !underlyings.contains(name)) {
+                Some(name) => {
+                    invalid(format!("its formula names {name:?}, which is not among its underlyings; add it"))
+                }
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_columns(columns: &[CalculatedColumn], registry: &Registry) -> Result<(), CubeError> {
+    for (index, column) in columns.iter().enumerate() {
+        let invalid =
+            |problem: String| Err(CubeError::InvalidMeasure { measure: column.name.clone(), problem });
+        if columns[..index].iter().any(|other| other.name == column.name) {
+            return invalid("there are two calculated columns of that name; rename one".to_owned());
+        }
+        let later = column
+            .inputs()
+            .into_iter()
+            .find(|input| columns[index..].iter().any(|other| other.name == *input));
+        if let Some(later) = later {
+            return invalid(format!("it is computed from {later:?}, which must stand before it"));
+        }
+        if let ColumnFormula::Function { name, .. } = &column.formula
+            && !registry.cells.contains_key(name)
+        {
+            return invalid(format!(
+                "no function is registered as {name:?}; register it when the forest is built"
+            ));
+        }
+    }
+    Ok(())
+}

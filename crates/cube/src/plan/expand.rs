@@ -1,0 +1,226 @@
+//! From measures to steps: each measure at each level under each filter once.
+//!
+//! Walks with a stack of its own: a chain of thousands of measures is as deep as it is long. Filtrator and Unfiltrator leave no step: they
+//! are their underlying under another filter. Threads: `cpu`.
+
+use super::columns::CubeColumns;
+use super::recipe::{Need, Recipe};
+use super::step::{Leaf, Level, Operation, Step, StepId};
+use crate::error::CubeError;
+use crate::filter::Filter;
+use crate::forest::{Decomposition, Forest, Measure};
+use arrow::datatypes::DataType;
+use foldhash::{HashMap, HashMapExt};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// More steps than any sensible query has; shifts of shifts can multiply.
+const MOST_STEPS: usize = 200_000;
+
+/// What a step is of, before it is made.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Node {
+    /// A measure of the forest.
+    Measure(Arc<str>),
+    /// An aggregation of the table.
+    Leaf(Leaf),
+    /// The cells of a Partitionor in its finer slices.
+    Cells(Arc<str>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct LevelId(usize);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct FilterId(usize);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    node: Node,
+    level: LevelId,
+    filter: FilterId,
+}
+
+/// A step whose needs are being made.
+struct Frame {
+    key: Key,
+    recipe: Recipe,
+    needs: Vec<Key>,
+    made: Vec<StepId>,
+}
+
+/// Makes steps, each once.
+pub(super) struct Expansion<'a> {
+    pub(super) forest: &'a Forest,
+    pub(super) columns: &'a CubeColumns,
+    /// What the user may see.
+    pub(super) rights: &'a Filter,
+    /// Columns that Dispatchors make, with their types.
+    pub(super) dispatched: BTreeMap<String, DataType>,
+    levels: Vec<Level>,
+    level_ids: HashMap<Level, LevelId>,
+    filters: Vec<Arc<Filter>>,
+    filter_ids: HashMap<Arc<Filter>, FilterId>,
+    known: HashMap<Key, StepId>,
+    pub(super) steps: Vec<Step>,
+}
+
+impl<'a> Expansion<'a> {
+    pub(super) fn new(forest: &'a Forest, columns: &'a CubeColumns, rights: &'a Filter) -> Self {
+        let mut dispatched = BTreeMap::new();
+        for measure in forest.names().filter_map(|name| forest.measure(name)) {
+            if let Measure::Dispatchor(dispatchor) = measure {
+                let output = output_type(&dispatchor.decomposition, forest);
+                // Two Dispatchors may go to one column; what is a text for one of them is a text for both.
+                let known = dispatched.insert(dispatchor.to.clone(), output.clone());
+                if known.is_some_and(|known| known != output) {
+                    dispatched.insert(dispatchor.to.clone(), DataType::Utf8);
+                }
+            }
+        }
+        Self {
+            forest,
+            columns,
+            rights,
+            dispatched,
+            levels: Vec::new(),
+            level_ids: HashMap::new(),
+            filters: Vec::new(),
+            filter_ids: HashMap::new(),
+            known: HashMap::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// The type of a column of the table, a calculated or a dispatched one.
+    pub(super) fn type_of(&self, column: &str) -> Option<DataType> {
+        self.columns.find(column).or_else(|| self.dispatched.get(column).cloned())
+    }
+
+    pub(super) fn level(&mut self, columns: impl IntoIterator<Item = Arc<str>>) -> LevelId {
+        let columns: BTreeSet<Arc<str>> = columns.into_iter().collect();
+        let level: Level = columns.into_iter().collect();
+        if let Some(id) = self.level_ids.get(&level) {
+            return *id;
+        }
+        let id = LevelId(self.levels.len());
+        self.levels.push(Arc::clone(&level));
+        self.level_ids.insert(level, id);
+        id
+    }
+
+    pub(super) fn filter(&mut self, filter: &Filter) -> Result<FilterId, CubeError> {
+        filter.check_depth()?;
+        let filter = Arc::new(filter.typed(&|column| self.type_of(column)).canonical());
+        if let Some(id) = self.filter_ids.get(&filter) {
+            return Ok(*id);
+        }
+        let id = FilterId(self.filters.len());
+        self.filters.push(Arc::clone(&filter));
+        self.filter_ids.insert(filter, id);
+        Ok(id)
+    }
+
+    pub(super) fn level_of(&self, id: LevelId) -> Level {
+        Arc::clone(&self.levels[id.0])
+    }
+
+    pub(super) fn filter_of(&self, id: FilterId) -> Arc<Filter> {
+        Arc::clone(&self.filters[id.0])
+    }
+
+    /// The step of a measure, made if there is none yet.
+    pub(super) fn step(
+        &mut self,
+        measure: &str,
+        level: LevelId,
+        filter: FilterId,
+    ) -> Result<StepId, CubeError> {
+        let root = Key { node: Node::Measure(measure.into()), level, filter };
+        if let Some(known) = self.known.get(&root) {
+            return Ok(*known);
+        }
+        let mut frames = vec![self.frame(root.clone())?];
+        while let Some(frame) = frames.last_mut() {
+            if let Some(need) = frame.needs.get(frame.made.len()) {
+                match self.known.get(need) {
+                    Some(made) => frame.made.push(*made),
+                    None => {
+                        let need = need.clone();
+                        frames.push(self.frame(need)?);
+                    }
+                }
+                continue;
+            }
+            let Some(Frame { key, recipe, made, .. }) = frames.pop() else { break };
+            let step = self.make(&key, recipe, made)?;
+            self.known.insert(key, step);
+        }
+        self.known.get(&root).copied().ok_or_else(|| CubeError::InvalidQuery {
+            problem: format!("measure {measure:?} could not be planned"),
+        })
+    }
+
+    /// A step without any value, for a measure that is not known.
+    pub(super) fn empty(&mut self, measure: &str, level: LevelId, filter: FilterId) -> StepId {
+        let (level, filter) = (self.level_of(level), self.filter_of(filter));
+        self.steps.push(Step { measure: measure.into(), level, filter, operation: Operation::Empty });
+        StepId(self.steps.len() - 1)
+    }
+
+    fn frame(&mut self, key: Key) -> Result<Frame, CubeError> {
+        let (recipe, needs) = self.recipe(&key.node, key.level, key.filter)?;
+        let needs =
+            needs.into_iter().map(|Need { node, level, filter }| Key { node, level, filter }).collect();
+        Ok(Frame { key, recipe, needs, made: Vec::new() })
+    }
+
+    fn make(&mut self, key: &Key, recipe: Recipe, mut made: Vec<StepId>) -> Result<StepId, CubeError> {
+        let operation = match recipe {
+            Recipe::Alias => return Ok(made.remove(0)),
+            Recipe::Empty => Operation::Empty,
+            Recipe::Leaf(leaf) => Operation::Leaf(leaf),
+            Recipe::RollUp(aggregation) => {
+                Operation::RollUp { from: made.remove(0), keep: Filter::All, aggregation }
+            }
+            Recipe::Combine(cells) => Operation::Combine { cells, inputs: made },
+            Recipe::Shift { column, shift } => {
+                Operation::Shift { read: made.remove(0), write: made.remove(0), column, shift }
+            }
+            Recipe::Dispatch(spread) => Operation::Dispatch { from: made.remove(0), spread },
+            Recipe::Custom { code, position } => Operation::Custom { code, inputs: made, position },
+        };
+        if self.steps.len() == MOST_STEPS {
+            let problem = format!("it needs more than {MOST_STEPS} steps; ask for fewer measures at a time");
+            return Err(CubeError::InvalidQuery { problem });
+        }
+        let measure = match &key.node {
+            Node::Measure(name) | Node::Cells(name) => Arc::clone(name),
+            Node::Leaf(leaf) => leaf.to_string().into(),
+        };
+        let (level, filter) = (self.level_of(key.level), self.filter_of(key.filter));
+        self.steps.push(Step { measure, level, filter, operation });
+        Ok(StepId(self.steps.len() - 1))
+    }
+}
+
+/// The type of the column that a decomposition goes to: whole numbers if all targets are, else texts.
+fn output_type(decomposition: &Decomposition, forest: &Forest) -> DataType {
+    use crate::coordinate::Coordinate;
+    let of = |targets: &mut dyn Iterator<Item = &Coordinate>| {
+        let (mut are_ints, mut is_empty) = (true, true);
+        targets.for_each(|target| {
+            are_ints &= matches!(target, Coordinate::Int(_));
+            is_empty = false;
+        });
+        if are_ints && !is_empty { DataType::Int64 } else { DataType::Utf8 }
+    };
+    match decomposition {
+        Decomposition::Pairs(pairs) => of(&mut pairs.iter().map(|(_, to)| to)),
+        Decomposition::Weights(weights) => of(&mut weights.iter().map(|(_, to, _)| to)),
+        Decomposition::Function(name) => {
+            let function = forest.registry().decompositions.get(name);
+            function.map_or(DataType::Utf8, |function| crate::coordinate::logical_type(&function.output))
+        }
+    }
+}

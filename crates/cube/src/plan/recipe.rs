@@ -1,0 +1,306 @@
+//! What each kind of measure needs, and what is made of it.
+
+use super::expand::{Expansion, FilterId, LevelId, Node};
+use super::step::{Cells, CustomCode, Leaf, ShiftBy, Spread, Targets};
+use crate::coordinate::Coordinate;
+use crate::error::CubeError;
+use crate::filter::{Filter, split_by_column};
+use crate::forest::{
+    Aggregation, Aggregator, Combination, Custom, Decomposition, Dispatchor, ExpressionText, Measure,
+    Partitionor, Shift, Shiftor, Unfiltered,
+};
+use crate::query::Position;
+use arrow::datatypes::DataType;
+use foldhash::{HashMap, HashMapExt};
+use std::fmt;
+use std::sync::Arc;
+
+/// A step that another one needs.
+pub(super) struct Need {
+    pub(super) node: Node,
+    pub(super) level: LevelId,
+    pub(super) filter: FilterId,
+}
+
+/// What is made of the needs, in their order.
+pub(super) enum Recipe {
+    /// The need itself.
+    Alias,
+    Empty,
+    Leaf(Leaf),
+    RollUp(Aggregation),
+    Combine(Cells),
+    /// Needs what is read, then where it is written.
+    Shift {
+        column: Arc<str>,
+        shift: ShiftBy,
+    },
+    Dispatch(Arc<Spread>),
+    Custom {
+        code: CustomCode,
+        position: Position,
+    },
+}
+
+type Made = Result<(Recipe, Vec<Need>), CubeError>;
+
+fn measure(name: &str, level: LevelId, filter: FilterId) -> Need {
+    Need { node: Node::Measure(name.into()), level, filter }
+}
+
+impl Expansion<'_> {
+    pub(super) fn recipe(&mut self, node: &Node, level: LevelId, filter: FilterId) -> Made {
+        match node {
+            Node::Leaf(leaf) => self.leaf(leaf, level, filter),
+            Node::Cells(name) => match self.forest.expect(name)?.clone() {
+                Measure::Partitionor(partitionor) => {
+                    let underlyings = Measure::Partitionor(partitionor.clone()).underlyings();
+                    self.combine(name, &underlyings, &partitionor.combination, level, filter)
+                }
+                _ => Err(invalid(name, "it is no partitionor")),
+            },
+            Node::Measure(name) => {
+                let forest = self.forest;
+                match forest.expect(name)? {
+                    Measure::Aggregator(aggregator) => self.aggregate(aggregator, level, filter),
+                    Measure::Combinator(combinator) => {
+                        let underlyings = Measure::Combinator(combinator.clone()).underlyings();
+                        self.combine(name, &underlyings, &combinator.combination, level, filter)
+                    }
+                    Measure::Filtrator(filtrator) => {
+                        let both = (*self.filter_of(filter)).clone().and(filtrator.filter.0.clone());
+                        let filter = self.filter(&both)?;
+                        Ok((Recipe::Alias, vec![measure(&filtrator.underlying, level, filter)]))
+                    }
+                    Measure::Unfiltrator(unfiltrator) => {
+                        let without = match &unfiltrator.columns {
+                            Unfiltered::Suppress(columns) => self
+                                .filter_of(filter)
+                                .without(&|column| columns.iter().any(|name| name == column)),
+                            Unfiltered::Retain(columns) => self
+                                .filter_of(filter)
+                                .without(&|column| columns.iter().all(|name| name != column)),
+                        };
+                        let filter = self.filter(&without)?;
+                        Ok((Recipe::Alias, vec![measure(&unfiltrator.underlying, level, filter)]))
+                    }
+                    Measure::Shiftor(shiftor) => self.shift(name, shiftor, level, filter),
+                    Measure::Partitionor(partitionor) => Ok(self.partition(name, partitionor, level, filter)),
+                    Measure::Dispatchor(dispatchor) => self.dispatch(name, dispatchor, level, filter),
+                    Measure::Custom(custom) => self.custom(name, custom, level, filter),
+                }
+            }
+        }
+    }
+
+    /// A mean is a sum divided by a count: both can be rolled up, and shared. What the user may see is added here, below all measures, so
+    /// that none of them can drop it.
+    fn aggregate(&mut self, aggregator: &Aggregator, level: LevelId, filter: FilterId) -> Made {
+        let allowed = (*self.filter_of(filter)).clone().and(self.rights.clone());
+        let filter = self.filter(&allowed)?;
+        let column: Option<Arc<str>> = aggregator.column.as_deref().map(Arc::from);
+        let leaf = |aggregation| Need {
+            node: Node::Leaf(Leaf { aggregation, column: column.clone() }),
+            level,
+            filter,
+        };
+        Ok(match aggregator.aggregation {
+            Aggregation::Avg => {
+                (Recipe::Combine(Cells::Divide), vec![leaf(Aggregation::Sum), leaf(Aggregation::Count)])
+            }
+            ref other => (Recipe::Alias, vec![leaf(other.clone())]),
+        })
+    }
+
+    /// Every column of the level and the filter must be one of the table, and the aggregated one too.
+    fn leaf(&self, leaf: &Leaf, level: LevelId, filter: FilterId) -> Made {
+        for column in self.level_of(level).iter().chain(&self.filter_of(filter).columns()).chain(&leaf.column)
+        {
+            self.columns.type_of(column)?;
+        }
+        if *self.filter_of(filter) == Filter::None {
+            return Ok((Recipe::Empty, Vec::new()));
+        }
+        Ok((Recipe::Leaf(leaf.clone()), Vec::new()))
+    }
+
+    fn combine(
+        &self,
+        name: &str,
+        underlyings: &[String],
+        combination: &Combination,
+        level: LevelId,
+        filter: FilterId,
+    ) -> Made {
+        let cells = match combination {
+            Combination::Sum => Cells::Sum,
+            Combination::Subtraction => Cells::Subtraction,
+            Combination::Product => Cells::Product,
+            Combination::Divide => Cells::Divide,
+            Combination::Coalesce => Cells::Coalesce,
+            Combination::Expression(ExpressionText(expression)) => {
+                Cells::Expression(expression.clone(), underlyings.into())
+            }
+            Combination::Function(function) => {
+                let code = self.forest.registry().cells.get(function);
+                Cells::Function(Arc::clone(
+                    code.ok_or_else(|| invalid(name, "its function is not registered"))?,
+                ))
+            }
+        };
+        let needs = underlyings.iter().map(|underlying| measure(underlying, level, filter)).collect();
+        Ok((Recipe::Combine(cells), needs))
+    }
+
+    fn partition(
+        &mut self,
+        name: &Arc<str>,
+        partitionor: &Partitionor,
+        level: LevelId,
+        filter: FilterId,
+    ) -> (Recipe, Vec<Need>) {
+        let by = partitionor.by.iter().map(|column| Arc::from(column.as_str()));
+        let columns: Vec<Arc<str>> = self.level_of(level).iter().cloned().chain(by).collect();
+        let finer = self.level(columns);
+        let needs = vec![Need { node: Node::Cells(Arc::clone(name)), level: finer, filter }];
+        (Recipe::RollUp(partitionor.aggregation.clone()), needs)
+    }
+
+    fn shift(&mut self, name: &str, shiftor: &Shiftor, level: LevelId, filter: FilterId) -> Made {
+        let column: Arc<str> = shiftor.column.as_str().into();
+        let data_type = match self.type_of(&column) {
+            Some(data_type) => data_type,
+            None => self.columns.type_of(&column)?,
+        };
+        let is_grouped = self.level_of(level).contains(&column);
+        let typed = |coordinate: &Coordinate| coordinate.typed(&data_type);
+        let here = self.filter_of(filter);
+        let (shift, there): (Arc<dyn Fn(&Coordinate) -> Coordinate + Send + Sync>, _) = match &shiftor.shift {
+            Shift::To(to) => {
+                let Some(to) = typed(to) else { return Ok((Recipe::Empty, Vec::new())) };
+                let there = here.without(&|name| *name == *column).and(Filter::equals(&column, to.clone()));
+                (Arc::new(move |_| to.clone()), Ok(there))
+            }
+            Shift::Offset(offset) => {
+                let offset = *offset;
+                let shift: Arc<dyn Fn(&Coordinate) -> Coordinate + Send + Sync> = match data_type {
+                    DataType::Int64 => Arc::new(move |from| match from {
+                        Coordinate::Int(value) => value.checked_add(offset).into(),
+                        _ => Coordinate::Null,
+                    }),
+                    DataType::Date32 => Arc::new(move |from| {
+                        let days = from.days().and_then(|days| i64::from(days).checked_add(offset));
+                        days.and_then(|days| i32::try_from(days).ok())
+                            .map_or(Coordinate::Null, Coordinate::of_days)
+                    }),
+                    other => {
+                        let problem = format!(
+                            "column {column:?} is of type {other}; only whole numbers and dates have an offset"
+                        );
+                        return Err(invalid(name, &problem));
+                    }
+                };
+                let there = here.with_values(&column, &*shift, true);
+                (shift, there)
+            }
+            Shift::Map(pairs) => {
+                let map: HashMap<Coordinate, Coordinate> =
+                    pairs.iter().filter_map(|(from, to)| Some((typed(from)?, typed(to)?))).collect();
+                let shift = Arc::new(move |from: &Coordinate| map.get(from).unwrap_or(from).clone());
+                let there = here.with_values(&column, &*shift, false);
+                (shift, there)
+            }
+            Shift::Function(function) => {
+                let code = self.forest.registry().shifts.get(function);
+                let code = Arc::clone(code.ok_or_else(|| invalid(name, "its shift is not registered"))?);
+                let of_type = data_type.clone();
+                let shift =
+                    Arc::new(move |from: &Coordinate| code(from).typed(&of_type).unwrap_or(Coordinate::Null));
+                let there = here.with_values(&column, &*shift, false);
+                (shift, there)
+            }
+        };
+        // Slices are read one by one where the column is grouped by, so that more may be there than is read.
+        let there = match there {
+            Err(_) if is_grouped => here.without(&|name| *name == *column),
+            there => there?,
+        };
+        let read = self.filter(&there)?;
+        let needs =
+            vec![measure(&shiftor.underlying, level, read), measure(&shiftor.underlying, level, filter)];
+        Ok((Recipe::Shift { column, shift: ShiftBy(shift) }, needs))
+    }
+
+    fn dispatch(&mut self, name: &str, dispatchor: &Dispatchor, level: LevelId, filter: FilterId) -> Made {
+        let (from, to): (Arc<str>, Arc<str>) =
+            (dispatchor.from.as_str().into(), dispatchor.to.as_str().into());
+        let here = self.filter_of(filter);
+        let Some((wanted, others)) = split_by_column(&here, &to) else {
+            let problem = format!(
+                "`{here}` mixes {to:?}, which measure {name:?} dispatches to, with other columns; join both by and"
+            );
+            return Err(CubeError::InvalidQuery { problem });
+        };
+        let columns = self.level_of(level);
+        let is_grouped = columns.contains(&to);
+        if !is_grouped && wanted == Filter::All {
+            return Ok((Recipe::Alias, vec![measure(&dispatchor.underlying, level, filter)]));
+        }
+        let output = self.dispatched.get(&dispatchor.to).cloned().unwrap_or(DataType::Utf8);
+        let input = match self.type_of(&from) {
+            Some(input) => input,
+            None => self.columns.type_of(&from)?,
+        };
+        let mut map: HashMap<Coordinate, Vec<(Coordinate, f64)>> = HashMap::new();
+        let mut add = |source: &Coordinate, target: &Coordinate, weight: f64| {
+            if let (Some(source), Some(target)) = (source.typed(&input), target.typed(&output)) {
+                map.entry(source).or_default().push((target, weight));
+            }
+        };
+        let (is_weighted, targets) = match &dispatchor.decomposition {
+            Decomposition::Pairs(pairs) => {
+                pairs.iter().for_each(|(source, target)| add(source, target, 1.0));
+                (false, Targets::Map(map))
+            }
+            Decomposition::Weights(weights) => {
+                weights.iter().for_each(|(source, target, weight)| add(source, target, *weight));
+                (true, Targets::Map(map))
+            }
+            Decomposition::Function(function) => {
+                let code = self.forest.registry().decompositions.get(function);
+                let code = code.ok_or_else(|| invalid(name, "its decomposition is not registered"))?;
+                (true, Targets::Function(Arc::clone(&code.targets)))
+            }
+        };
+        let finer =
+            columns.iter().filter(|column| **column != to).chain([&from]).cloned().collect::<Vec<_>>();
+        let (finer, others) = (self.level(finer), self.filter(&others)?);
+        let aggregation = dispatchor.aggregation.clone();
+        let spread = Spread { from, to, output, is_grouped, wanted, is_weighted, targets, aggregation };
+        Ok((Recipe::Dispatch(Arc::new(spread)), vec![measure(&dispatchor.underlying, finer, others)]))
+    }
+
+    fn custom(&mut self, name: &str, custom: &Custom, level: LevelId, filter: FilterId) -> Made {
+        let code = self.forest.registry().measures.get(&custom.function);
+        let code = Arc::clone(code.ok_or_else(|| invalid(name, "its code is not registered"))?);
+        let group_by = self.level_of(level).iter().map(ToString::to_string).collect();
+        let position = Position { group_by, filter: (*self.filter_of(filter)).clone() };
+        let mut needs = Vec::new();
+        for underlying in &custom.underlyings {
+            let read = code.reads(underlying, &position);
+            let level = self.level(read.group_by.iter().map(|column| Arc::from(column.as_str())));
+            needs.push(measure(underlying, level, self.filter(&read.filter)?));
+        }
+        Ok((Recipe::Custom { code: CustomCode(code), position }, needs))
+    }
+}
+
+fn invalid(measure: &str, problem: &str) -> CubeError {
+    CubeError::InvalidMeasure { measure: measure.to_owned(), problem: problem.to_owned() }
+}
+
+impl fmt::Display for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}({})", self.aggregation, self.column.as_deref().unwrap_or("*"))
+    }
+}

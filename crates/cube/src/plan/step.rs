@@ -1,0 +1,179 @@
+//! One node of a plan: a measure at a level under a filter, and how it is computed from others.
+
+use crate::coordinate::Coordinate;
+use crate::expression::Expression;
+use crate::filter::Filter;
+use crate::forest::{Aggregation, CellFunction, CustomMeasure};
+use crate::query::Position;
+use arrow::datatypes::DataType;
+use foldhash::HashMap;
+use std::sync::Arc;
+
+/// A step of a plan, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct StepId(pub(crate) usize);
+
+/// The columns of a cuboid, each once, in order.
+pub(crate) type Level = Arc<[Arc<str>]>;
+
+/// A measure at a level under a filter.
+#[derive(Debug, Clone)]
+pub(crate) struct Step {
+    /// The measure, or the aggregation that it needs.
+    pub(crate) measure: Arc<str>,
+    pub(crate) level: Level,
+    pub(crate) filter: Arc<Filter>,
+    pub(crate) operation: Operation,
+}
+
+/// How a step is computed.
+#[derive(Debug, Clone)]
+pub(crate) enum Operation {
+    /// No value anywhere.
+    Empty,
+    /// An aggregation of the table.
+    Leaf(Leaf),
+    /// Slices of a finer or equal level, those that `keep` wants, aggregated.
+    RollUp { from: StepId, keep: Filter, aggregation: Aggregation },
+    /// Cells of the same slices, combined.
+    Combine { cells: Cells, inputs: Vec<StepId> },
+    /// Values of `read` at other coordinates of a column, where `write` has values.
+    Shift { read: StepId, write: StepId, column: Arc<str>, shift: ShiftBy },
+    /// Cells spread over the coordinates of a new column, or counted by them.
+    Dispatch { from: StepId, spread: Arc<Spread> },
+    /// Code of the user's.
+    Custom { code: CustomCode, inputs: Vec<StepId>, position: Position },
+}
+
+/// An aggregation of a column of the table; a count may do without a column.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Leaf {
+    pub(crate) aggregation: Aggregation,
+    pub(crate) column: Option<Arc<str>>,
+}
+
+impl Leaf {
+    /// How values of finer slices become those of coarser ones; nothing when only rows can tell.
+    pub(crate) fn roll_up(&self) -> Option<Aggregation> {
+        match self.aggregation {
+            Aggregation::Sum | Aggregation::Min | Aggregation::Max | Aggregation::Product => {
+                Some(self.aggregation.clone())
+            }
+            Aggregation::Count => Some(Aggregation::Sum),
+            Aggregation::Avg
+            | Aggregation::CountDistinct
+            | Aggregation::Largest(_)
+            | Aggregation::Smallest(_)
+            | Aggregation::Custom(_) => None,
+        }
+    }
+}
+
+/// How cells are combined.
+#[derive(Clone)]
+pub(crate) enum Cells {
+    Sum,
+    Subtraction,
+    Product,
+    Divide,
+    Coalesce,
+    /// A formula, with the names of its inputs.
+    Expression(Expression, Arc<[String]>),
+    Function(CellFunction),
+}
+
+impl std::fmt::Debug for Cells {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Sum => f.write_str("sum"),
+            Self::Subtraction => f.write_str("subtraction"),
+            Self::Product => f.write_str("product"),
+            Self::Divide => f.write_str("divide"),
+            Self::Coalesce => f.write_str("coalesce"),
+            Self::Expression(expression, _) => write!(f, "{expression}"),
+            Self::Function(_) => f.write_str("function"),
+        }
+    }
+}
+
+/// Which coordinate is read instead of another one.
+#[derive(Clone)]
+pub(crate) struct ShiftBy(pub(crate) Arc<dyn Fn(&Coordinate) -> Coordinate + Send + Sync>);
+
+impl std::fmt::Debug for ShiftBy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ShiftBy")
+    }
+}
+
+/// Where cells go: how many cells become of one, and of which value.
+pub(crate) struct Spread {
+    pub(crate) from: Arc<str>,
+    pub(crate) to: Arc<str>,
+    /// The type of the new column.
+    pub(crate) output: DataType,
+    /// False when the new column is only filtered by, and not part of the level.
+    pub(crate) is_grouped: bool,
+    /// Which coordinates of the new column count.
+    pub(crate) wanted: Filter,
+    /// True when a part of the value goes to each target; otherwise all of it.
+    pub(crate) is_weighted: bool,
+    pub(crate) targets: Targets,
+    pub(crate) aggregation: Aggregation,
+}
+
+/// From a coordinate to its targets.
+pub(crate) enum Targets {
+    Map(HashMap<Coordinate, Vec<(Coordinate, f64)>>),
+    Function(Arc<dyn Fn(&Coordinate) -> Vec<(Coordinate, f64)> + Send + Sync>),
+}
+
+impl Targets {
+    pub(crate) fn of(&self, coordinate: &Coordinate) -> Vec<(Coordinate, f64)> {
+        match self {
+            Self::Map(map) => map.get(coordinate).cloned().unwrap_or_default(),
+            Self::Function(function) => function(coordinate),
+        }
+    }
+}
+
+impl std::fmt::Debug for Spread {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} -> {}", self.from, self.to)
+    }
+}
+
+/// Code of a custom measure.
+#[derive(Clone)]
+pub(crate) struct CustomCode(pub(crate) Arc<dyn CustomMeasure>);
+
+impl std::fmt::Debug for CustomCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("CustomCode")
+    }
+}
+
+impl Step {
+    /// The steps that it is computed from.
+    pub(crate) fn inputs(&self) -> Vec<StepId> {
+        match &self.operation {
+            Operation::Empty | Operation::Leaf(_) => Vec::new(),
+            Operation::RollUp { from, .. } | Operation::Dispatch { from, .. } => vec![*from],
+            Operation::Combine { inputs, .. } | Operation::Custom { inputs, .. } => inputs.clone(),
+            Operation::Shift { read, write, .. } => vec![*read, *write],
+        }
+    }
+
+    /// The word for what it does.
+    pub(crate) fn kind(&self) -> &'static str {
+        match &self.operation {
+            Operation::Empty => "empty",
+            Operation::Leaf(_) => "aggregate",
+            Operation::RollUp { .. } => "roll up",
+            Operation::Combine { .. } => "combine",
+            Operation::Shift { .. } => "shift",
+            Operation::Dispatch { .. } => "dispatch",
+            Operation::Custom { .. } => "custom",
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What is asked: measures by columns under a filter, and how it is to be answered.
+
+use crate::filter::Filter;
+use std::time::Duration;
+
+/// Where a measure is read: the columns of its slices, and which rows count.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// The columns, each once, in order.
+    pub group_by: Vec<String>,
+    /// The filter, in canonical form.
+    pub filter: Filter,
+}
+
+/// A question to a cube.
+///
+/// ```
+/// use filbert_cube::{Filter, Query};
+/// use std::time::Duration;
+///
+/// let query = Query::new(["pnl", "var95"])
+///     .by(["desk", "ccy"])
+///     .filter(Filter::equals("region", "EMEA"))
+///     .timeout(Duration::from_secs(10));
+/// assert_eq!(query.group_by(), ["desk", "ccy"]);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    pub(crate) measures: Vec<String>,
+    pub(crate) group_by: Vec<String>,
+    pub(crate) totals: Vec<String>,
+    pub(crate) filter: Filter,
+    pub(crate) marker: Option<String>,
+    pub(crate) user: Option<String>,
+    pub(crate) options: QueryOptions,
+}
+
+/// How a question is to be answered.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct QueryOptions {
+    pub(crate) explain: bool,
+    pub(crate) unknown_measures_are_empty: bool,
+    pub(crate) errors_are_values: bool,
+    pub(crate) no_cache: bool,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) parallelism: Option<usize>,
+    pub(crate) partitions: Option<usize>,
+    pub(crate) memory_limit: Option<usize>,
+}
+
+impl Query {
+    /// Asks for measures: one row of totals, unless [`Query::by`] says otherwise.
+    pub fn new<S: Into<String>>(measures: impl IntoIterator<Item = S>) -> Self {
+        Self {
+            measures: measures.into_iter().map(Into::into).collect(),
+            group_by: Vec::new(),
+            totals: Vec::new(),
+            filter: Filter::All,
+            marker: None,
+            user: None,
+            options: QueryOptions {
+                explain: false,
+                unknown_measures_are_empty: false,
+                errors_are_values: false,
+                no_cache: false,
+                timeout: None,
+                parallelism: None,
+                partitions: None,
+                memory_limit: None,
+            },
+        }
+    }
+
+    /// A row for every combination of values of these columns that has a value.
+    #[must_use]
+    pub fn by<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.group_by = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Adds rows of totals over each of these columns, in which the column has the value `*`.
+    #[must_use]
+    pub fn totals<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.totals = columns.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Only these rows of the table count.
+    #[must_use]
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.filter = self.filter.and(filter);
+        self
+    }
+
+    /// Something that custom measures and the cache tell queries apart by.
+    #[must_use]
+    pub fn marker(mut self, marker: &str) -> Self {
+        self.marker = Some(marker.to_owned());
+        self
+    }
+
+    /// Who asks: the cube's rights may add a filter.
+    #[must_use]
+    pub fn user(mut self, user: &str) -> Self {
+        self.user = Some(user.to_owned());
+        self
+    }
+
+    /// The result tells how it was computed.
+    #[must_use]
+    pub fn explain(mut self) -> Self {
+        self.options.explain = true;
+        self
+    }
+
+    /// A measure that the forest does not have is a column without values, instead of an error.
+    #[must_use]
+    pub fn unknown_measures_are_empty(mut self) -> Self {
+        self.options.unknown_measures_are_empty = true;
+        self
+    }
+
+    /// A measure that fails is told in its column, and the others are there; instead of an error for all.
+    #[must_use]
+    pub fn errors_are_values(mut self) -> Self {
+        self.options.errors_are_values = true;
+        self
+    }
+
+    /// Neither reads nor fills the cache.
+    #[must_use]
+    pub fn no_cache(mut self) -> Self {
+        self.options.no_cache = true;
+        self
+    }
+
+    /// Ends with an error when it takes longer.
+    #[must_use]
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.options.timeout = Some(timeout);
+        self
+    }
+
+    /// At most so many threads compute at a time. The answer is the same for any number.
+    #[must_use]
+    pub fn parallelism(mut self, threads: usize) -> Self {
+        self.options.parallelism = Some(threads.max(1));
+        self
+    }
+
+    /// Into how many partitions slices are spread.
+    #[must_use]
+    pub fn partitions(mut self, partitions: usize) -> Self {
+        self.options.partitions = Some(partitions);
+        self
+    }
+
+    /// Holds at most so many bytes, and ends with an error when it would need more.
+    #[must_use]
+    pub fn memory_limit(mut self, bytes: usize) -> Self {
+        self.options.memory_limit = Some(bytes);
+        self
+    }
+
+    /// The measures that are asked for.
+    pub fn measures(&self) -> &[String] {
+        &self.measures
+    }
+
+    /// The columns that they are grouped by.
+    pub fn group_by(&self) -> &[String] {
+        &self.group_by
+    }
+}

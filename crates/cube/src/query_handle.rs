@@ -1,0 +1,67 @@
+//! A query under way.
+
+use crate::error::CubeError;
+use crate::execute::CancelToken;
+use crate::result::CubeResult;
+use filbert_pool::TaskFuture;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// A query under way: await it, or wait for it where waiting is allowed. Dropped, the query is cancelled.
+#[must_use = "dropped, the query is cancelled"]
+#[derive(Debug)]
+pub struct QueryHandle {
+    future: Option<TaskFuture<Result<CubeResult, CubeError>>>,
+    cancel: Arc<CancelToken>,
+}
+
+impl QueryHandle {
+    pub(crate) fn new(future: TaskFuture<Result<CubeResult, CubeError>>, cancel: Arc<CancelToken>) -> Self {
+        Self { future: Some(future), cancel }
+    }
+
+    /// Blocks until the answer is there. Refused on threads that must not wait for the stage `mixed`.
+    pub fn wait(mut self) -> Result<CubeResult, CubeError> {
+        match self.future.take() {
+            Some(future) => flat(future.wait()),
+            None => Err(CubeError::Closed { what: "the query".to_owned() }),
+        }
+    }
+
+    /// Ends the query with [`CubeError::Cancelled`] as soon as it looks; the answer, if it comes first, is still given.
+    pub fn cancel(&self) {
+        self.cancel.cancel(CubeError::Cancelled);
+    }
+
+    /// True when the answer is there.
+    pub fn is_done(&self) -> bool {
+        self.future.as_ref().is_none_or(TaskFuture::is_done)
+    }
+}
+
+fn flat(
+    result: Result<Result<CubeResult, CubeError>, filbert_pool::TaskError>,
+) -> Result<CubeResult, CubeError> {
+    result.unwrap_or_else(|error| Err(CubeError::of_task("cube query", error)))
+}
+
+impl Future for QueryHandle {
+    type Output = Result<CubeResult, CubeError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(future) = &mut self.future else {
+            return Poll::Ready(Err(CubeError::Closed { what: "the query".to_owned() }));
+        };
+        Pin::new(future).poll(context).map(flat)
+    }
+}
+
+impl Drop for QueryHandle {
+    fn drop(&mut self) {
+        if self.future.is_some() && !self.is_done() {
+            self.cancel();
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Results as a pivot: the values of one column become columns.
+
+use super::CubeResult;
+use super::text::{cells, table};
+use crate::error::CubeError;
+use std::collections::BTreeMap;
+
+/// More columns than a person, or a terminal, can take in.
+const MOST_COLUMNS: usize = 200;
+
+impl CubeResult {
+    /// The rows as an aligned table in which each value of `column` is a column of its own, for each measure.
+    ///
+    /// Refused when `column` was not grouped by, or has more than 200 values.
+    pub fn to_pivot(&self, column: &str) -> Result<String, CubeError> {
+        let schema = self.batch.schema();
+        let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
+        let invalid = |problem: String| CubeError::InvalidQuery { problem };
+        let across = names[..self.columns].iter().position(|name| *name == column);
+        let across = across.ok_or_else(|| {
+            invalid(format!("a pivot over {column:?} needs it among the columns that are grouped by"))
+        })?;
+        let mut texts = Vec::with_capacity(names.len());
+        for column in self.batch.columns() {
+            texts.push(cells(column.as_ref())?);
+        }
+        let down: Vec<usize> = (0..self.columns).filter(|position| *position != across).collect();
+        let measures: Vec<usize> = (self.columns..names.len()).collect();
+        let mut heads_across: Vec<&String> = Vec::new();
+        let mut rows: BTreeMap<usize, Vec<Option<String>>> = BTreeMap::new();
+        let mut row_of: BTreeMap<Vec<&String>, usize> = BTreeMap::new();
+        for row in 0..self.rows() {
+            let value = &texts[across][row];
+            if !heads_across.contains(&value) {
+                if heads_across.len() == MOST_COLUMNS {
+                    return Err(invalid(format!(
+                        "a pivot over {column:?} has more than {MOST_COLUMNS} columns; filter it"
+                    )));
+                }
+                heads_across.push(value);
+            }
+            let key: Vec<&String> = down.iter().map(|position| &texts[*position][row]).collect();
+            let next = row_of.len();
+            row_of.entry(key).or_insert(next);
+        }
+        heads_across.sort_by_key(|head| (head.as_str() == "*", (*head).clone()));
+        let width = heads_across.len() * measures.len();
+        for row in 0..self.rows() {
+            let key: Vec<&String> = down.iter().map(|position| &texts[*position][row]).collect();
+            let head = heads_across.iter().position(|head| **head == texts[across][row]).unwrap_or(0);
+            let line = rows.entry(row_of[&key]).or_insert_with(|| vec![None; width]);
+            for (offset, measure) in measures.iter().enumerate() {
+                line[head * measures.len() + offset] = Some(texts[*measure][row].clone());
+            }
+        }
+        let mut heads: Vec<String> = down.iter().map(|position| names[*position].clone()).collect();
+        for head in &heads_across {
+            for measure in &measures {
+                let name = names[*measure];
+                heads.push(if measures.len() == 1 { (*head).clone() } else { format!("{head} {name}") });
+            }
+        }
+        let mut keys: Vec<(usize, Vec<&String>)> = row_of.into_iter().map(|(key, row)| (row, key)).collect();
+        keys.sort();
+        let mut columns: Vec<(bool, Vec<String>)> = Vec::with_capacity(heads.len());
+        for position in 0..down.len() {
+            columns.push((false, keys.iter().map(|(_, key)| key[position].clone()).collect()));
+        }
+        for position in 0..width {
+            let is_number = self.batch.column(measures[position % measures.len()]).data_type().is_numeric();
+            let cells = keys.iter().map(|(row, _)| rows[row][position].clone().unwrap_or_default());
+            columns.push((is_number, cells.collect()));
+        }
+        Ok(table(&heads, &columns))
+    }
+}

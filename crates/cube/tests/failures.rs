@@ -1,0 +1,261 @@
+//! Queries that do not come to their end: typed errors, streams closed once, nothing left running.
+
+use arrow::array::{Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::datatypes::SchemaRef;
+use filbert_cube::{
+    Aggregator, BatchStream, Combinator, Cube, CubeError, Custom, CustomMeasure, Forest, MemoryTable,
+    Position, Query, Table, TableQuery,
+};
+use filbert_pool::{Shutdown, StageKind, Stages};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use futures::stream::{self, StreamExt};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+fn batch(rows: usize) -> RecordBatch {
+    let keys: Int64Array = (0..rows as i64).collect::<Vec<_>>().into();
+    let texts = StringArray::from_iter_values((0..rows).map(|row| format!("t{}", row % 7)));
+    RecordBatch::try_from_iter([
+        ("key", Arc::new(keys) as _),
+        ("text", Arc::new(texts) as _),
+        ("value", Arc::new(Float64Array::from(vec![1.0; rows])) as _),
+    ])
+    .unwrap()
+}
+
+/// What a table does after its first batch.
+#[derive(Clone, Copy)]
+enum Then {
+    Ends,
+    Fails,
+    Waits,
+    Sleeps(Duration),
+}
+
+/// A table that gives one batch and then does something, and writes down what happens to its streams.
+#[derive(Clone)]
+struct Odd {
+    then: Then,
+    schema: SchemaRef,
+    closed: Arc<Mutex<Vec<&'static str>>>,
+    opened: Arc<AtomicUsize>,
+}
+
+impl Odd {
+    fn new(then: Then) -> Self {
+        Self { then, schema: batch(0).schema(), closed: Arc::default(), opened: Arc::default() }
+    }
+
+    fn closed(&self) -> Vec<&'static str> {
+        self.closed.lock().unwrap().clone()
+    }
+}
+
+impl Table for Odd {
+    fn name(&self) -> &str {
+        "odd"
+    }
+
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn open(&self, stages: &Stages, query: TableQuery) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        let positions: Vec<usize> =
+            query.columns.iter().map(|column| self.schema.index_of(column).unwrap()).collect();
+        let first = stream::iter([Ok(batch(100).project(&positions).unwrap())]);
+        let failed = CubeError::TableFailed { table: "odd".into(), message: "the disk is gone".into() };
+        let rest = match self.then {
+            Then::Ends => stream::empty().boxed(),
+            Then::Fails => stream::iter([Err(failed)]).boxed(),
+            Then::Waits => stream::pending().boxed(),
+            Then::Sleeps(time) => {
+                let (promise, slept) = stages.promise(StageKind::Mixed, "sleep");
+                stages.clock().after(time, move || promise.keep(()));
+                stream::once(slept).filter_map(|_| futures::future::ready(None)).boxed()
+            }
+        };
+        let (outer, inner) = (Arc::clone(&self.closed), Arc::clone(&self.closed));
+        let opened = BatchStream::new(first.chain(rest))
+            .on_close(move || outer.lock().unwrap().push("connection"))
+            .on_close(move || inner.lock().unwrap().push("statement"));
+        futures::future::ready(Ok(opened)).boxed()
+    }
+}
+
+struct Panics;
+
+impl CustomMeasure for Panics {
+    fn produce(&self, _position: &Position, _inputs: &[RecordBatch]) -> Result<RecordBatch, String> {
+        panic!("no idea")
+    }
+}
+
+fn forest() -> Forest {
+    Forest::builder()
+        .custom("panics", Panics)
+        .function("panics", |_| panic!("in a cell"))
+        .measure("sum", Aggregator::sum("value"))
+        .measure("custom", Custom::new(&["sum"], "panics"))
+        .measure("cell", Combinator::function(&["sum"], "panics"))
+        .build()
+        .unwrap()
+}
+
+/// All stages end in time: no thread is inside a task, and no query is left.
+fn nothing_is_left(stages: &Stages) {
+    let report = stages.shutdown(Shutdown::Drain).unwrap();
+    assert!(report.left_behind.is_empty() && report.cut_short.is_empty(), "{report:?}");
+}
+
+fn failed(table: &Odd, query: Query) -> CubeError {
+    let stages = Stages::start().unwrap();
+    let cube = Cube::builder(&stages, forest(), table.clone()).build().unwrap();
+    let error = cube.query(query).unwrap().wait().unwrap_err();
+    nothing_is_left(&stages);
+    error
+}
+
+#[test]
+fn a_table_that_fails_midway_is_told_and_closed_once() {
+    let table = Odd::new(Then::Fails);
+    let error = failed(&table, Query::new(["sum"]).by(["text"]));
+    assert_eq!(error, CubeError::TableFailed { table: "odd".into(), message: "the disk is gone".into() });
+    assert_eq!(table.closed(), ["statement", "connection"]);
+}
+
+#[test]
+fn a_stream_is_closed_once_when_all_is_well() {
+    let (stages, table) = (Stages::start().unwrap(), Odd::new(Then::Ends));
+    let cube = Cube::builder(&stages, forest(), table.clone()).build().unwrap();
+    assert_eq!(cube.query(Query::new(["sum"]).by(["text"])).unwrap().wait().unwrap().rows(), 7);
+    assert_eq!(table.closed(), ["statement", "connection"]);
+    nothing_is_left(&stages);
+}
+
+#[test]
+fn panics_name_their_measure() {
+    for (measure, message) in [("custom", "no idea"), ("cell", "in a cell")] {
+        let error = failed(&Odd::new(Then::Ends), Query::new([measure]));
+        assert_eq!(error, CubeError::Panicked { measure: measure.into(), message: message.into() });
+    }
+}
+
+#[test]
+fn a_cancelled_query_ends_though_its_table_never_does() {
+    let (stages, table) = (Stages::start().unwrap(), Odd::new(Then::Waits));
+    let cube = Cube::builder(&stages, forest(), table.clone()).build().unwrap();
+    let query = cube.query(Query::new(["sum"])).unwrap();
+    while table.opened.load(Ordering::Relaxed) == 0 {
+        std::thread::yield_now();
+    }
+    query.cancel();
+    assert_eq!(query.wait().unwrap_err(), CubeError::Cancelled);
+    assert_eq!(table.closed(), ["statement", "connection"]);
+    nothing_is_left(&stages);
+}
+
+#[test]
+fn a_dropped_handle_cancels_its_query() {
+    let (stages, table) = (Stages::start().unwrap(), Odd::new(Then::Waits));
+    let cube = Cube::builder(&stages, forest(), table.clone()).build().unwrap();
+    let query = cube.query(Query::new(["sum"])).unwrap();
+    while table.opened.load(Ordering::Relaxed) == 0 {
+        std::thread::yield_now();
+    }
+    drop(query);
+    // Waits for the query, which is engaged until it is over.
+    nothing_is_left(&stages);
+    assert_eq!(table.closed(), ["statement", "connection"]);
+}
+
+#[test]
+fn a_time_out_is_told() {
+    let table = Odd::new(Then::Waits);
+    let limit = Duration::from_millis(20);
+    assert_eq!(failed(&table, Query::new(["sum"]).timeout(limit)), CubeError::TimedOut { limit });
+    assert_eq!(table.closed(), ["statement", "connection"]);
+}
+
+#[test]
+fn a_query_over_its_memory_is_refused_and_gives_back_all() {
+    let stages = Stages::start().unwrap();
+    let table = MemoryTable::new("t", batch(0).schema(), vec![batch(50_000)]).unwrap();
+    let cube = Cube::builder(&stages, forest(), table).build().unwrap();
+    let query = Query::new(["sum"]).by(["key", "text"]);
+    let error = cube.query(query.clone().memory_limit(100_000)).unwrap().wait().unwrap_err();
+    assert!(matches!(error, CubeError::OverMemory { limit: 100_000, .. }), "{error:?}");
+    assert_eq!(cube.query(query).unwrap().wait().unwrap().rows(), 50_000);
+    nothing_is_left(&stages);
+}
+
+#[test]
+fn partitions_cost_nothing_while_they_are_empty() {
+    let stages = Stages::start().unwrap();
+    let table = MemoryTable::new("t", batch(0).schema(), vec![batch(100)]).unwrap();
+    let cube = Cube::builder(&stages, forest(), table).build().unwrap();
+    let query = Query::new(["sum"]).by(["key", "text"]).partitions(32).explain();
+    let result = cube.query(query).unwrap().wait().unwrap();
+    let peak = result.explanation().unwrap().peak_bytes();
+    assert!(result.rows() == 100 && peak > 0 && peak < 1 << 20, "{peak} bytes");
+}
+
+#[test]
+fn queries_that_wait_take_no_thread_each() {
+    let (stages, table) = (Stages::start().unwrap(), Odd::new(Then::Sleeps(Duration::from_millis(100))));
+    let cube = Cube::builder(&stages, forest(), table.clone()).build().unwrap();
+    let threads = || std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    let before = threads();
+    let queries: Vec<_> = (0..500).map(|_| cube.query(Query::new(["sum"]).by(["text"])).unwrap()).collect();
+    let mut most = 0;
+    for query in queries {
+        most = most.max(threads());
+        assert_eq!(query.wait().unwrap().rows(), 7);
+    }
+    assert_eq!((table.opened.load(Ordering::Relaxed), table.closed().len()), (500, 1_000));
+    // Other tests of this process run beside it; a thread for each query would be hundreds.
+    assert!(most < before + 250, "{most} threads, {before} before");
+    nothing_is_left(&stages);
+}
+
+#[test]
+fn a_closed_stream_says_so() {
+    let stages = Stages::start().unwrap();
+    let mut stream = BatchStream::of_batches(vec![batch(1)]);
+    let read = stages.mixed().spawn("read", async move {
+        let first = stream.next().await;
+        stream.close();
+        (first, stream.next().await)
+    });
+    let (first, second) = read.unwrap().wait().unwrap();
+    assert_eq!(first.unwrap().unwrap().num_rows(), 1);
+    assert!(matches!(second, Some(Err(CubeError::Closed { .. }))));
+}
+
+#[test]
+fn batches_of_a_blocking_iterator_come_in_order_and_its_panic_is_told() {
+    let stages = Stages::start().unwrap();
+    let mut stream = BatchStream::blocking(
+        &stages,
+        (1..3).map(|rows| Ok(batch(rows))).chain(std::iter::from_fn(|| panic!("no disk"))),
+    );
+    let read = stages
+        .mixed()
+        .spawn("read", async move { [stream.next().await, stream.next().await, stream.next().await] });
+    let [first, second, third] = read.unwrap().wait().unwrap();
+    assert_eq!((first.unwrap().unwrap().num_rows(), second.unwrap().unwrap().num_rows()), (1, 2));
+    assert_eq!(third, Some(Err(CubeError::Panicked { measure: "table".into(), message: "no disk".into() })));
+}
+
+#[test]
+fn shutdown_refuses_new_queries_and_waits_for_old_ones() {
+    let (stages, table) = (Stages::start().unwrap(), Odd::new(Then::Sleeps(Duration::from_millis(20))));
+    let cube = Cube::builder(&stages, forest(), table).build().unwrap();
+    let query = cube.query(Query::new(["sum"])).unwrap();
+    nothing_is_left(&stages);
+    assert_eq!(query.wait().unwrap().rows(), 1);
+    assert!(cube.query(Query::new(["sum"])).is_err());
+}

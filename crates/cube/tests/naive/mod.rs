@@ -1,0 +1,313 @@
+//! Measures evaluated row by row, as their definitions say: what the cube is compared with.
+//!
+//! Slices are maps, values are floats, every measure is computed anew wherever it is needed. Nothing is shared with the engine but the
+//! canonical form of filters, by which dropping and shifting conditions is defined.
+
+use filbert_cube::{
+    Aggregation, Combination, Comparison, Coordinate, Decomposition, Filter, Forest, Matcher, Measure, Shift,
+    Unfiltered,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Columns with their values.
+pub type Row = BTreeMap<&'static str, Coordinate>;
+
+/// Slices, as the coordinates of their columns in order, with their values.
+pub type Cells = BTreeMap<Vec<Coordinate>, f64>;
+
+/// That a measure cannot be computed there.
+#[derive(Debug, PartialEq)]
+pub struct Refused;
+
+pub struct Naive<'a> {
+    pub forest: &'a Forest,
+    pub rows: &'a [Row],
+}
+
+impl Naive<'_> {
+    pub fn cells(&self, measure: &str, level: &BTreeSet<String>, filter: &Filter) -> Result<Cells, Refused> {
+        let filter = &filter.canonical();
+        match self.forest.measure(measure).unwrap() {
+            Measure::Aggregator(aggregator) => {
+                let known = |column: &str| self.rows.iter().all(|row| row.contains_key(column));
+                if !level.iter().all(|column| known(column))
+                    || !filter.columns().iter().all(|column| known(column))
+                {
+                    return Err(Refused);
+                }
+                let mut groups: BTreeMap<Vec<Coordinate>, Vec<Coordinate>> = BTreeMap::new();
+                for row in self.rows.iter().filter(|row| holds(filter, row)) {
+                    let key = level.iter().map(|column| row[column.as_str()].clone()).collect();
+                    let value = aggregator
+                        .column
+                        .as_ref()
+                        .map_or(Coordinate::Int(1), |column| row[column.as_str()].clone());
+                    if value != Coordinate::Null {
+                        groups.entry(key).or_default().push(value);
+                    }
+                }
+                let of = |values: Vec<Coordinate>| aggregated(&aggregator.aggregation, values);
+                Ok(groups.into_iter().filter_map(|(key, values)| Some((key, of(values)?))).collect())
+            }
+            Measure::Combinator(combinator) => self.combined(
+                &self.forest.measure(measure).unwrap().underlyings(),
+                &combinator.combination,
+                level,
+                filter,
+            ),
+            Measure::Filtrator(filtrator) => {
+                self.cells(&filtrator.underlying, level, &filter.clone().and(filtrator.filter.0.clone()))
+            }
+            Measure::Unfiltrator(unfiltrator) => {
+                let is_dropped = |column: &str| match &unfiltrator.columns {
+                    Unfiltered::Suppress(columns) => columns.iter().any(|name| name == column),
+                    Unfiltered::Retain(columns) => columns.iter().all(|name| name != column),
+                };
+                self.cells(&unfiltrator.underlying, level, &without(filter, &is_dropped))
+            }
+            Measure::Shiftor(shiftor) => {
+                let column = shiftor.column.as_str();
+                let to = |from: &Coordinate| match &shiftor.shift {
+                    Shift::To(to) => to.clone(),
+                    Shift::Offset(offset) => match from {
+                        Coordinate::Int(value) => Coordinate::Int(value + offset),
+                        _ => Coordinate::Null,
+                    },
+                    Shift::Map(pairs) => {
+                        pairs.iter().find(|(known, _)| known == from).map_or(from, |(_, to)| to).clone()
+                    }
+                    _ => unreachable!("not generated"),
+                };
+                let there = match &shiftor.shift {
+                    Shift::To(to) => {
+                        Ok(without(filter, &|name| name == column).and(Filter::equals(column, to.clone())))
+                    }
+                    Shift::Offset(_) => with_values(filter, column, &to, true),
+                    _ => with_values(filter, column, &to, false),
+                };
+                let there = match there {
+                    Err(_) if level.contains(column) => without(filter, &|name| name == column),
+                    there => there?,
+                };
+                let read = self.cells(&shiftor.underlying, level, &there)?;
+                let write = self.cells(&shiftor.underlying, level, filter)?;
+                let position = level.iter().position(|name| name == column);
+                let shifted = write.into_keys().filter_map(|key| {
+                    let mut other = key.clone();
+                    if let Some(position) = position {
+                        other[position] = to(&other[position]);
+                    }
+                    Some((key, *read.get(&other)?))
+                });
+                Ok(shifted.collect())
+            }
+            Measure::Partitionor(partitionor) => {
+                let finer: BTreeSet<String> = level.iter().chain(&partitionor.by).cloned().collect();
+                let underlyings = self.forest.measure(measure).unwrap().underlyings();
+                let cells = self.combined(&underlyings, &partitionor.combination, &finer, filter)?;
+                Ok(rolled_up(
+                    cells.into_iter().map(|(key, value)| (projected(&key, &finer, level), value)),
+                    &partitionor.aggregation,
+                ))
+            }
+            Measure::Dispatchor(dispatchor) => {
+                let parts = if let Filter::And(all) = filter { all.clone() } else { vec![filter.clone()] };
+                let is_on = |part: &Filter| part.columns().iter().any(|column| **column == *dispatchor.to);
+                if parts.iter().any(|part| is_on(part) && part.columns().len() > 1) {
+                    return Err(Refused);
+                }
+                let (on, others): (Vec<Filter>, Vec<Filter>) = parts.into_iter().partition(is_on);
+                let is_grouped = level.contains(&dispatchor.to);
+                if !is_grouped && on.is_empty() {
+                    return self.cells(&dispatchor.underlying, level, filter);
+                }
+                let mut finer = level.clone();
+                finer.remove(&dispatchor.to);
+                finer.insert(dispatchor.from.clone());
+                let cells = self.cells(&dispatchor.underlying, &finer, &Filter::And(others))?;
+                let position = finer.iter().position(|column| *column == dispatchor.from).unwrap();
+                let mut spread = Vec::new();
+                for (key, value) in cells {
+                    let targets = targets(&dispatchor.decomposition, &key[position]);
+                    let wanted: Vec<(Coordinate, f64)> = targets
+                        .into_iter()
+                        .filter(|(target, _)| {
+                            on.iter().all(|filter| holds(filter, &Row::from([("g", target.clone())])))
+                        })
+                        .collect();
+                    if is_grouped {
+                        for (target, weight) in wanted {
+                            let at = |column: &String| match finer.iter().position(|known| known == column) {
+                                Some(position) => key[position].clone(),
+                                None => target.clone(),
+                            };
+                            spread.push((level.iter().map(at).collect(), value * weight));
+                        }
+                    } else if !wanted.is_empty() {
+                        let is_weighted = matches!(dispatchor.decomposition, Decomposition::Weights(_));
+                        let weight =
+                            if is_weighted { wanted.iter().map(|(_, weight)| weight).sum() } else { 1.0 };
+                        spread.push((projected(&key, &finer, level), value * weight));
+                    }
+                }
+                Ok(rolled_up(spread.into_iter(), &dispatchor.aggregation))
+            }
+            _ => unreachable!("not generated"),
+        }
+    }
+
+    fn combined(
+        &self,
+        underlyings: &[String],
+        combination: &Combination,
+        level: &BTreeSet<String>,
+        filter: &Filter,
+    ) -> Result<Cells, Refused> {
+        let inputs: Result<Vec<Cells>, Refused> =
+            underlyings.iter().map(|underlying| self.cells(underlying, level, filter)).collect();
+        let inputs = inputs?;
+        let keys: BTreeSet<Vec<Coordinate>> = inputs.iter().flat_map(|cells| cells.keys().cloned()).collect();
+        let cell = |key: &Vec<Coordinate>| {
+            let values: Vec<Option<f64>> = inputs.iter().map(|cells| cells.get(key).copied()).collect();
+            match combination {
+                Combination::Sum => Some(values.iter().flatten().sum()),
+                Combination::Subtraction => Some(values[0].unwrap_or(0.0) - values[1].unwrap_or(0.0)),
+                Combination::Product => values.iter().copied().product(),
+                Combination::Divide => Some(values[0]? / values[1]?),
+                Combination::Coalesce => values.iter().flatten().next().copied(),
+                // The one formula that is generated: `coalesce(a, 0) * 2 + 1`.
+                Combination::Expression(_) => Some(values[0].unwrap_or(0.0) * 2.0 + 1.0),
+                _ => unreachable!("not generated"),
+            }
+        };
+        Ok(keys.into_iter().filter_map(|key| cell(&key).map(|value| (key, value))).collect())
+    }
+}
+
+fn targets(decomposition: &Decomposition, from: &Coordinate) -> Vec<(Coordinate, f64)> {
+    match decomposition {
+        Decomposition::Pairs(pairs) => {
+            pairs.iter().filter(|(known, _)| known == from).map(|(_, to)| (to.clone(), 1.0)).collect()
+        }
+        Decomposition::Weights(weights) => weights
+            .iter()
+            .filter(|(known, ..)| known == from)
+            .map(|(_, to, weight)| (to.clone(), *weight))
+            .collect(),
+        _ => unreachable!("not generated"),
+    }
+}
+
+fn projected(key: &[Coordinate], from: &BTreeSet<String>, to: &BTreeSet<String>) -> Vec<Coordinate> {
+    from.iter().zip(key).filter(|(column, _)| to.contains(*column)).map(|(_, value)| value.clone()).collect()
+}
+
+fn rolled_up(cells: impl Iterator<Item = (Vec<Coordinate>, f64)>, aggregation: &Aggregation) -> Cells {
+    let mut groups: BTreeMap<Vec<Coordinate>, Vec<Coordinate>> = BTreeMap::new();
+    cells.for_each(|(key, value)| groups.entry(key).or_default().push(Coordinate::Float(value)));
+    let of = |values| aggregated(aggregation, values);
+    groups.into_iter().filter_map(|(key, values)| Some((key, of(values)?))).collect()
+}
+
+fn aggregated(aggregation: &Aggregation, values: Vec<Coordinate>) -> Option<f64> {
+    if *aggregation == Aggregation::CountDistinct {
+        return Some(values.into_iter().collect::<BTreeSet<_>>().len() as f64);
+    }
+    if *aggregation == Aggregation::Count {
+        return Some(values.len() as f64);
+    }
+    let mut numbers: Vec<f64> = values
+        .iter()
+        .map(|value| match value {
+            Coordinate::Int(value) => *value as f64,
+            Coordinate::Float(value) => *value,
+            other => panic!("{other} is no number"),
+        })
+        .collect();
+    let count = numbers.len() as f64;
+    match aggregation {
+        Aggregation::Sum => Some(numbers.iter().sum()),
+        Aggregation::Avg => Some(numbers.iter().sum::<f64>() / count),
+        Aggregation::Min => numbers.into_iter().min_by(no_number_last),
+        Aggregation::Max => numbers.into_iter().max_by(no_number_last),
+        Aggregation::Product => Some(numbers.iter().product()),
+        Aggregation::Largest(nth) => {
+            numbers.sort_by(|a, b| b.total_cmp(a));
+            numbers.get(nth - 1).copied()
+        }
+        Aggregation::Smallest(nth) => {
+            numbers.sort_by(f64::total_cmp);
+            numbers.get(nth - 1).copied()
+        }
+        _ => unreachable!("not generated"),
+    }
+}
+
+/// NaN is above all numbers, whatever its sign.
+fn no_number_last(a: &f64, b: &f64) -> std::cmp::Ordering {
+    a.is_nan().cmp(&b.is_nan()).then(a.total_cmp(b))
+}
+
+/// Two-valued: a condition on a missing value does not hold, and its negation does.
+fn holds(filter: &Filter, row: &Row) -> bool {
+    match filter {
+        Filter::All => true,
+        Filter::None => false,
+        Filter::Not(inner) => !holds(inner, row),
+        Filter::And(all) => all.iter().all(|filter| holds(filter, row)),
+        Filter::Or(any) => any.iter().any(|filter| holds(filter, row)),
+        Filter::Column(column, matcher) => {
+            let value = &row[&**column];
+            match matcher {
+                Matcher::Null => *value == Coordinate::Null,
+                _ if *value == Coordinate::Null => false,
+                Matcher::In(values) => values.contains(value),
+                Matcher::Compare(Comparison::Less, bound) => value < bound,
+                Matcher::Compare(Comparison::AtMost, bound) => value <= bound,
+                Matcher::Compare(Comparison::Greater, bound) => value > bound,
+                Matcher::Compare(Comparison::AtLeast, bound) => value >= bound,
+                _ => unreachable!("not generated"),
+            }
+        }
+        _ => unreachable!("not generated"),
+    }
+}
+
+fn without(filter: &Filter, is_dropped: &dyn Fn(&str) -> bool) -> Filter {
+    let each = |filters: &[Filter]| filters.iter().map(|filter| without(filter, is_dropped)).collect();
+    match filter {
+        Filter::Column(column, _) if is_dropped(column) => Filter::All,
+        Filter::Not(inner) => match &**inner {
+            Filter::Column(column, _) if is_dropped(column) => Filter::All,
+            _ => filter.clone(),
+        },
+        Filter::And(all) => Filter::And(each(all)),
+        Filter::Or(any) => Filter::Or(each(any)),
+        other => other.clone(),
+    }
+}
+
+fn with_values(
+    filter: &Filter,
+    column: &str,
+    to: &dyn Fn(&Coordinate) -> Coordinate,
+    keeps_order: bool,
+) -> Result<Filter, Refused> {
+    let each = |filters: &[Filter]| -> Result<Vec<Filter>, Refused> {
+        filters.iter().map(|filter| with_values(filter, column, to, keeps_order)).collect()
+    };
+    Ok(match filter {
+        Filter::And(all) => Filter::And(each(all)?),
+        Filter::Or(any) => Filter::Or(each(any)?),
+        Filter::Not(inner) => with_values(inner, column, to, keeps_order)?.negated(),
+        Filter::Column(name, matcher) if **name == *column => match matcher {
+            Matcher::Null => Filter::equals(column, to(&Coordinate::Null)),
+            Matcher::In(values) => Filter::is_in(column, values.iter().map(to)),
+            Matcher::Compare(comparison, bound) if keeps_order => {
+                Filter::compare(column, *comparison, to(bound))
+            }
+            _ => return Err(Refused),
+        },
+        other => other.clone(),
+    })
+}

@@ -1,0 +1,315 @@
+//! Random forests over random tables give what a naive evaluator gives, for any parallelism and any number of partitions.
+
+mod naive;
+
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type};
+use filbert_cube::{
+    Aggregation, Aggregator, Combination, Combinator, Comparison, Coordinate, Cube, CubeError, Decomposition,
+    Dispatchor, Filter, Filtrator, Forest, Measure, MemoryTable, Partitionor, Query, Shift, Shiftor,
+    Unfiltrator,
+};
+use filbert_pool::{StageKind, Stages};
+use naive::{Cells, Naive, Row};
+use proptest::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+fn stages() -> &'static Stages {
+    static STAGES: OnceLock<Stages> = OnceLock::new();
+    STAGES.get_or_init(|| Stages::builder().threads(StageKind::Cpu, 4).start().unwrap())
+}
+
+const TEXTS: [&str; 3] = ["p", "q", "r"];
+
+/// A row: a text, two whole numbers to group by, a whole number and a float to aggregate; most may be missing.
+type Values = (Option<usize>, Option<i64>, i64, Option<i64>, Option<i64>);
+
+fn any_rows() -> impl Strategy<Value = Vec<Values>> {
+    let row = (
+        prop::option::weighted(0.9, 0..3_usize),
+        prop::option::weighted(0.9, 0..3_i64),
+        0..4_i64,
+        prop::option::weighted(0.9, -2..3_i64),
+        prop::option::weighted(0.9, -3..4_i64),
+    );
+    prop::collection::vec(row, 0..40)
+}
+
+fn table(rows: &[Values]) -> MemoryTable {
+    let texts: StringArray = rows.iter().map(|row| row.0.map(|text| TEXTS[text])).collect();
+    let columns: [(&str, ArrayRef); 5] = [
+        ("a", Arc::new(texts)),
+        ("b", Arc::new(rows.iter().map(|row| row.1).collect::<Int64Array>())),
+        ("d", Arc::new(rows.iter().map(|row| Some(row.2)).collect::<Int64Array>())),
+        ("x", Arc::new(rows.iter().map(|row| row.3).collect::<Int64Array>())),
+        (
+            "y",
+            Arc::new(rows.iter().map(|row| row.4.map(|value| value as f64 / 2.0)).collect::<Float64Array>()),
+        ),
+    ];
+    let batch =
+        RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true))).unwrap();
+    let half = batch.num_rows() / 2;
+    let batches = vec![batch.slice(0, half), batch.slice(half, batch.num_rows() - half)];
+    MemoryTable::new("t", batch.schema(), batches).unwrap()
+}
+
+fn naive_rows(rows: &[Values]) -> Vec<Row> {
+    let row = |row: &Values| {
+        Row::from([
+            ("a", row.0.map(|text| TEXTS[text]).into()),
+            ("b", row.1.into()),
+            ("d", row.2.into()),
+            ("x", row.3.into()),
+            ("y", row.4.map(|value| value as f64 / 2.0).into()),
+        ])
+    };
+    rows.iter().map(row).collect()
+}
+
+fn any_filter() -> impl Strategy<Value = Filter> {
+    let comparison = prop_oneof![
+        Just(Comparison::Less),
+        Just(Comparison::AtMost),
+        Just(Comparison::Greater),
+        Just(Comparison::AtLeast)
+    ];
+    let text = prop_oneof![Just(Coordinate::Null), (0..3_usize).prop_map(|text| TEXTS[text].into())];
+    let leaf = prop_oneof![
+        4 => Just(Filter::All),
+        3 => prop::collection::vec(text, 1..3).prop_map(|values| Filter::is_in("a", values)),
+        3 => (0..3_i64).prop_map(|value| Filter::equals("b", value)),
+        2 => prop::collection::vec(0..4_i64, 1..3).prop_map(|values| Filter::is_in("d", values)),
+        1 => (comparison, 0..4_i64).prop_map(|(comparison, bound)| Filter::compare("d", comparison, bound)),
+    ];
+    leaf.prop_recursive(2, 6, 3, |inner| {
+        prop_oneof![
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| a.and(b)),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| a.or(b)),
+            inner.prop_map(Filter::negated),
+        ]
+    })
+}
+
+fn any_columns() -> impl Strategy<Value = Vec<&'static str>> {
+    prop::sample::subsequence(vec!["a", "b", "d"], 0..=3)
+}
+
+/// Makes a measure that refers to some of so many others.
+#[derive(Clone)]
+struct Recipe(Arc<dyn Fn(usize) -> Measure>);
+
+impl std::fmt::Debug for Recipe {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", (self.0)(10))
+    }
+}
+
+/// A measure over measures whose numbers are taken modulo those that stand before it.
+fn any_measure() -> impl Strategy<Value = Recipe> {
+    let roll_up = || {
+        prop_oneof![
+            Just(Aggregation::Sum),
+            Just(Aggregation::Min),
+            Just(Aggregation::Max),
+            Just(Aggregation::Avg),
+            Just(Aggregation::Count)
+        ]
+    };
+    let name = |number: usize, before: usize| format!("m{}", number % before);
+    let combination = prop_oneof![
+        Just(Combination::Sum),
+        Just(Combination::Subtraction),
+        Just(Combination::Product),
+        Just(Combination::Divide),
+        Just(Combination::Coalesce)
+    ];
+    let shift = prop_oneof![
+        (0..4_i64).prop_map(|to| ("d", Shift::To(to.into()))),
+        (-1..2_i64).prop_map(|offset| ("d", Shift::Offset(offset))),
+        (0..3_usize).prop_map(|to| ("a", Shift::To(TEXTS[to].into()))),
+        Just(("a", Shift::Map(vec![("p".into(), "q".into()), ("q".into(), "p".into())]))),
+    ];
+    let pairs = prop::collection::vec((0..3_usize, 0..3_usize), 0..5);
+    prop_oneof![
+        (0..20_usize, 0..20_usize, combination.clone()).prop_map(move |(a, b, combination)| {
+            Recipe(Arc::new(move |before| {
+                Combinator::new(&[&name(a, before), &name(b, before)], combination.clone()).into()
+            }))
+        }),
+        (0..20_usize).prop_map(move |a| {
+            Recipe(Arc::new(move |before| {
+                Combinator::expression(&format!("coalesce({}, 0) * 2 + 1", name(a, before))).unwrap().into()
+            }))
+        }),
+        (0..20_usize, any_filter()).prop_map(move |(a, filter)| {
+            Recipe(Arc::new(move |before| Filtrator::new(&name(a, before), filter.clone()).into()))
+        }),
+        (0..20_usize, any_columns(), any::<bool>()).prop_map(move |(a, columns, retain)| {
+            Recipe(Arc::new(move |before| {
+                let (name, columns) =
+                    (name(a, before), if columns.is_empty() { &["a"][..] } else { columns.as_slice() });
+                if retain {
+                    Unfiltrator::retain(&name, columns)
+                } else {
+                    Unfiltrator::suppress(&name, columns)
+                }
+                .into()
+            }))
+        }),
+        (0..20_usize, shift).prop_map(move |(a, (column, shift))| {
+            Recipe(Arc::new(move |before| Shiftor::new(&name(a, before), column, shift.clone()).into()))
+        }),
+        (0..20_usize, 0..20_usize, any_columns(), combination, roll_up()).prop_map(
+            move |(a, b, columns, combination, aggregation)| {
+                Recipe(Arc::new(move |before| {
+                    let by = if columns.is_empty() { &["b"][..] } else { columns.as_slice() };
+                    let names = [name(a, before), name(b, before)];
+                    Partitionor::new(&[&names[0], &names[1]], by, combination.clone(), aggregation.clone())
+                        .into()
+                }))
+            }
+        ),
+        (0..20_usize, pairs, any::<bool>(), roll_up()).prop_map(move |(a, pairs, weighted, aggregation)| {
+            Recipe(Arc::new(move |before| {
+                let text = |index: usize, prefix: &str| Coordinate::from(format!("{prefix}{index}"));
+                let from = |index: usize| Coordinate::from(TEXTS[index]);
+                let decomposition = if weighted {
+                    let weight = |(index, &(a, to)): (usize, &(usize, usize))| {
+                        (from(a), text(to, "g"), (index + 1) as f64 / 4.0)
+                    };
+                    Decomposition::Weights(pairs.iter().enumerate().map(weight).collect())
+                } else {
+                    Decomposition::Pairs(pairs.iter().map(|(a, to)| (from(*a), text(*to, "g"))).collect())
+                };
+                Dispatchor::new(&name(a, before), "a", "g", decomposition)
+                    .aggregation(aggregation.clone())
+                    .into()
+            }))
+        }),
+    ]
+}
+
+fn aggregators() -> Vec<Measure> {
+    vec![
+        Aggregator::sum("x").into(),
+        Aggregator::sum("y").into(),
+        Aggregator::count().into(),
+        Aggregator::new("y", Aggregation::Avg).into(),
+        Aggregator::new("x", Aggregation::Max).into(),
+        Aggregator::new("y", Aggregation::Min).into(),
+        Aggregator::new("a", Aggregation::CountDistinct).into(),
+        Aggregator::new("x", Aggregation::Largest(2)).into(),
+        Aggregator::new("y", Aggregation::Product).into(),
+        Aggregator::new("b", Aggregation::Count).into(),
+    ]
+}
+
+/// The values of each measure of a result.
+fn found(batch: &RecordBatch, columns: usize) -> Vec<Cells> {
+    let at = |column: &ArrayRef, row: usize| -> Coordinate {
+        if column.is_null(row) {
+            Coordinate::Null
+        } else if let Some(numbers) = column.as_primitive_opt::<arrow::datatypes::Int64Type>() {
+            numbers.value(row).into()
+        } else {
+            column.as_string::<i32>().value(row).into()
+        }
+    };
+    let measure = |column: &ArrayRef| {
+        let values = cast(column, &DataType::Float64).unwrap();
+        let values = values.as_primitive::<Float64Type>();
+        let key = |row: usize| batch.columns()[..columns].iter().map(|column| at(column, row)).collect();
+        (0..batch.num_rows())
+            .filter(|row| values.is_valid(*row))
+            .map(|row| (key(row), values.value(row)))
+            .collect()
+    };
+    batch.columns()[columns..].iter().map(measure).collect()
+}
+
+fn is_close(a: f64, b: f64) -> bool {
+    (!a.is_finite() && !b.is_finite()) || (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1.0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_cube_gives_what_the_definitions_say(
+        rows in any_rows(),
+        measures in prop::collection::vec(any_measure(), 0..7),
+        by in any_columns(),
+        by_group in prop::bool::weighted(0.2),
+        filter in any_filter(),
+        group in prop::option::weighted(0.2, 0..3_usize),
+        asked in prop::collection::vec(0..20_usize, 1..4),
+        partitions in 1..9_usize,
+    ) {
+        let mut all = aggregators();
+        for Recipe(recipe) in &measures {
+            all.push(recipe(all.len()));
+        }
+        let (mut builder, count) = (Forest::builder(), all.len());
+        for (number, measure) in all.into_iter().enumerate() {
+            builder = builder.measure(&format!("m{number}"), measure);
+        }
+        let forest = builder.build().unwrap();
+        // The last ones refer to others.
+        let names: BTreeSet<String> = asked.iter().map(|number| format!("m{}", count - 1 - number % count)).collect();
+        let mut by: Vec<&str> = by;
+        if by_group {
+            by.push("g");
+        }
+        let filter = match group {
+            Some(group) => filter.and(Filter::equals("g", format!("g{group}"))),
+            None => filter,
+        };
+        let rows_of_naive = naive_rows(&rows);
+        let naive = Naive { forest: &forest, rows: &rows_of_naive };
+        let level: BTreeSet<String> = by.iter().map(ToString::to_string).collect();
+        let expected: Result<Vec<Cells>, _> = names.iter().map(|name| naive.cells(name, &level, &filter)).collect();
+        let cube = Cube::builder(stages(), forest.clone(), table(&rows)).parallel_from_rows(0).build().unwrap();
+        let columns: Vec<String> = level.iter().cloned().collect();
+        let query = Query::new(names.iter().cloned()).by(columns.clone()).filter(filter).partitions(partitions);
+        let mut answers = Vec::new();
+        for parallelism in 1..=4 {
+            answers.push(cube.query(query.clone().parallelism(parallelism)).unwrap().wait());
+        }
+        for answer in &answers[1..] {
+            match (answer, &answers[0]) {
+                (Ok(one), Ok(other)) => prop_assert_eq!(one.batch(), other.batch(), "depends on the parallelism"),
+                (one, other) => prop_assert_eq!(one.is_err(), other.is_err()),
+            }
+        }
+        match (&answers[0], expected) {
+            (Ok(answer), Ok(expected)) => {
+                let found = found(answer.batch(), columns.len());
+                for ((name, found), expected) in names.iter().zip(found).zip(expected) {
+                    let keys = |cells: &Cells| cells.keys().cloned().collect::<Vec<_>>();
+                    prop_assert_eq!(keys(&found), keys(&expected), "slices of {} in {:?}", name, forest.measure(name));
+                    for (key, value) in &found {
+                        prop_assert!(is_close(*value, expected[key]), "{} at {:?}: {} instead of {}", name, key, value, expected[key]);
+                    }
+                }
+            }
+            // A whole number that became too large is refused by the cube, and a float to the naive evaluator.
+            (Err(CubeError::Computation { .. }), Ok(_)) => {}
+            // Without rows nobody looks at columns that are not there.
+            (Err(CubeError::UnknownColumn { .. }), Ok(_)) if rows.is_empty() => {}
+            (Err(_), Err(_)) => {}
+            (answer, expected) => prop_assert!(false, "{:?} instead of {:?}", answer.as_ref().map(|answer| answer.to_text()), expected.is_ok()),
+        }
+    }
+}
+
+#[test]
+fn the_naive_evaluator_is_right_where_it_is_easy_to_see() {
+    let rows = naive_rows(&[(Some(0), Some(1), 0, Some(2), None), (Some(0), None, 1, Some(-1), Some(3))]);
+    let forest = Forest::builder().measure("m", Aggregator::sum("x")).build().unwrap();
+    let naive = Naive { forest: &forest, rows: &rows };
+    let level = BTreeSet::from(["a".to_owned()]);
+    assert_eq!(naive.cells("m", &level, &Filter::All), Ok(BTreeMap::from([(vec!["p".into()], 1.0)])));
+}
