@@ -6,6 +6,7 @@ use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::CutFragments;
+use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
@@ -19,7 +20,7 @@ use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::registry::FunctionRegistry;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use filbert_grid::Grid;
-use filbert_pool::{Reactor, Stages, Striped, WorkStealing};
+use filbert_pool::{Reactor, Stages, Striped};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -41,16 +42,13 @@ pub struct Sql {
 
 pub(crate) struct Inner {
     pub(crate) stages: Stages,
-    pub(crate) fragment: WorkStealing,
     pub(crate) query: Striped,
     pub(crate) reactor: Reactor,
     pub(crate) settings: SqlSettings,
-    pub(crate) memory: Arc<TotalMemory>,
+    memory: Arc<TotalMemory>,
     pub(crate) runtime: Arc<RuntimeEnv>,
     pub(crate) open: Arc<OpenQueries>,
-    pub(crate) admission: Arc<Admission>,
-    /// Of statements that are planned and not run: they wait for nobody who reads.
-    pub(crate) descriptions: Arc<Admission>,
+    pub(crate) pools: Pools,
     /// Of jobs, which are counted where they are known by name: none of them waits.
     pub(crate) running_jobs: Arc<Admission>,
     pub(crate) registry: Arc<Registry>,
@@ -81,7 +79,6 @@ impl Sql {
     /// # Errors
     /// When the stages shut down, or there is no folder for what queries spill.
     pub fn start(stages: &Stages, settings: SqlSettings) -> Result<Self, SqlError> {
-        let fragment = stages.fragment().clone();
         let disk = DiskManagerBuilder::default().with_max_temp_directory_size(settings.spill_bytes);
         let runtime = RuntimeEnvBuilder::new().with_disk_manager_builder(disk).build_arc()?;
         let registry = Arc::new(Registry::default());
@@ -90,7 +87,7 @@ impl Sql {
             stages.dedicated().reactor("sql-io", settings.reading_threads, move || closing.close())?;
         let files = Files::new(&settings, &reactor, &runtime);
         let mut config = SessionConfig::new()
-            .with_target_partitions(fragment.threads())
+            .with_target_partitions(stages.fragment().threads())
             .with_batch_size(settings.batch_rows)
             .with_information_schema(true)
             .with_collect_statistics(true)
@@ -99,6 +96,7 @@ impl Sql {
         config.options_mut().execution.sort_spill_reservation_bytes =
             (settings.query_memory_bytes / 8).min(10 << 20);
         config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
+        config.options_mut().extensions.insert(PoolOption::default());
         // Errors say where in the text they are.
         config.options_mut().sql_parser.collect_spans = true;
         let mut state = SessionStateBuilder::new_with_default_features()
@@ -118,22 +116,18 @@ impl Sql {
             state.register_udf(function)?;
         }
         files.attach(state.catalog_list(), "filbert", "public")?;
-        let bounds = Bounds {
-            running: settings.queries,
-            waiting: settings.waiting_queries,
-            rest: Duration::from_millis(settings.resting_after_ms),
-        };
+        let memory = TotalMemory::new(settings.memory_bytes);
+        let rest = Duration::from_millis(settings.resting_after_ms);
+        let jobs = Bounds { running: usize::MAX, waiting: 0, rest };
         Ok(Self {
             inner: Arc::new(Inner {
                 stages: stages.clone(),
-                fragment,
                 query: stages.query().clone(),
                 reactor,
-                memory: TotalMemory::new(settings.memory_bytes),
+                pools: Pools::start(stages, &settings, &memory)?,
+                memory,
                 open: OpenQueries::new(settings.open_queries, settings.session_open_queries),
-                admission: Admission::new(bounds, stages.clock()),
-                descriptions: Admission::new(bounds, stages.clock()),
-                running_jobs: Admission::new(Bounds { running: usize::MAX, ..bounds }, stages.clock()),
+                running_jobs: Admission::new(jobs, stages.clock()),
                 registry,
                 jobs: stream::Jobs::new(settings.jobs),
                 runtime,
@@ -223,7 +217,7 @@ impl Sql {
 
     /// What it holds now.
     pub fn snapshot(&self) -> SqlSnapshot {
-        let (running, waiting) = self.inner.admission.counts();
+        let (running, waiting) = self.inner.pools.counts();
         let open = self.inner.open.count();
         SqlSnapshot { running, waiting, open, memory_bytes: self.inner.memory.held() }
     }

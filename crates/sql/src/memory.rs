@@ -10,16 +10,55 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What all queries hold together.
+/// What all queries hold together, or those of one pool.
 #[derive(Debug)]
 pub(crate) struct TotalMemory {
     limit: usize,
     held: AtomicUsize,
+    /// Who holds it, in messages.
+    whose: String,
+    setting: String,
+    /// What it is a part of.
+    above: Option<Arc<TotalMemory>>,
 }
 
 impl TotalMemory {
+    /// Of all queries.
     pub(crate) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { limit, held: AtomicUsize::new(0) })
+        let (whose, setting) = ("by all queries".to_owned(), "sql.memory_bytes".to_owned());
+        Arc::new(Self { limit, held: AtomicUsize::new(0), whose, setting, above: None })
+    }
+
+    /// Of the queries of a pool: a part of what all hold.
+    pub(crate) fn of_pool(pool: &str, limit: usize, all: &Arc<Self>) -> Arc<Self> {
+        let whose = format!("by all queries of pool {pool}");
+        let setting = format!("sql.pools.{pool}.memory_bytes");
+        Arc::new(Self { limit, held: AtomicUsize::new(0), whose, setting, above: Some(Arc::clone(all)) })
+    }
+
+    /// Adds up to all its bounds, or says which of them forbids it, and what is held there.
+    fn try_add(&self, more: usize) -> Result<(), (usize, &Self)> {
+        try_add(&self.held, more, self.limit).map_err(|held| (held, self))?;
+        if let Some(above) = &self.above {
+            above.try_add(more).inspect_err(|_| {
+                self.held.fetch_sub(more, Ordering::Relaxed);
+            })?;
+        }
+        Ok(())
+    }
+
+    fn add(&self, more: usize) {
+        self.held.fetch_add(more, Ordering::Relaxed);
+        if let Some(above) = &self.above {
+            above.add(more);
+        }
+    }
+
+    fn sub(&self, less: usize) {
+        self.held.fetch_sub(less, Ordering::Relaxed);
+        if let Some(above) = &self.above {
+            above.sub(less);
+        }
     }
 
     /// Bytes that queries hold now.
@@ -57,12 +96,12 @@ impl MemoryPool for QueryMemory {
 
     fn grow(&self, _: &MemoryReservation, more: usize) {
         self.held.fetch_add(more, Ordering::Relaxed);
-        self.total.held.fetch_add(more, Ordering::Relaxed);
+        self.total.add(more);
     }
 
     fn shrink(&self, _: &MemoryReservation, less: usize) {
         self.held.fetch_sub(less, Ordering::Relaxed);
-        self.total.held.fetch_sub(less, Ordering::Relaxed);
+        self.total.sub(less);
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, more: usize) -> Result<()> {
@@ -75,11 +114,10 @@ impl MemoryPool for QueryMemory {
         };
         try_add(&self.held, more, self.limit)
             .map_err(|held| refused(held, self.limit, "by this query", "sql.query_memory_bytes"))?;
-        if let Err(held) = try_add(&self.total.held, more, self.total.limit) {
+        self.total.try_add(more).map_err(|(held, total)| {
             self.held.fetch_sub(more, Ordering::Relaxed);
-            return Err(refused(held, self.total.limit, "by all queries", "sql.memory_bytes"));
-        }
-        Ok(())
+            refused(held, total.limit, &total.whose, &total.setting)
+        })
     }
 
     fn reserved(&self) -> usize {
@@ -115,6 +153,20 @@ mod tests {
         let all = join.try_grow(40).unwrap_err().to_string();
         assert!(all.contains("join") && all.contains("sql.memory_bytes"), "{all}");
         assert_eq!((first.reserved(), second.reserved(), total.held()), (70, 0, 70));
+        let reports = TotalMemory::of_pool("reports", 20, &total);
+        let third = Arc::new(QueryMemory::new(80, &reports)) as Arc<dyn MemoryPool>;
+        let group = MemoryConsumer::new("group").register(&third);
+        group.try_grow(15).unwrap();
+        let part = group.try_grow(10).unwrap_err().to_string();
+        assert!(part.contains("pool reports") && part.contains("sql.pools.reports.memory_bytes"), "{part}");
+        sort.try_grow(10).unwrap();
+        let all = group.try_grow(5).map(|()| group.try_grow(1).is_err());
+        assert!(all.is_ok_and(|is_full| is_full), "what a pool holds counts among all");
+        assert_eq!((reports.held(), total.held()), (20, 100));
+        let all = join.try_grow(1).unwrap_err().to_string();
+        assert!(all.contains("sql.memory_bytes"), "{all}");
+        drop(group);
+        assert_eq!((reports.held(), total.held()), (0, 80));
         sort.free();
         join.try_grow(40).unwrap();
         drop(join);

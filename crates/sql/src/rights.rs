@@ -169,6 +169,7 @@ fn demands(parsed: &Parsed, state: &SessionState) -> Result<Demands, SqlError> {
         // Its statement is checked when it is asked as a query of its own; who may end it is known where jobs are.
         Parsed::Own(OwnStatement::CreateJob { .. } | OwnStatement::DropJob { .. }) => Vec::new(),
         Parsed::Own(OwnStatement::ShowJobs) => information("jobs"),
+        Parsed::Own(OwnStatement::ShowPools) => information("pools"),
         Parsed::Other(statement) => of_statement(statement, state)?,
     })
 }

@@ -9,6 +9,7 @@ use crate::maps;
 use crate::memory::QueryMemory;
 use crate::names::Names;
 use crate::plan;
+use crate::pools::{self, POOL};
 use crate::query::{Control, Describing, Gate, Query, QueryContext};
 use crate::rights::{self, Access, Object, SessionRights, TableRights};
 use crate::stream::{self, StreamFigures};
@@ -61,6 +62,26 @@ impl Session {
         let state = self.context.state_ref();
         state.write().config_mut().options_mut().sql_parser.enable_ident_normalization = false;
         self
+    }
+
+    /// The session, with its queries in one of the pools of the settings `[sql.pools.<name>]`, as after `SET filbert.pool = 'name'`.
+    ///
+    /// ```
+    /// use filbert_sql::{PoolSettings, Sql, SqlSettings};
+    /// let pools = [("reports".to_owned(), PoolSettings { workers: 1, ..Default::default() })];
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = Sql::start(&stages, SqlSettings { pools: pools.into(), ..Default::default() })?;
+    /// let reports = sql.session().in_pool("reports")?;
+    /// futures::executor::block_on(reports.query("SELECT 1")?.collect())?;
+    /// assert!(sql.session().in_pool("nonsense").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When there is no such pool; the error names those that there are.
+    pub fn in_pool(self, name: &str) -> Result<Self, SqlError> {
+        self.sql.inner().pools.choose(name, &self.context)?;
+        Ok(self)
     }
 
     /// Submits one statement; returns before it is planned.
@@ -120,20 +141,21 @@ impl Session {
         let settings = &inner.settings;
         self.check_length(text)?;
 
+        let pool = inner.pools.of(&self.context);
         let (admission, opened) = match (&purpose, &job) {
-            (Purpose::Describe, _) => (&inner.descriptions, None),
-            (Purpose::Run(_), None) => (&inner.admission, Some(inner.open.open(self.id)?)),
+            (Purpose::Describe, _) => (&pool.descriptions, None),
+            (Purpose::Run(_), None) => (&pool.admission, Some(inner.open.open(self.id)?)),
             (Purpose::Run(_), Some(_)) => (&inner.running_jobs, None),
         };
         let time_limit_ms = settings.time_limit_ms.filter(|_| job.is_none());
         let id = self.sql.next_query();
-        let group = inner.fragment.group(&id.to_string()).with_head_start(HEAD_START);
+        let group = pool.workers.group(&id.to_string()).with_head_start(HEAD_START);
         let gate = Gate::new((id, self.id), group, admission, opened);
         let credits = Credits { batches: settings.exchange_batches, bytes: settings.exchange_bytes };
-        let context = QueryContext::new(inner.fragment.clone(), &gate, inner.reactor.clone(), credits);
+        let context = QueryContext::new(pool.workers.clone(), &gate, inner.reactor.clone(), credits);
         let context = Arc::new(context);
         let engaged = inner.stages.engage(StageKind::Fragment)?;
-        let used = Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &inner.memory));
+        let used = Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &pool.memory));
         let pool: Arc<dyn MemoryPool> = Arc::clone(&used) as _;
         let runtime = Arc::new(RuntimeEnv { memory_pool: pool, ..inner.runtime.as_ref().clone() });
         let memory = MemoryConsumer::new("result").register(&runtime.memory_pool);
@@ -268,7 +290,12 @@ impl StatementOfQuery {
             return Err(SqlError::WrongParameters { expected: parameters.len(), given: values.len() });
         }
         let logical = if values.is_empty() { logical } else { logical.with_param_values(values)? };
+        let mut kind = StatementKind::of(&logical);
+        let logical = pools::settable(logical);
         match &logical {
+            LogicalPlan::Statement(Statement::SetVariable(set)) if set.variable == POOL => {
+                self.sql.inner().pools.choose(&set.value, &self.session)?;
+            }
             LogicalPlan::Statement(Statement::SetVariable(set)) => {
                 check_setting(&set.variable, Some(&set.value))?;
             }
@@ -276,7 +303,6 @@ impl StatementOfQuery {
             _ => {}
         }
         stream::check_definition(&logical, &state).await?;
-        let mut kind = StatementKind::of(&logical);
         let running = SessionContext::new_with_state(state);
         let context = match &logical {
             // What it changes outlives the query.
@@ -310,6 +336,7 @@ impl StatementOfQuery {
                 inner.registry.shown(&inner.stages.clock())?
             }
             (Purpose::Run(_), maps::OwnStatement::ShowJobs) => inner.jobs.shown()?,
+            (Purpose::Run(_), maps::OwnStatement::ShowPools) => inner.pools.shown()?,
             (Purpose::Run(_), maps::OwnStatement::CreateJob { name, if_not_exists, text, sink }) => {
                 self.create_job(&name, if_not_exists, &text, &sink).await?;
                 RecordBatch::new_empty(columns)
@@ -340,7 +367,7 @@ impl StatementOfQuery {
         let figures = Arc::clone(&new.job.figures);
         let mut query = session.submit_as(text, Purpose::Run(Vec::new()), Some(figures))?;
         query.description().await?;
-        inner.fragment.spawn("job", new.running(query))?.detach();
+        inner.pools.of(&self.session).workers.spawn("job", new.running(query))?.detach();
         Ok(())
     }
 

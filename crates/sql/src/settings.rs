@@ -1,6 +1,7 @@
 //! The numbers of the SQL engine.
 
 use filbert_pool::settings_fields::{self, Shape};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// No bound but that of a number in a settings file.
@@ -37,6 +38,8 @@ filbert_pool::settings_struct! {
         pub session_open_queries: usize = 2_000 => Shape::Number(1, 10_000_000),
         /// Jobs (CREATE JOB) that run at a time; more are refused.
         pub jobs: usize = 64 => Shape::Number(0, 100_000),
+        /// Pools: workers and permits of their own for sessions that say SET filbert.pool = 'name'.
+        pub pools: BTreeMap<String, PoolSettings> = BTreeMap::new() => Shape::Named(PoolSettings::FIELDS),
         /// Length of a statement's text.
         pub text_bytes: usize = 1 << 20 => Shape::Number(1 << 10, 1 << 30),
         /// How deep expressions nest, and how many operators a statement chains.
@@ -58,6 +61,26 @@ filbert_pool::settings_struct! {
     }
 }
 
+filbert_pool::settings_struct! {
+    /// What one pool has.
+    ///
+    /// ```
+    /// let reports = filbert_sql::PoolSettings { workers: 2, queries: 4, ..Default::default() };
+    /// let settings = filbert_sql::SqlSettings { pools: [("reports".to_owned(), reports)].into(), ..Default::default() };
+    /// assert!(settings.problems().is_empty());
+    /// ```
+    pub struct PoolSettings {
+        /// Its workers, beside those of fragment.threads.
+        pub workers: usize = 1 => Shape::Number(1, 1_024),
+        /// Its queries that run at a time; more wait their turn.
+        pub queries: usize = 64 => Shape::Number(1, 100_000),
+        /// Its queries that wait at most; more are refused.
+        pub waiting_queries: usize = 1_024 => Shape::Number(0, 10_000_000),
+        /// Bytes that its queries together may hold, as a part of memory_bytes. Not set: all of it.
+        pub memory_bytes: Option<usize> = None => Shape::Number(1 << 10, MOST),
+    }
+}
+
 impl SqlSettings {
     /// Every problem there is, one sentence each: the setting, its value, what to set.
     pub fn problems(&self) -> Vec<String> {
@@ -67,6 +90,21 @@ impl SqlSettings {
                 "query_memory_bytes = {}: must not be more than memory_bytes, which is {}",
                 self.query_memory_bytes, self.memory_bytes
             ));
+        }
+        for (name, pool) in &self.pools {
+            let is_word = name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+            let key = settings_fields::quoted_key(name);
+            if !is_word || !(1..=64).contains(&name.len()) || name == crate::pools::DEFAULT {
+                problems.push(format!(
+                    "pools.{key}: a pool has a name of 1 to 64 letters, digits, - or _, and not the name default"
+                ));
+            }
+            if let Some(bytes) = pool.memory_bytes.filter(|bytes| *bytes > self.memory_bytes) {
+                problems.push(format!(
+                    "pools.{key}.memory_bytes = {bytes}: must not be more than memory_bytes, which is {}",
+                    self.memory_bytes
+                ));
+            }
         }
         problems
     }
@@ -79,10 +117,23 @@ mod tests {
     #[test]
     fn the_defaults_fit_and_mistakes_are_named() {
         assert_eq!(SqlSettings::default().problems(), Vec::<String>::new());
-        let wrong =
-            SqlSettings { queries: 0, query_memory_bytes: 8 << 30, rows: Some(0), ..Default::default() };
+        let large = PoolSettings { memory_bytes: Some(8 << 30), ..Default::default() };
+        let pools = ["default", "my pool"].map(|name| (name.to_owned(), PoolSettings::default()));
+        let pools = pools.into_iter().chain([("reports".to_owned(), large)]);
+        let wrong = SqlSettings {
+            queries: 0,
+            query_memory_bytes: 8 << 30,
+            rows: Some(0),
+            pools: pools.collect(),
+            ..Default::default()
+        };
         let said = wrong.problems();
-        assert_eq!(said.len(), 3, "{said:#?}");
+        assert_eq!(said.len(), 6, "{said:#?}");
+        assert!(
+            said.iter().any(|line| line.starts_with("pools.\"my pool\": a pool has a name")),
+            "{said:#?}"
+        );
+        assert!(said.iter().any(|line| line.starts_with("pools.reports.memory_bytes = ")), "{said:#?}");
         assert!(said.iter().any(|line| line.starts_with("queries = 0: must be a whole number")), "{said:#?}");
         assert!(said.iter().any(|line| line.contains("not be more than memory_bytes")), "{said:#?}");
     }

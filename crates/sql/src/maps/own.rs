@@ -32,11 +32,12 @@ pub(crate) async fn run(statement: OwnStatement, state: &SessionState) -> Result
             let names = StringArray::from(maps.mapping_names());
             return Ok(RecordBatch::try_new(columns, vec![Arc::new(names)]).map_err(DataFusionError::from)?);
         }
-        // Answered where queries and jobs are known.
+        // Answered where queries, jobs and pools are known.
         OwnStatement::ShowQueries
         | OwnStatement::CreateJob { .. }
         | OwnStatement::DropJob { .. }
-        | OwnStatement::ShowJobs => {}
+        | OwnStatement::ShowJobs
+        | OwnStatement::ShowPools => {}
         OwnStatement::CreateIndex { name, table, columns, kind, if_not_exists } => {
             create_index(maps, &name, &table, &columns, kind, if_not_exists).await?;
         }

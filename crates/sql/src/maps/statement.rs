@@ -9,6 +9,7 @@
 //! CREATE JOB [IF NOT EXISTS] name AS SINK INTO map ...
 //! DROP JOB [IF EXISTS] name
 //! SHOW JOBS
+//! SHOW POOLS
 //! CREATE INDEX [IF NOT EXISTS] name ON map (column, ...) [TYPE SORTED | HASH]
 //! [EXPLAIN ...] SINK INTO map ...          as INSERT INTO, but it replaces
 //! ```
@@ -18,6 +19,7 @@ use super::mapping::{DeclaredColumn, Mapping, decimal, kind_of_word};
 use crate::description::StatementKind;
 use crate::error::SqlError;
 use crate::names::Names;
+use crate::pools::Pools;
 use crate::query::Registry;
 use crate::stream::Jobs;
 use crate::text::offset;
@@ -60,6 +62,7 @@ pub(crate) enum OwnStatement {
         if_exists: bool,
     },
     ShowJobs,
+    ShowPools,
     CreateIndex {
         name: String,
         table: String,
@@ -75,7 +78,9 @@ impl OwnStatement {
         let name = match self {
             Self::CreateMapping { .. } => "CREATE MAPPING",
             Self::DropMapping { .. } => "DROP MAPPING",
-            Self::ShowMappings | Self::ShowQueries | Self::ShowJobs => return StatementKind::Rows,
+            Self::ShowMappings | Self::ShowQueries | Self::ShowJobs | Self::ShowPools => {
+                return StatementKind::Rows;
+            }
             Self::CreateJob { .. } => "CREATE JOB",
             Self::DropJob { .. } => "DROP JOB",
             Self::CreateIndex { .. } => "CREATE INDEX",
@@ -89,6 +94,7 @@ impl OwnStatement {
             Self::ShowMappings => Arc::new(Schema::new(vec![Field::new("name", DataType::Utf8, false)])),
             Self::ShowQueries => Registry::columns(),
             Self::ShowJobs => Jobs::columns(),
+            Self::ShowPools => Pools::columns(),
             _ => Arc::new(Schema::empty()),
         }
     }
@@ -129,7 +135,7 @@ fn mentions_own(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mentions =
         |word: &str| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
-    ["mapping", "index", "sink", "queries", "job"].into_iter().any(mentions)
+    ["mapping", "index", "sink", "queries", "job", "pools"].into_iter().any(mentions)
 }
 
 fn said(error: ParserError) -> SqlError {
@@ -203,6 +209,9 @@ impl Reader<'_, '_> {
         }
         if self.words(&["SHOW", "JOBS"]) {
             return Ok(Some(OwnStatement::ShowJobs));
+        }
+        if self.words(&["SHOW", "POOLS"]) {
+            return Ok(Some(OwnStatement::ShowPools));
         }
         if self.words(&["CREATE", "INDEX"]) {
             return self.create_index().map(Some);

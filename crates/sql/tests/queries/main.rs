@@ -6,3 +6,4 @@ mod answers;
 mod asking;
 mod copies;
 mod limits;
+mod pools;

@@ -36,8 +36,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     if arguments.rules {
         return rules::write(out, arguments.json);
     }
-    let settings = settings_file::read(arguments.config.as_deref())?.stages;
-    let member = Member::builder().stage_settings(settings).start()?;
+    let settings = settings_file::read(arguments.config.as_deref())?;
+    // With what SQL adds: pools of its own.
+    let member = Member::builder().stage_settings(settings.stages).sql(settings.sql).start()?;
     let snapshot = member.stages().snapshot();
     member.shutdown(Shutdown::Cancel)?;
     overview::write(out, &snapshot, member.stages().settings(), arguments.json)
