@@ -52,6 +52,13 @@ pub(crate) struct Pools {
     default: Arc<Pool>,
 }
 
+impl Pool {
+    /// True for the one that every session begins with.
+    pub(crate) fn is_default(&self) -> bool {
+        self.name == DEFAULT
+    }
+}
+
 impl Pools {
     /// Starts the workers of all pools but the default one, which has the stage `fragment`.
     pub(crate) fn start(

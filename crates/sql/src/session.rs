@@ -10,7 +10,7 @@ use crate::memory::QueryMemory;
 use crate::names::Names;
 use crate::plan;
 use crate::pools::{self, POOL};
-use crate::query::{Control, Describing, Gate, Query, QueryContext};
+use crate::query::{Control, Describing, Query, QueryContext, Turnstile};
 use crate::rights::{self, Access, Object, SessionRights, TableRights};
 use crate::stream::{self, StreamFigures};
 use crate::text;
@@ -149,10 +149,15 @@ impl Session {
         };
         let time_limit_ms = settings.time_limit_ms.filter(|_| job.is_none());
         let id = self.sql.next_query();
-        let group = pool.workers.group(&id.to_string()).with_head_start(HEAD_START);
-        let gate = Gate::new((id, self.id), group, admission, opened);
+        let (workers, head_start) = match &job {
+            // Nobody waits for it, and it has no end: it runs beside the jobs of dataflow, and those who wait have the others for themselves.
+            Some(_) if pool.is_default() => (inner.stages.flow(), Duration::ZERO),
+            _ => (&pool.workers, HEAD_START),
+        };
+        let group = workers.group(&id.to_string()).with_head_start(head_start);
+        let turnstile = Turnstile::new((id, self.id), group, admission, opened);
         let credits = Credits { batches: settings.exchange_batches, bytes: settings.exchange_bytes };
-        let context = QueryContext::new(pool.workers.clone(), &gate, inner.reactor.clone(), credits);
+        let context = QueryContext::new(workers.clone(), &turnstile, inner.reactor.clone(), credits);
         let context = Arc::new(context);
         let engaged = inner.stages.engage(StageKind::Fragment)?;
         let used = Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &pool.memory));
@@ -181,7 +186,7 @@ impl Session {
             Fragment::plan(&context, planning, sender, figures)
         };
         let clock = inner.stages.clock();
-        let entry = inner.registry.add(&gate, text, &clock, &used, Box::new(start))?;
+        let entry = inner.registry.add(&turnstile, text, &clock, &used, Box::new(start))?;
         let control = inner.query.strand(id.0, Control::Waiting(Arc::clone(&entry), engaged));
         let ways = (control.clone(), entry);
         let query = Query::new(id, ways, schema, receiver, settings.rows);
@@ -193,7 +198,7 @@ impl Session {
                 }
             });
         }
-        admission.admit(&gate, &control)?;
+        admission.admit(&turnstile, &control)?;
         Ok(query)
     }
 }

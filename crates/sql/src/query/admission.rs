@@ -10,7 +10,7 @@
 
 use super::QueryId;
 use super::control::Control;
-use super::gate::Gate;
+use super::turnstile::Turnstile;
 use crate::error::SqlError;
 use filbert_pool::{Called, Clock, Strand};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub(crate) struct Admission {
 #[derive(Default)]
 struct State {
     /// Those with a permit, by its number: a permit that was given up may be on its way while its query has the next one.
-    running: BTreeMap<u64, Weak<Gate>>,
+    running: BTreeMap<u64, Weak<Turnstile>>,
     /// How many permits were given.
     given: u64,
     /// By session.
@@ -55,35 +55,35 @@ struct State {
 #[derive(Default)]
 struct Line {
     /// They ran before, and rested.
-    again: BTreeMap<QueryId, Arc<Gate>>,
+    again: BTreeMap<QueryId, Arc<Turnstile>>,
     new: BTreeMap<QueryId, Candidate>,
 }
 
 /// A query that has not begun.
 struct Candidate {
-    gate: Arc<Gate>,
+    turnstile: Arc<Turnstile>,
     control: Strand<Control>,
 }
 
 /// Whose turn it is.
 enum Next {
-    Again(Arc<Gate>),
+    Again(Arc<Turnstile>),
     New(Candidate),
 }
 
 impl Next {
-    fn gate(&self) -> &Arc<Gate> {
+    fn turnstile(&self) -> &Arc<Turnstile> {
         match self {
-            Self::Again(gate) | Self::New(Candidate { gate, .. }) => gate,
+            Self::Again(turnstile) | Self::New(Candidate { turnstile, .. }) => turnstile,
         }
     }
 }
 
 impl State {
     /// The number of one more permit, for that query.
-    fn give(&mut self, gate: &Arc<Gate>) -> u64 {
+    fn give(&mut self, turnstile: &Arc<Turnstile>) -> u64 {
         self.given += 1;
-        self.running.insert(self.given, Arc::downgrade(gate));
+        self.running.insert(self.given, Arc::downgrade(turnstile));
         self.given
     }
 
@@ -93,7 +93,7 @@ impl State {
         let session = *after?.0;
         let line = self.lines.get_mut(&session)?;
         let next = match line.again.pop_first() {
-            Some((_, gate)) => Some(Next::Again(gate)),
+            Some((_, turnstile)) => Some(Next::Again(turnstile)),
             None => line.new.pop_first().map(|(_, candidate)| Next::New(candidate)),
         };
         self.waiting -= usize::from(matches!(next, Some(Next::New(_))));
@@ -104,15 +104,15 @@ impl State {
 
     /// It is in line from now on.
     fn stand(&mut self, next: Next) {
-        let gate = Arc::clone(next.gate());
-        let line = self.lines.entry(gate.session()).or_default();
+        let turnstile = Arc::clone(next.turnstile());
+        let line = self.lines.entry(turnstile.session()).or_default();
         match next {
             Next::Again(again) => {
-                line.again.insert(gate.id(), again);
+                line.again.insert(turnstile.id(), again);
             }
             Next::New(candidate) => {
                 self.waiting += 1;
-                line.new.insert(gate.id(), candidate);
+                line.new.insert(turnstile.id(), candidate);
             }
         }
     }
@@ -137,10 +137,10 @@ impl Admission {
     /// Starts the query now, or when its turn has come.
     pub(crate) fn admit(
         self: &Arc<Self>,
-        gate: &Arc<Gate>,
+        turnstile: &Arc<Turnstile>,
         control: &Strand<Control>,
     ) -> Result<(), SqlError> {
-        let next = Next::New(Candidate { gate: Arc::clone(gate), control: control.clone() });
+        let next = Next::New(Candidate { turnstile: Arc::clone(turnstile), control: control.clone() });
         let mut state = self.lock();
         if self.is_full(&state) {
             drop(state);
@@ -161,10 +161,10 @@ impl Admission {
 
     /// A permit for it now, when there is one and nobody stands in line; else when its turn has come.
     fn ask(self: &Arc<Self>, mut state: MutexGuard<'_, State>, next: Next) -> Result<(), SqlError> {
-        let gate = Arc::clone(next.gate());
+        let turnstile = Arc::clone(next.turnstile());
         if state.lines.is_empty() && state.running.len() < self.bounds.running {
-            let number = state.give(&gate);
-            state.last = gate.session();
+            let number = state.give(&turnstile);
+            state.last = turnstile.session();
             drop(state);
             let started = self.start(number, next);
             if started.is_err() {
@@ -175,17 +175,17 @@ impl Admission {
         }
         state.stand(next);
         self.wait(state);
-        if gate.is_over() {
+        if turnstile.is_over() {
             // It was over before it stood there.
-            self.forget(gate.session(), gate.id());
+            self.forget(turnstile.session(), turnstile.id());
         }
         Ok(())
     }
 
     /// A query that rested has something to do again.
-    pub(super) fn readmit(self: &Arc<Self>, gate: &Arc<Gate>) {
+    pub(super) fn readmit(self: &Arc<Self>, turnstile: &Arc<Turnstile>) {
         // In vain only when it was cancelled meanwhile.
-        let _ = self.ask(self.lock(), Next::Again(Arc::clone(gate)));
+        let _ = self.ask(self.lock(), Next::Again(Arc::clone(turnstile)));
     }
 
     /// Somebody is in line from now on.
@@ -220,20 +220,20 @@ impl Admission {
     fn look_at_running(&self) {
         let running: Vec<_> = self.lock().running.values().filter_map(Weak::upgrade).collect();
         let now = self.clock.now();
-        for gate in running {
-            gate.rest(now, self.bounds.rest);
+        for turnstile in running {
+            turnstile.rest(now, self.bounds.rest);
         }
     }
 
     /// Gives a query that is counted among the running ones its permit.
     fn start(self: &Arc<Self>, number: u64, next: Next) -> Result<(), SqlError> {
-        let gate = next.gate();
+        let turnstile = next.turnstile();
         let permit = Permit { admission: Some(Arc::clone(self)), number };
-        if let Err(permit) = gate.enter(permit, self.clock.now()) {
+        if let Err(permit) = turnstile.enter(permit, self.clock.now()) {
             self.take_back(permit);
             return Err(SqlError::Cancelled);
         }
-        let Next::New(Candidate { gate, control }) = &next else { return Ok(()) };
+        let Next::New(Candidate { turnstile, control }) = &next else { return Ok(()) };
         // Mostly here and now: nobody else knows the strand yet, and another thread would have to wake up first.
         match control.call("execute", Control::execute) {
             Ok(Called::Here(_)) => Ok(()),
@@ -242,7 +242,7 @@ impl Admission {
                 Ok(())
             }
             Err(refused) => {
-                if let Some(permit) = gate.turn_back() {
+                if let Some(permit) = turnstile.turn_back() {
                     self.take_back(permit);
                 }
                 Err(refused.into())
@@ -270,7 +270,7 @@ impl Admission {
                     state.is_filling = false;
                     return;
                 };
-                (state.give(next.gate()), next)
+                (state.give(next.turnstile()), next)
             };
             // Refused only when it was cancelled, or when the stages shut down; then the one after it has its turn.
             let _ = self.start(number, next);

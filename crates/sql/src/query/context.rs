@@ -1,6 +1,6 @@
 //! What the parts of one running query share.
 
-use super::gate::Gate;
+use super::turnstile::Turnstile;
 use crate::error::SqlError;
 use crate::exchange::Credits;
 use crate::fragment::Fragment;
@@ -22,30 +22,35 @@ impl fmt::Display for QueryId {
 pub(crate) struct QueryContext {
     fragment: WorkStealing,
     /// Its group has all tasks of the query: it shares turns fairly with other queries, and one call cancels it.
-    gate: Arc<Gate>,
+    turnstile: Arc<Turnstile>,
     reactor: Reactor,
     credits: Credits,
 }
 
 impl QueryContext {
-    pub(crate) fn new(fragment: WorkStealing, gate: &Arc<Gate>, reactor: Reactor, credits: Credits) -> Self {
-        Self { fragment, gate: Arc::clone(gate), reactor, credits }
+    pub(crate) fn new(
+        fragment: WorkStealing,
+        turnstile: &Arc<Turnstile>,
+        reactor: Reactor,
+        credits: Credits,
+    ) -> Self {
+        Self { fragment, turnstile: Arc::clone(turnstile), reactor, credits }
     }
 
     pub(crate) fn spawn(&self, fragment: Fragment) -> Result<(), SqlError> {
-        self.fragment.spawn_tasklet_in(self.gate.group(), "fragment", fragment)?.detach();
+        self.fragment.spawn_tasklet_in(self.turnstile.group(), "fragment", fragment)?.detach();
         Ok(())
     }
 
     /// True when somebody has ended it.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.gate.group().is_cancelled()
+        self.turnstile.group().is_cancelled()
     }
 
     /// True when that fragment may have its turn now; otherwise it is woken when it may.
     #[inline]
     pub(crate) fn may_run(&self, fragment: &TaskWaker) -> bool {
-        self.gate.pass(fragment)
+        self.turnstile.pass(fragment)
     }
 
     /// What the thread starts of tokio meanwhile is driven elsewhere, see [`Reactor`].
@@ -60,6 +65,6 @@ impl QueryContext {
 
 impl fmt::Debug for QueryContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueryContext").field("group", self.gate.group()).finish_non_exhaustive()
+        f.debug_struct("QueryContext").field("group", self.turnstile.group()).finish_non_exhaustive()
     }
 }

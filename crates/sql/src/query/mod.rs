@@ -4,11 +4,11 @@ mod admission;
 mod context;
 mod control;
 mod describing;
-mod gate;
 mod open;
 mod registry;
 #[cfg(test)]
 mod tests;
+mod turnstile;
 
 pub(crate) use admission::{Admission, Bounds};
 pub(crate) use context::QueryContext;
@@ -16,9 +16,9 @@ pub use context::QueryId;
 pub(crate) use control::Control;
 pub use control::QueryCanceller;
 pub use describing::Describing;
-pub(crate) use gate::Gate;
 pub(crate) use open::OpenQueries;
 pub(crate) use registry::{Entry, Registry};
+pub(crate) use turnstile::Turnstile;
 
 use crate::description::Description;
 use crate::error::SqlError;

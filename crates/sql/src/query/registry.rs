@@ -3,7 +3,7 @@
 //! Every query has an entry, held by whoever reads or cancels it; the registry holds it weakly, so nothing has to be removed by hand and
 //! what a panic or a dropped reader leaves behind is not listed for ever.
 
-use super::gate::Gate;
+use super::turnstile::Turnstile;
 use crate::error::SqlError;
 use crate::memory::QueryMemory;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     /// How its text begins.
     text: String,
     since: Duration,
-    gate: Arc<Gate>,
+    turnstile: Arc<Turnstile>,
     memory: Arc<QueryMemory>,
     state: AtomicU8,
     start: Mutex<Option<Start>>,
@@ -60,7 +60,7 @@ impl Entry {
     }
 
     pub(crate) fn group(&self) -> &Group {
-        self.gate.group()
+        self.turnstile.group()
     }
 
     pub(crate) fn set(&self, state: State) {
@@ -80,7 +80,7 @@ impl Entry {
     /// It is over: what it had of the engine is others', and its reader is told.
     pub(crate) fn end(&self) {
         self.set(State::Over);
-        self.gate.leave();
+        self.turnstile.leave();
         self.reader.wake();
     }
 
@@ -95,7 +95,7 @@ impl Entry {
         match self.state.load(Ordering::Relaxed) {
             state if state == State::Waiting as u8 => Some("waiting"),
             state if state == State::Begun as u8 => {
-                Some(if self.gate.is_closed() { "resting" } else { "running" })
+                Some(if self.turnstile.is_closed() { "resting" } else { "running" })
             }
             _ => (self.fragments() > 0).then_some("ending"),
         }
@@ -120,7 +120,7 @@ impl Registry {
     /// A query that waits from now on.
     pub(crate) fn add(
         &self,
-        gate: &Arc<Gate>,
+        turnstile: &Arc<Turnstile>,
         text: &str,
         clock: &Clock,
         memory: &Arc<QueryMemory>,
@@ -134,7 +134,7 @@ impl Registry {
         let entry = Arc::new(Entry {
             text,
             since: clock.now(),
-            gate: Arc::clone(gate),
+            turnstile: Arc::clone(turnstile),
             memory: Arc::clone(memory),
             state: AtomicU8::new(State::Waiting as u8),
             start: Mutex::new(Some(start)),
@@ -149,7 +149,7 @@ impl Registry {
             entries.by_id.retain(|_, entry| entry.strong_count() > 0);
             entries.prune_at = (entries.by_id.len() * 2).max(64);
         }
-        entries.by_id.insert(gate.id().0, Arc::downgrade(&entry));
+        entries.by_id.insert(turnstile.id().0, Arc::downgrade(&entry));
         Ok(entry)
     }
 
@@ -193,8 +193,8 @@ impl Registry {
             Arc::new(live.iter().map(|(entry, _)| Some(of(entry))).collect::<Int64Array>())
         };
         let columns: Vec<ArrayRef> = vec![
-            numbers(&|entry| entry.gate.id().0 as i64),
-            numbers(&|entry| entry.gate.session() as i64),
+            numbers(&|entry| entry.turnstile.id().0 as i64),
+            numbers(&|entry| entry.turnstile.session() as i64),
             Arc::new(live.iter().map(|(_, state)| Some(*state)).collect::<StringArray>()),
             numbers(&|entry| now.saturating_sub(entry.since).as_millis() as i64),
             numbers(&|entry| entry.fragments() as i64),

@@ -13,12 +13,17 @@ fn admission(stages: &Stages, running: usize, waiting: usize) -> Arc<Admission> 
 }
 
 /// A query of nothing, that asks for a permit.
-fn asked(stages: &Stages, admission: &Arc<Admission>, session: u64, id: u64) -> Result<Arc<Gate>, SqlError> {
+fn asked(
+    stages: &Stages,
+    admission: &Arc<Admission>,
+    session: u64,
+    id: u64,
+) -> Result<Arc<Turnstile>, SqlError> {
     let group = stages.fragment().group("query");
-    let gate = Gate::new((QueryId(id), session), group, admission, None);
+    let turnstile = Turnstile::new((QueryId(id), session), group, admission, None);
     let control = stages.query().strand(id, Control::Over);
-    admission.admit(&gate, &control)?;
-    Ok(gate)
+    admission.admit(&turnstile, &control)?;
+    Ok(turnstile)
 }
 
 /// Each permit that is given back starts the next in line; when the stages are gone, all of them in vain, one after the other.
@@ -35,13 +40,14 @@ fn a_line_of_a_hundred_thousand_ends_without_recursion() {
 
 /// A query in line whose start is refused, as it is when stage `fragment` is full.
 fn refused(stages: &Stages, admission: &Arc<Admission>, registry: &Registry, id: u64) -> Arc<Entry> {
-    let gate = Gate::new((QueryId(id), id % 100), stages.fragment().group("query"), admission, None);
+    let turnstile =
+        Turnstile::new((QueryId(id), id % 100), stages.fragment().group("query"), admission, None);
     let memory = Arc::new(QueryMemory::new(0, &TotalMemory::new(0)));
     let start = Box::new(|| Err(SqlError::Overloaded { running: 1, waiting: 1 }));
-    let entry = registry.add(&gate, "SELECT 1", &stages.clock(), &memory, start).unwrap();
+    let entry = registry.add(&turnstile, "SELECT 1", &stages.clock(), &memory, start).unwrap();
     let engaged = stages.engage(StageKind::Fragment).unwrap();
     let control = stages.query().strand(id, Control::Waiting(Arc::clone(&entry), engaged));
-    admission.admit(&gate, &control).unwrap();
+    admission.admit(&turnstile, &control).unwrap();
     entry
 }
 
@@ -63,8 +69,9 @@ fn a_line_of_queries_that_cannot_start_ends_without_recursion() {
 fn who_is_over_before_it_asks_has_no_place_and_holds_up_nobody() {
     let stages = Stages::simulated(1);
     let admission = admission(&stages, 1, 10);
-    let gate = |id| Gate::new((QueryId(id), id), stages.fragment().group("query"), &admission, None);
-    let over = gate(1);
+    let turnstile =
+        |id| Turnstile::new((QueryId(id), id), stages.fragment().group("query"), &admission, None);
+    let over = turnstile(1);
     over.leave();
     let control = stages.query().strand(1, Control::Over);
     assert!(matches!(admission.admit(&over, &control), Err(SqlError::Cancelled)));
@@ -102,9 +109,9 @@ fn who_is_over_leaves_its_line_and_sessions_take_turns() {
     assert!(!gates[4].is_closed(), "the session that was not served");
     gates[4].leave();
     assert!(!gates[2].is_closed() && gates[3].is_closed());
-    for gate in &gates {
-        gate.leave();
-        gate.leave();
+    for turnstile in &gates {
+        turnstile.leave();
+        turnstile.leave();
     }
     assert_eq!(admission.counts(), (0, 0));
 }

@@ -1,12 +1,11 @@
 //! Jobs: statements that write to a map, of nobody's session, until they are dropped.
 //!
-//! A job is a query like others, on stage `fragment`, steered over stage `query`: what is different is who holds it. A task beside it
-//! reads its end, and this registry knows it by its name. It has a place of its own among the queries (`sql.jobs`): if it had to wait for
-//! one of theirs, statements that make jobs could wait for each other.
+//! A job is a query like others, steered over stage `query`, but its fragments are tasks of stage `flow`, beside the tasklets of dataflow
+//! jobs, or of the pool that its session had chosen. A task beside it reads its end, and this registry knows it by its name. It has a
+//! place of its own among the queries (`sql.jobs`): if it had to wait for one of theirs, statements that make jobs could wait for each other.
 //!
-//! Rejected: a DAG of `flow` with the query as its source and the map as its sink. Rows would leave their columns for items and come back,
-//! through one more queue, and the plan could not be cut where it is best cut; what `flow` adds (retries, edges, threads for what blocks)
-//! a plan has no use for.
+//! Rejected: a DAG with the query as its source and the map as its sink. Rows would leave their columns for items and come back, through one
+//! more queue, and the plan could not be cut where it is best cut; what a DAG adds (edges, threads for what blocks) a plan has no use for.
 
 use super::figures::StreamFigures;
 use crate::error::SqlError;

@@ -9,7 +9,7 @@
 //!                           over            open <--------- enter(permit) --------------+
 //! ```
 //!
-//! Every fragment asks at the begin of its turn; an open gate costs one load. So a query that rests holds no permit, and one without a
+//! Every fragment asks at the begin of its turn; an open turnstile costs one load. So a query that rests holds no permit, and one without a
 //! permit does no work, whatever wakes its fragments: a reader that reads on, a row of a stream, a file.
 //!
 //! Touched by fragment workers, by the query's strand and by the timer that looks for resting queries. Its lock is never held while that of
@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// What the fragments of one query pass at the begin of each turn.
-pub(crate) struct Gate {
+pub(crate) struct Turnstile {
     id: QueryId,
     session: u64,
     group: Group,
@@ -45,7 +45,7 @@ struct Inside {
     opened: Option<Opened>,
 }
 
-impl Gate {
+impl Turnstile {
     /// Of a query that has not begun. `opened` counts it among the open ones until it is over.
     pub(crate) fn new(
         (id, session): (QueryId, u64),
