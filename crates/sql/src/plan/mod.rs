@@ -2,10 +2,12 @@
 
 mod cut;
 mod plannable;
+mod pushdown;
 mod size;
 mod wrong;
 mod yielding;
 
 pub(crate) use cut::CutFragments;
 pub(crate) use plannable::make_plannable;
+pub(crate) use pushdown::{Rule, guarded};
 pub use yielding::YieldExec;

@@ -8,6 +8,7 @@
 use super::window::windowed;
 use crate::error::SqlError;
 use crate::maps::MapSink;
+use crate::plan::{Rule, guarded};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -28,12 +29,9 @@ use datafusion::physical_plan::windows::{BoundedWindowAggExec, WindowAggExec};
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties, Partitioning};
 use std::sync::Arc;
 
-/// A step of the physical optimizer.
-type Rule = Arc<dyn PhysicalOptimizerRule + Send + Sync>;
-
-/// DataFusion's steps with those of streams among them.
+/// DataFusion's steps, guarded where they are wrong, with those of streams among them.
 pub(crate) fn optimizer_rules() -> Vec<Rule> {
-    let mut rules = PhysicalOptimizer::new().rules;
+    let mut rules: Vec<Rule> = PhysicalOptimizer::new().rules.into_iter().map(guarded).collect();
     rules.insert(0, Arc::new(PlanStreams));
     // The last one refuses plans that cannot run; whatever of them is a stream's is refused before, in other words.
     let last = rules.len().saturating_sub(1);

@@ -91,6 +91,9 @@ fn is_unsupported(error: &SqlError) -> bool {
         .any(|words| text.contains(words))
 }
 
+/// Seeds that found mistakes beyond those that are tried every time: a condition moved to the wrong side of a join.
+const FOUND: [u64; 1] = [591];
+
 #[test]
 fn random_queries_agree_with_sqlite() {
     let stages = Stages::builder().set("fragment.threads", 2).start().unwrap();
@@ -104,10 +107,14 @@ fn random_queries_agree_with_sqlite() {
     let count = number("FILBERT_SQL_QUERIES").unwrap_or(300);
     println!("seeds {first} to {}", first + count - 1);
     let (mut world, mut rows, mut unsupported) = (None, 0, Vec::new());
-    for seed in first..first + count {
+    for seed in FOUND.into_iter().chain(first..first + count) {
         let of = seed / QUERIES_OF_A_WORLD;
         if world != Some(of) {
-            load(&session, &sqlite, &tables(&mut Random::new(of)));
+            let tables = tables(&mut Random::new(of));
+            load(&session, &sqlite, &tables);
+            if count == 1 {
+                tables.iter().for_each(|table| println!("{} {}", table.name, table.values()));
+            }
             world = Some(of);
         }
         let text = query(&mut Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
