@@ -232,7 +232,9 @@ impl Claims {
     pub(crate) fn claim(&self, id: SessionId) -> GridResult<()> {
         let mut state = self.sessions.state();
         let alive = state.alive.get_mut(&id).ok_or_else(|| expired(id))?;
-        if !alive.claimed.contains_key(&self.key) {
+        // A structure that was destroyed may have had the same name.
+        let is_known = |known: &Ending| Arc::ptr_eq(&known.0, &self.ending.0);
+        if !alive.claimed.get(&self.key).is_some_and(is_known) {
             alive.claimed.insert(self.key.clone(), self.ending.clone());
         }
         Ok(())

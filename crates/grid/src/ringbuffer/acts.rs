@@ -92,8 +92,9 @@ impl ReadMany {
             self.check(ring)?;
             self.made = self.filter.as_ref().map(|code| ring.registry.function(code)).transpose()?;
         }
-        let got =
-            self.got.get_or_insert_with(|| ManyRead { next_sequence: self.from, ..ManyRead::default() });
+        // As Hazelcast has it: from the next item on, for one who would begin behind it.
+        let from = self.from.min(ring.next());
+        let got = self.got.get_or_insert_with(|| ManyRead { next_sequence: from, ..ManyRead::default() });
         // Items that went meanwhile are passed over.
         got.next_sequence = got.next_sequence.max(ring.head());
         let mut bytes = got.weight();

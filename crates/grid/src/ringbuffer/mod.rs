@@ -77,7 +77,7 @@ impl Ringbuffer {
     waiting! {
         /// The item with that number, when there is one; [`StaleSequence`](crate::GridError::StaleSequence) when it is gone.
         read_one, read_one_to(&self, sequence: i64) -> Data = self.partition(), ReadOne { sequence };
-        /// At least `min` and at most `max` items from that number on, or from the first that is there: only those for which `filter` gives
+        /// At least `min` and at most `max` items from that number on, but no earlier than the first that is there and no later than the next: only those for which `filter` gives
         /// true. Fewer when they would have more than `max_bytes` together; one in any case.
         read_many, read_many_to(
             &self, from: i64, min: usize, max: usize, max_bytes: usize, filter: Option<Code>

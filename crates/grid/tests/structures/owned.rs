@@ -217,6 +217,26 @@ fn a_lock_has_one_owner_and_its_fence_grows() {
     });
 }
 
+/// The session remembered the semaphore of that name which was destroyed, and did not tell the new one.
+#[test]
+fn what_a_session_holds_of_a_new_structure_of_an_old_name_goes_back() {
+    let stages = Stages::simulated(1);
+    let grid = Grid::new(&stages);
+    let session = grid.sessions().create().unwrap().id;
+    for _ in 0..2 {
+        let semaphore = grid.semaphore("s");
+        semaphore.init(1).wait().unwrap();
+        assert!(semaphore.acquire(by(&grid, Some(session)), 1, AT_ONCE).wait().unwrap());
+        grid.structures().destroy(filbert_grid::Service::Semaphore, "s");
+    }
+    let semaphore = grid.semaphore("s");
+    semaphore.init(1).wait().unwrap();
+    assert!(semaphore.acquire(by(&grid, Some(session)), 1, AT_ONCE).wait().unwrap());
+    grid.sessions().close(session);
+    stages.simulation().unwrap().settle();
+    assert_eq!(semaphore.available().wait(), Ok(1));
+}
+
 #[test]
 fn a_session_without_a_sign_of_life_ends() {
     let stages = Stages::simulated(1);
