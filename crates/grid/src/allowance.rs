@@ -5,8 +5,12 @@
 //! Counted are the bytes of keys and values; while an answer is encoded it takes up to three times as much. Runs on whichever thread has
 //! the result. Rejected: to ask for the size first, which costs a second operation on every partition and is wrong when it is known.
 
+use crate::cp::LockOwnership;
+use crate::flake_id::IdBatch;
 use crate::map::InterceptorId;
+use crate::pn_counter::Counted;
 use crate::query::PageResult;
+use crate::ringbuffer::RingbufferSizes;
 use filbert_wire::Data;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -175,6 +179,12 @@ impl Weighs for (Data, Data) {
     }
 }
 
+impl Weighs for (Option<Data>, Option<Data>) {
+    fn weight(&self) -> usize {
+        self.0.weight() + self.1.weight()
+    }
+}
+
 impl<T: Weighs> Weighs for Option<T> {
     fn weight(&self) -> usize {
         self.as_ref().map_or(0, Weighs::weight)
@@ -204,7 +214,20 @@ macro_rules! weigh_nothing {
     };
 }
 
-weigh_nothing!((), bool, usize, u64, InterceptorId);
+weigh_nothing!(
+    (),
+    bool,
+    usize,
+    u32,
+    u64,
+    i32,
+    i64,
+    InterceptorId,
+    IdBatch,
+    Counted,
+    RingbufferSizes,
+    LockOwnership
+);
 
 #[cfg(test)]
 mod tests {

@@ -100,6 +100,56 @@ pub enum GridError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A function was given a value, or gave one, of a type that is not the right one. Nothing was changed.
+    #[error("{what} {name}: {message}")]
+    OtherType {
+        /// What kind of code.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// What is wrong with which value.
+        message: String,
+    },
+    /// What was asked for is not possible as things are. Nothing was done.
+    #[error("{operation}: {problem}")]
+    BadState {
+        /// What was tried.
+        operation: &'static str,
+        /// Why not.
+        problem: String,
+    },
+    /// An item of a ringbuffer that is gone.
+    #[error("item {sequence} is gone; the first that is there is {head}")]
+    StaleSequence {
+        /// The item's number.
+        sequence: i64,
+        /// The number of the first that is there.
+        head: i64,
+    },
+    /// A counter that has seen less than its reader: what the reader saw is lost.
+    #[error(
+        "the caller has seen change {seen} of this counter, and only {known} are known here; reset the proxy to begin anew"
+    )]
+    ConsistencyLost {
+        /// How many changes the caller has seen.
+        seen: i64,
+        /// How many there are.
+        known: i64,
+    },
+    /// A session that has ended: what it held was given back.
+    #[error("session {session} has ended; what it held was given back, begin another")]
+    SessionExpired {
+        /// Which.
+        session: i64,
+    },
+    /// There are as many as there may be.
+    #[error("there are {limit} {what} already; end some first")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many there may be.
+        limit: usize,
+    },
     /// A query that cannot be answered.
     #[error(transparent)]
     Query(QueryError),
@@ -135,7 +185,7 @@ impl GridError {
         match self {
             GridError::Refused(refused) => refused.is_retryable(),
             GridError::TimedOut { .. } | GridError::Destroyed { .. } => true,
-            GridError::TooMuch(TooMuch::ForAll { .. }) => true,
+            GridError::TooMuch(TooMuch::ForAll { .. }) | GridError::TooMany { .. } => true,
             _ => false,
         }
     }

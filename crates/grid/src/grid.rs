@@ -1,23 +1,41 @@
 //! The grid of one member: its structures, on its stages.
 
 use crate::code::Registry;
+use crate::cp::{AtomicLong, AtomicReference, CountDownLatch, FencedLock, Semaphore, Sessions};
 use crate::executor::{ExecutorService, ExecutorStructure};
+use crate::flake_id::FlakeIdGenerator;
 use crate::list::List;
 use crate::map::{Map, MapStructure, Owner, TypedMap};
+use crate::multi_map::MultiMap;
+use crate::pn_counter::PnCounter;
 use crate::query::Catalog;
 use crate::queue::Queue;
+use crate::reliable_topic::ReliableTopic;
+use crate::replicated_map::ReplicatedMap;
+use crate::ringbuffer::Ringbuffer;
+use crate::set::Set;
 use crate::settings::GridSettings;
 use crate::structures::{Service, Structures};
 use crate::topic::Topic;
 use filbert_pool::{Clock, Stages};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Weak};
 use uuid::Uuid;
 
 /// The grid of one member; a handle that is cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Grid {
     inner: Arc<Inner>,
+}
+
+/// A grid for what it holds itself.
+#[derive(Debug)]
+pub(crate) struct WeakGrid(Weak<Inner>);
+
+impl WeakGrid {
+    pub(crate) fn upgrade(&self) -> Option<Grid> {
+        self.0.upgrade().map(|inner| Grid { inner })
+    }
 }
 
 #[derive(Debug)]
@@ -28,6 +46,7 @@ struct Inner {
     settings: GridSettings,
     registry: Registry,
     catalog: Catalog,
+    sessions: Sessions,
     /// Numbers the handles of structures, each an owner of locks.
     handles: AtomicI64,
 }
@@ -41,6 +60,7 @@ impl Grid {
     /// An empty grid on `stages` that runs the code of `registry`. Settings are [checked](GridSettings::check) before.
     pub fn with(stages: &Stages, settings: GridSettings, registry: Registry) -> Self {
         let member = new_id(&stages.clock());
+        let sessions = Sessions::new(stages.clock(), settings.sessions.clone());
         let inner = Inner {
             stages: stages.clone(),
             member,
@@ -48,6 +68,7 @@ impl Grid {
             settings,
             registry,
             catalog: Catalog::default(),
+            sessions,
             handles: AtomicI64::new(1),
         };
         Self { inner: Arc::new(inner) }
@@ -55,13 +76,20 @@ impl Grid {
 
     /// The map of that name, made when it is first asked for. The handle is a new owner of locks.
     pub fn map(&self, name: &str) -> Map {
+        self.map_of(Service::Map, name)
+    }
+
+    fn map_of(&self, service: Service, name: &str) -> Map {
         let inner = &self.inner;
         let make = |name: &Arc<str>| {
-            MapStructure::new(name, &inner.stages, &inner.settings, &inner.registry, &inner.catalog)
+            MapStructure::new(service, name, &inner.stages, &inner.settings, &inner.registry, &inner.catalog)
         };
-        let structure = inner.structures.get_or_make(Service::Map, name, make);
-        let thread = inner.handles.fetch_add(1, Ordering::Relaxed);
-        Map::new(structure, Owner { id: inner.member, thread })
+        Map::new(inner.structures.get_or_make(service, name, make), self.new_owner())
+    }
+
+    /// A new owner of locks.
+    pub fn new_owner(&self) -> Owner {
+        Owner { id: self.inner.member, thread: self.inner.handles.fetch_add(1, Ordering::Relaxed) }
     }
 
     /// The map of that name with the types of its keys and values.
@@ -99,10 +127,86 @@ impl Grid {
         self.structures().get_or_make(Service::Topic, name, |name| Topic::new(self, name))
     }
 
+    /// The set of that name.
+    pub fn set(&self, name: &str) -> Arc<Set> {
+        self.structures().get_or_make(Service::Set, name, |name| Set::new(self, name))
+    }
+
+    /// The multimap of that name.
+    pub fn multi_map(&self, name: &str) -> Arc<MultiMap> {
+        self.structures().get_or_make(Service::MultiMap, name, |name| MultiMap::new(self, name))
+    }
+
+    /// The replicated map of that name.
+    pub fn replicated_map(&self, name: &str) -> ReplicatedMap {
+        ReplicatedMap::new(self.map_of(Service::ReplicatedMap, name))
+    }
+
+    /// The ringbuffer of that name.
+    pub fn ringbuffer(&self, name: &str) -> Arc<Ringbuffer> {
+        self.structures().get_or_make(Service::Ringbuffer, name, |name| Ringbuffer::new(self, name))
+    }
+
+    /// The reliable topic of that name.
+    pub fn reliable_topic(&self, name: &str) -> Arc<ReliableTopic> {
+        // Before: the topic is made while no other structure can be.
+        let ringbuffer = ReliableTopic::ringbuffer_of(self, name);
+        let make = |name: &Arc<str>| ReliableTopic::new(self, name, ringbuffer);
+        self.structures().get_or_make(Service::ReliableTopic, name, make)
+    }
+
+    /// The generator of ids of that name.
+    pub fn flake_id_generator(&self, name: &str) -> Arc<FlakeIdGenerator> {
+        let make = |name: &Arc<str>| FlakeIdGenerator::new(self, name);
+        self.structures().get_or_make(Service::FlakeIdGenerator, name, make)
+    }
+
+    /// The counter of that name.
+    pub fn pn_counter(&self, name: &str) -> Arc<PnCounter> {
+        self.structures().get_or_make(Service::PnCounter, name, |name| PnCounter::new(self, name))
+    }
+
+    /// The atomic number of that name.
+    pub fn atomic_long(&self, name: &str) -> Arc<AtomicLong> {
+        self.structures().get_or_make(Service::AtomicLong, name, |name| AtomicLong::new(self, name))
+    }
+
+    /// The atomic reference of that name.
+    pub fn atomic_reference(&self, name: &str) -> Arc<AtomicReference> {
+        let make = |name: &Arc<str>| AtomicReference::new(self, name);
+        self.structures().get_or_make(Service::AtomicReference, name, make)
+    }
+
+    /// The latch of that name.
+    pub fn count_down_latch(&self, name: &str) -> Arc<CountDownLatch> {
+        self.structures().get_or_make(Service::CountDownLatch, name, |name| CountDownLatch::new(self, name))
+    }
+
+    /// The semaphore of that name.
+    pub fn semaphore(&self, name: &str) -> Arc<Semaphore> {
+        let make = |name: &Arc<str>| Semaphore::new(self, self.sessions(), name);
+        self.structures().get_or_make(Service::Semaphore, name, make)
+    }
+
+    /// The lock of that name.
+    pub fn fenced_lock(&self, name: &str) -> Arc<FencedLock> {
+        let make = |name: &Arc<str>| FencedLock::new(self, self.sessions(), name);
+        self.structures().get_or_make(Service::FencedLock, name, make)
+    }
+
+    /// The sessions that locks and permits belong to.
+    pub fn sessions(&self) -> &Sessions {
+        &self.inner.sessions
+    }
+
     /// The executor service of that name.
     pub fn executor(&self, name: &str) -> ExecutorService {
         let structure = self.structures().get_or_make(Service::Executor, name, ExecutorStructure::new);
         ExecutorService::new(structure, self)
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakGrid {
+        WeakGrid(Arc::downgrade(&self.inner))
     }
 
     /// The stages that it runs on.

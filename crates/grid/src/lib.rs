@@ -14,18 +14,27 @@
 
 mod allowance;
 mod code;
+mod cp;
 mod error;
 mod executor;
+mod flake_id;
 mod grid;
 mod invocation;
 mod items;
+mod keeper;
 mod list;
 mod listeners;
 pub mod map;
+mod multi_map;
 mod operation;
+mod pn_counter;
 pub mod query;
 mod queue;
 mod reading;
+mod reliable_topic;
+mod replicated_map;
+mod ringbuffer;
+mod set;
 mod settings;
 mod strands;
 mod structures;
@@ -33,11 +42,16 @@ mod topic;
 
 pub use allowance::{Allowance, ResultSpace, TooMuch, Weighs};
 pub use code::{
-    Code, Entry, EntryChange, EntryProcessor, ExecutorTask, Interceptor, NAMED_CLASS, NAMED_FACTORY, NotCode,
-    Registry, TaskContext,
+    Code, Entry, EntryChange, EntryProcessor, ExecutorTask, Function, FunctionError, Interceptor,
+    NAMED_CLASS, NAMED_FACTORY, NotCode, Registry, TaskContext,
+};
+pub use cp::{
+    Acquirer, AtomicLong, AtomicReference, CountDownLatch, FencedLock, LockOwnership, Semaphore, Session,
+    SessionId, Sessions,
 };
 pub use error::{GridError, GridResult};
 pub use executor::ExecutorService;
+pub use flake_id::{FlakeIdGenerator, IdBatch};
 pub use grid::Grid;
 pub use invocation::Invocation;
 pub use items::{ItemChange, ItemEvent};
@@ -48,11 +62,18 @@ pub use map::{
     JournalSettings, JournalSpan, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings, MaxSize,
     Owner, ReadingPairs, TypedMap, TypedMapEvent,
 };
+pub use multi_map::{MultiMap, ValueCollection};
 pub use operation::{Action, Operation, Step, Target, Turn};
+pub use pn_counter::{Counted, PnCounter};
 pub use queue::Queue;
 pub use reading::Reading;
+pub use reliable_topic::ReliableTopic;
+pub use replicated_map::ReplicatedMap;
+pub use ringbuffer::{ManyRead, Overflow, Ringbuffer, RingbufferSizes};
+pub use set::Set;
 pub use settings::{
-    ExecutorServiceSettings, GridSettings, GridSettingsError, ListSettings, Patterns, QueueSettings,
+    ExecutorServiceSettings, GridSettings, GridSettingsError, ListSettings, MultiMapSettings, Patterns,
+    QueueSettings, RingbufferSettings, SemaphoreSettings, SessionSettings, SetSettings,
 };
 pub use strands::{Answer, Invoked, Leaving, Spread, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};

@@ -4,33 +4,64 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, RwLock};
 
-/// The kinds of structures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Service {
-    /// Keys and values.
-    Map,
-    /// Items in order.
-    List,
-    /// Items in order, first in first out, bounded.
-    Queue,
-    /// Messages to whoever listens.
-    Topic,
-    /// Tasks.
-    Executor,
+macro_rules! services {
+    ($($(#[$doc:meta])* $service:ident $word:literal;)*) => {
+        /// The kinds of structures.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Service {
+            $($(#[$doc])* $service,)*
+        }
+
+        impl Service {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$service),*];
+
+            /// Its word: `map`, `list`.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$service => $word,)*
+                }
+            }
+        }
+    };
 }
 
-impl Service {
-    /// Its word: `map`, `list`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Service::Map => "map",
-            Service::List => "list",
-            Service::Queue => "queue",
-            Service::Topic => "topic",
-            Service::Executor => "executor",
-        }
-    }
+services! {
+    /// Keys and values.
+    Map "map";
+    /// Items in order.
+    List "list";
+    /// Items in order, first in first out, bounded.
+    Queue "queue";
+    /// Messages to whoever listens.
+    Topic "topic";
+    /// Tasks.
+    Executor "executor";
+    /// Items, each once.
+    Set "set";
+    /// Keys, each with any number of values.
+    MultiMap "multimap";
+    /// Keys and values that every member has.
+    ReplicatedMap "replicated-map";
+    /// The last items, by their number.
+    Ringbuffer "ringbuffer";
+    /// Messages that wait for whoever listens.
+    ReliableTopic "reliable-topic";
+    /// Ids.
+    FlakeIdGenerator "flake-id-generator";
+    /// A counter that every member counts for itself.
+    PnCounter "pn-counter";
+    /// A number that is changed in one step.
+    AtomicLong "atomic-long";
+    /// A value that is changed in one step.
+    AtomicReference "atomic-reference";
+    /// Waits until something happened so many times.
+    CountDownLatch "count-down-latch";
+    /// Permits.
+    Semaphore "semaphore";
+    /// A lock with a fence.
+    FencedLock "lock";
 }
 
 /// One structure, whatever it is.
@@ -117,6 +148,14 @@ impl Structures {
         gone.destroy();
         watchers.iter().for_each(|watcher| watcher(Change::Destroyed, service, gone.name()));
         true
+    }
+
+    /// Ends a structure for good: it stays under its name, and whoever uses it is told that it was destroyed. False when there is none.
+    pub fn end(&self, service: Service, name: &str) -> bool {
+        let state = self.state.read().unwrap_or_else(|broken| broken.into_inner());
+        let ended = state.all.get(&(service, Arc::from(name))).map(Arc::clone);
+        drop(state);
+        ended.inspect(|ended| ended.destroy()).is_some()
     }
 
     /// How many there are.

@@ -26,10 +26,23 @@ fn an_id_is_service_method_and_part() {
     let services = [
         ("Client", 0x00),
         ("Map", 0x01),
+        ("MultiMap", 0x02),
         ("Queue", 0x03),
         ("Topic", 0x04),
         ("List", 0x05),
+        ("Set", 0x06),
+        ("FencedLock", 0x07),
         ("ExecutorService", 0x08),
+        ("AtomicLong", 0x09),
+        ("AtomicRef", 0x0a),
+        ("CountDownLatch", 0x0b),
+        ("Semaphore", 0x0c),
+        ("ReplicatedMap", 0x0d),
+        ("Ringbuffer", 0x17),
+        ("FlakeIdGenerator", 0x1c),
+        ("PNCounter", 0x1d),
+        ("CPGroup", 0x1e),
+        ("CPSession", 0x1f),
         ("Sql", 0x21),
     ];
     for row in MESSAGES {
@@ -47,10 +60,18 @@ fn all_messages_that_the_clients_need_are_there() {
     let ranges: &[&[std::ops::RangeInclusive<u32>]] = &[
         &[0x0001..=0x0005, 0x0008..=0x000c, 0x000e..=0x000f, 0x0013..=0x0015],
         &[0x0101..=0x011a, 0x011d..=0x012e, 0x0130..=0x013f, 0x0143..=0x0147],
+        &[0x0201..=0x0217],
         &[0x0301..=0x0314],
         &[0x0401..=0x0404],
         &[0x0501..=0x0517],
+        &[0x0601..=0x060d],
+        &[0x0701..=0x0704],
         &[0x0801..=0x0802, 0x0805..=0x0806],
+        &[0x0901..=0x0907, 0x0a01..=0x0a05, 0x0b01..=0x0b05, 0x0c01..=0x0c07],
+        &[0x0d01..=0x0d12],
+        &[0x1701..=0x1709],
+        &[0x1c01..=0x1c01, 0x1d01..=0x1d03],
+        &[0x1e01..=0x1e02, 0x1f01..=0x1f04],
         &[0x2103..=0x2105],
     ];
     let there: HashSet<u32> = MESSAGES.iter().map(|row| row.id >> 8).collect();

@@ -7,12 +7,15 @@
 //! [`NAMED_CLASS`] with two fields: the name (`write_string`) and the argument (`write_object`).
 
 mod entry;
+mod function;
 mod interceptor;
 mod processor;
 mod registry;
 mod task;
 
 pub use entry::{Entry, EntryChange, EntryProcessor};
+pub(crate) use function::Called;
+pub use function::{Function, FunctionError};
 pub(crate) use interceptor::Guarded;
 pub use interceptor::Interceptor;
 pub(crate) use processor::Processor;

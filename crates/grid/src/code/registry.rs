@@ -1,6 +1,6 @@
 //! What code a member knows. Filled before the member serves, or while it runs; read by operations.
 
-use super::{Code, EntryProcessor, ExecutorTask, Interceptor};
+use super::{Code, EntryProcessor, ExecutorTask, Function, Interceptor};
 use crate::error::{GridError, GridResult};
 use filbert_pool::caught;
 use filbert_wire::Data;
@@ -76,6 +76,7 @@ pub(super) fn guarded<T>(
 #[derive(Clone, Default)]
 pub struct Registry {
     pub(super) processors: Arc<RwLock<Shelf<dyn EntryProcessor>>>,
+    pub(super) functions: Arc<RwLock<Shelf<dyn Function>>>,
     pub(super) interceptors: Arc<RwLock<Shelf<dyn Interceptor>>>,
     pub(super) tasks: Arc<RwLock<Shelf<dyn ExecutorTask>>>,
 }
@@ -96,6 +97,10 @@ impl std::fmt::Debug for Registry {
         debug
             .field("processors", &sorted(&processors.named))
             .field("processor_classes", &processors.classes.len());
+        let functions = self.functions.read().unwrap_or_else(|broken| broken.into_inner());
+        debug
+            .field("functions", &sorted(&functions.named))
+            .field("function_classes", &functions.classes.len());
         debug
             .field("interceptors", &sorted(&interceptors.named))
             .field("interceptor_classes", &interceptors.classes.len());

@@ -1,7 +1,11 @@
-//! What listeners of a list or a queue hear.
+//! What listeners of a list, a queue or a set hear.
 
+use crate::grid::Grid;
 use crate::listeners::Listeners;
+use crate::operation::{Target, Turn};
+use crate::structures::Service;
 use filbert_wire::Data;
+use std::sync::Arc;
 use uuid::Uuid;
 
 /// What happened to an item.
@@ -26,27 +30,56 @@ pub struct ItemEvent {
 }
 
 /// The most items that one event on the stage tells of: an operation on many items makes few events, and none that is large.
-pub(super) const BATCH: usize = 256;
+const BATCH: usize = 256;
 
 /// What one operation did to some items: one event of the stage, and so one place in its queue and one in its count of drops.
 #[derive(Debug)]
-pub(super) struct Changed {
-    pub(super) change: ItemChange,
-    pub(super) items: Vec<Data>,
-    pub(super) member: Uuid,
+struct Changed {
+    change: ItemChange,
+    items: Vec<Data>,
 }
 
-/// Adds a listener that hears of each item by itself.
-pub(super) fn listen(
-    listeners: &Listeners<Changed>,
-    id: Uuid,
-    include_value: bool,
-    listener: impl Fn(&ItemEvent) + Send + Sync + 'static,
-) {
-    listeners.add(id, move |changed: &Changed| {
-        for item in &changed.items {
-            let item = include_value.then(|| item.clone());
-            listener(&ItemEvent { change: changed.change, item, member: changed.member });
+/// The listeners of a structure with items.
+#[derive(Debug, Clone)]
+pub(crate) struct ItemListeners {
+    listeners: Arc<Listeners<Changed>>,
+    member: Uuid,
+}
+
+impl ItemListeners {
+    pub(crate) fn new(grid: &Grid, service: Service, name: &str) -> Self {
+        let source = format!("{}/{name}", service.as_str());
+        let listeners = Arc::new(Listeners::new(grid.stages().event(), &source));
+        Self { listeners, member: grid.member() }
+    }
+
+    /// Adds a listener that hears of each item by itself.
+    pub(crate) fn add(
+        &self,
+        id: Uuid,
+        include_value: bool,
+        listener: impl Fn(&ItemEvent) + Send + Sync + 'static,
+    ) {
+        let member = self.member;
+        self.listeners.add(id, move |changed: &Changed| {
+            for item in &changed.items {
+                let item = include_value.then(|| item.clone());
+                listener(&ItemEvent { change: changed.change, item, member });
+            }
+        });
+    }
+
+    pub(crate) fn remove(&self, id: Uuid) -> bool {
+        self.listeners.remove(id)
+    }
+
+    /// Tells of items that came or went.
+    pub(crate) fn publish<T: Target>(&self, turn: &mut Turn<'_, T>, change: ItemChange, items: &[Data]) {
+        if self.listeners.is_empty() {
+            return;
         }
-    });
+        for items in items.chunks(BATCH) {
+            self.listeners.publish(turn, || Changed { change, items: items.to_vec() });
+        }
+    }
 }

@@ -12,6 +12,7 @@ mod scan;
 mod sequence;
 mod shelf;
 
+pub(crate) use event::ItemListeners;
 pub use event::{ItemChange, ItemEvent};
 pub(crate) use line::{Chance, Line, Patience};
 pub(crate) use operations::{
@@ -19,17 +20,14 @@ pub(crate) use operations::{
 };
 pub(crate) use scan::{Scan, Scanned};
 pub(crate) use sequence::Sequence;
-pub(crate) use shelf::{Shelf, detached};
+pub(crate) use shelf::{Shelf, bound as item_bound, detached};
 
 use crate::allowance::Weighs;
 use crate::error::GridError;
-use crate::listeners::Listeners;
 use crate::operation::{Target, Turn};
 use crate::structures::Service;
-use event::{BATCH, Changed};
 use filbert_wire::Data;
 use std::sync::Arc;
-use uuid::Uuid;
 
 /// The most items that a structure holds: clients count them in 31 bits.
 const MOST: usize = i32::MAX as usize;
@@ -51,8 +49,7 @@ pub(crate) struct Items {
     version: u64,
     max_size: usize,
     closed: bool,
-    listeners: Arc<Listeners<Changed>>,
-    member: Uuid,
+    listeners: ItemListeners,
     service: Service,
     name: Arc<str>,
     /// Who goes first, by what is waited for.
@@ -164,12 +161,6 @@ impl Items {
     }
 
     fn publish(&self, turn: &mut Turn<'_, Self>, change: ItemChange, items: &[Data]) {
-        if self.listeners.is_empty() {
-            return;
-        }
-        for items in items.chunks(BATCH) {
-            let member = self.member;
-            self.listeners.publish(turn, || Changed { change, items: items.to_vec(), member });
-        }
+        self.listeners.publish(turn, change, items);
     }
 }

@@ -1,10 +1,9 @@
 //! What the handle of a list and that of a queue are made of: the strand with the items, and who listens.
 
-use super::event::{self, ItemEvent};
-use super::{Changed, Close, Items, MOST, Sequence};
+use super::event::{ItemEvent, ItemListeners};
+use super::{Close, Items, MOST, Sequence};
 use crate::grid::Grid;
 use crate::invocation::Invocation;
-use crate::listeners::Listeners;
 use crate::operation::Operation;
 use crate::strands::{Answer, Invoked, Strands};
 use crate::structures::Service;
@@ -19,7 +18,7 @@ use uuid::Uuid;
 pub(crate) struct Shelf {
     strands: Arc<Strands<Items>>,
     partition: PartitionId,
-    listeners: Arc<Listeners<Changed>>,
+    listeners: ItemListeners,
     clock: Clock,
 }
 
@@ -27,7 +26,7 @@ pub(crate) struct Shelf {
 const CLOSE_AGAIN: Duration = Duration::from_millis(10);
 
 /// The bound that a setting of `max_size` means: zero is as many as clients can count.
-pub(super) fn bound(max_size: usize) -> usize {
+pub(crate) fn bound(max_size: usize) -> usize {
     if max_size == 0 { MOST } else { max_size.min(MOST) }
 }
 
@@ -35,15 +34,13 @@ impl Shelf {
     /// An empty one, on the partition of its name.
     pub(crate) fn new(grid: &Grid, service: Service, name: &Arc<str>, max_size: usize) -> Self {
         let stages = grid.stages();
-        let source = format!("{}/{name}", service.as_str());
-        let listeners = Arc::new(Listeners::new(stages.event(), &source));
+        let listeners = ItemListeners::new(grid, service, name);
         let items = Items {
             sequence: Sequence::default(),
             version: 0,
             max_size: bound(max_size),
             closed: false,
-            listeners: Arc::clone(&listeners),
-            member: grid.member(),
+            listeners: listeners.clone(),
             service,
             name: Arc::clone(name),
             lines: Default::default(),
@@ -83,7 +80,7 @@ impl Shelf {
         listener: impl Fn(&ItemEvent) + Send + Sync + 'static,
     ) -> Uuid {
         let id = crate::grid::new_id(&self.clock);
-        event::listen(&self.listeners, id, include_value, listener);
+        self.listeners.add(id, include_value, listener);
         id
     }
 

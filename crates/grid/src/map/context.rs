@@ -6,6 +6,7 @@ use crate::map::interceptors::Interceptors;
 use crate::map::settings::{EvictionPolicy, MapSettings, MaxSize};
 use crate::query::Catalog;
 use crate::settings::GridSettings;
+use crate::structures::Service;
 use filbert_pool::Stages;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -14,6 +15,7 @@ use std::time::Duration;
 /// What the partitions of one map share; read by all, written where it says so.
 #[derive(Debug)]
 pub(crate) struct MapContext {
+    pub(crate) service: Service,
     pub(crate) name: Arc<str>,
     pub(crate) settings: MapSettings,
     pub(crate) listeners: MapListeners,
@@ -33,6 +35,7 @@ pub(crate) struct MapContext {
 
 impl MapContext {
     pub(crate) fn new(
+        service: Service,
         name: &Arc<str>,
         stages: &Stages,
         settings: &GridSettings,
@@ -40,9 +43,11 @@ impl MapContext {
         catalog: &Catalog,
     ) -> Self {
         Self {
+            service,
             name: Arc::clone(name),
-            settings: settings.maps.of(name),
-            listeners: MapListeners::new(stages.event(), name),
+            // Only a map is set by its name.
+            settings: if service == Service::Map { settings.maps.of(name) } else { MapSettings::default() },
+            listeners: MapListeners::new(stages.event(), service, name),
             interceptors: Interceptors::new(),
             registry: registry.clone(),
             catalog: catalog.clone(),

@@ -4,8 +4,8 @@
 //! `event` stage, so that they cost the partition nothing.
 
 use crate::listeners::Listeners;
-use crate::map::partition::MapPartition;
-use crate::operation::Turn;
+use crate::operation::{Target, Turn};
+use crate::structures::Service;
 use filbert_pool::EventStage;
 use filbert_wire::Data;
 use serde::{Deserialize, Serialize};
@@ -124,9 +124,9 @@ pub(crate) struct MapListeners {
 }
 
 impl MapListeners {
-    pub(crate) fn new(stage: &EventStage, map: &str) -> Self {
+    pub(crate) fn new(stage: &EventStage, service: Service, name: &str) -> Self {
         Self {
-            listeners: Listeners::new(stage, &format!("map/{map}")),
+            listeners: Listeners::new(stage, &format!("{}/{name}", service.as_str())),
             interests: Mutex::new(Vec::new()),
             flags: AtomicI32::new(0),
             values: AtomicBool::new(false),
@@ -183,7 +183,7 @@ impl MapListeners {
         }
     }
 
-    pub(crate) fn publish(&self, turn: &mut Turn<'_, MapPartition>, event: impl FnOnce() -> MapEvent) {
+    pub(crate) fn publish<T: Target>(&self, turn: &mut Turn<'_, T>, event: impl FnOnce() -> MapEvent) {
         self.listeners.publish(turn, event);
     }
 }

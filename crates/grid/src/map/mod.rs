@@ -30,6 +30,7 @@ mod settings;
 mod store;
 mod typed;
 
+pub(crate) use events::MapListeners;
 pub use events::{EventCondition, Interest, MapEvent, MapEventKind};
 pub use expiry::Lifetime;
 pub use handle::Map;
@@ -38,33 +39,9 @@ pub use interceptors::InterceptorId;
 pub use journal::{JournalEvent, JournalPage, JournalSpan};
 pub use journal_reader::JournalReader;
 pub use locks::Owner;
+pub(crate) use locks::{Locks, Unlocked};
 pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSignal};
 pub use settings::{EvictionPolicy, JournalSettings, MapSettings, MaxSize};
 pub(crate) use store::copied;
 pub use store::{Slot, Store};
 pub use typed::{ReadingPairs, TypedMap, TypedMapEvent};
-
-use crate::operation::Operation;
-use crate::strands::Strands;
-use filbert_pool::Clock;
-use filbert_wire::PartitionId;
-use std::sync::Weak;
-use std::time::Duration;
-
-/// Mails an operation of the member's own; when the mailbox is full, tries again after `pause`, until it is taken or the map is gone.
-pub(crate) fn mail_until_taken<O>(
-    home: &Weak<Strands<MapPartition>>,
-    partition: PartitionId,
-    clock: &Clock,
-    operation: O,
-    pause: Duration,
-) where
-    O: Operation<Target = MapPartition> + Clone,
-{
-    let Some(strands) = home.upgrade() else { return };
-    let mailed = strands.mail(partition, operation.clone());
-    if mailed.is_err_and(|refused| refused.is_retryable()) {
-        let (home, again) = (home.clone(), clock.clone());
-        clock.after(pause, move || mail_until_taken(&home, partition, &again, operation, pause));
-    }
-}

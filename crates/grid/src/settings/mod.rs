@@ -5,6 +5,7 @@ mod patterns;
 pub use patterns::Patterns;
 
 use crate::map::MapSettings;
+use crate::multi_map::ValueCollection;
 use filbert_pool::ExecutorSettings;
 use filbert_pool::settings_fields::{self, Shape, quoted_key};
 
@@ -14,6 +15,8 @@ const MOST_THREADS: u64 = 1024;
 const MOST_WAITING: u64 = 1_000_000_000;
 /// The most items, which clients count in 31 bits.
 const MOST_ITEMS: u64 = i32::MAX as u64;
+/// The longest lifetime, which is that of an entry of a map too.
+const MOST_SECONDS: u64 = i32::MAX as u64;
 /// A day.
 const DAY_MS: u64 = 86_400_000;
 
@@ -35,6 +38,17 @@ filbert_pool::settings_struct! {
         pub lists as "list": Patterns<ListSettings> = Patterns::default() => Shape::Named(ListSettings::FIELDS),
         /// Queues, by name.
         pub queues as "queue": Patterns<QueueSettings> = Patterns::default() => Shape::Named(QueueSettings::FIELDS),
+        /// Sets, by name.
+        pub sets as "set": Patterns<SetSettings> = Patterns::default() => Shape::Named(SetSettings::FIELDS),
+        /// Multimaps, by name.
+        pub multi_maps as "multimap": Patterns<MultiMapSettings> = Patterns::default() => Shape::Named(MultiMapSettings::FIELDS),
+        /// Ringbuffers, by name; that of a reliable topic by the topic's name.
+        pub ringbuffers as "ringbuffer": Patterns<RingbufferSettings> = Patterns::default()
+            => Shape::Named(RingbufferSettings::FIELDS),
+        /// Semaphores, by name.
+        pub semaphores as "semaphore": Patterns<SemaphoreSettings> = Patterns::default() => Shape::Named(SemaphoreSettings::FIELDS),
+        /// Sessions, which locks and permits belong to.
+        pub sessions as "session": SessionSettings = SessionSettings::default() => Shape::Table(SessionSettings::FIELDS),
         /// Executor services that clients ask for, by name, unless the stages declare an executor of that name.
         pub executors as "executor": Patterns<ExecutorServiceSettings> = Patterns::default()
             => Shape::Named(ExecutorServiceSettings::FIELDS),
@@ -62,6 +76,52 @@ filbert_pool::settings_struct! {
     pub struct QueueSettings {
         /// The most items; 0 for no bound.
         pub max_size: usize = 0 => Shape::Number(0, MOST_ITEMS),
+    }
+}
+
+filbert_pool::settings_struct! {
+    /// What a set is made with.
+    pub struct SetSettings {
+        /// The most items; 0 for no bound.
+        pub max_size: usize = 0 => Shape::Number(0, MOST_ITEMS),
+    }
+}
+
+filbert_pool::settings_struct! {
+    /// What a multimap is made with.
+    pub struct MultiMapSettings {
+        /// What the values of a key are: a set, each once, or a list, as often as they came.
+        pub collection: ValueCollection = ValueCollection::Set => Shape::Words(ValueCollection::WORDS),
+    }
+}
+
+filbert_pool::settings_struct! {
+    /// What a ringbuffer is made with.
+    pub struct RingbufferSettings {
+        /// How many items it holds.
+        pub capacity: usize = 10_000 => Shape::Number(1, MOST_ITEMS),
+        /// How long an item stays at most; 0 until its place is needed.
+        pub ttl_seconds: u64 = 0 => Shape::Number(0, MOST_SECONDS),
+    }
+}
+
+filbert_pool::settings_struct! {
+    /// What a semaphore is made with.
+    pub struct SemaphoreSettings {
+        /// Permits belong to nobody: anyone may release them, and they do not go back when a client is gone.
+        pub sessionless: bool = false => Shape::Flag,
+    }
+}
+
+filbert_pool::settings_struct! {
+    /// Sessions, which locks and permits belong to.
+    pub struct SessionSettings {
+        /// How long one lives without a sign of life.
+        pub ttl_ms: u64 = 300_000 => Shape::Number(1, DAY_MS),
+        /// How often clients give one.
+        pub heartbeat_ms: u64 = 5_000 => Shape::Number(1, DAY_MS),
+        /// How many there may be: a client can ask for any number.
+        pub most: usize = 100_000 => Shape::Number(1, MOST_WAITING),
     }
 }
 
@@ -94,6 +154,10 @@ impl GridSettings {
         problems.extend(self.maps.problems("map"));
         problems.extend(self.lists.problems("list"));
         problems.extend(self.queues.problems("queue"));
+        problems.extend(self.sets.problems("set"));
+        problems.extend(self.multi_maps.problems("multimap"));
+        problems.extend(self.ringbuffers.problems("ringbuffer"));
+        problems.extend(self.semaphores.problems("semaphore"));
         problems.extend(self.executors.problems("executor"));
         if problems.is_empty() { Ok(()) } else { Err(GridSettingsError { problems }) }
     }

@@ -22,10 +22,11 @@ use crate::invocation::Invocation;
 use crate::operation::{Operation, Target, Turn};
 use cell::Cell;
 pub(crate) use cell::FARTHEST;
-use filbert_pool::{StageKind, Stages, Strand, SubmitError};
+use filbert_pool::{Clock, StageKind, Stages, Strand, SubmitError};
 use filbert_wire::{PARTITION_COUNT, PartitionId};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 /// The strands of one structure, each with its target.
 #[derive(Debug)]
@@ -73,8 +74,18 @@ impl<T: Target> Strands<T> {
 
     /// One strand, on `partition`.
     pub fn single(stages: &Stages, name: &Arc<str>, partition: PartitionId, target: T) -> Arc<Self> {
+        Self::single_with_home(stages, name, partition, |_| target)
+    }
+
+    /// The same for a target that mails operations to its own strand.
+    pub(crate) fn single_with_home(
+        stages: &Stages,
+        name: &Arc<str>,
+        partition: PartitionId,
+        target: impl FnOnce(&Weak<Self>) -> T,
+    ) -> Arc<Self> {
         let mut target = Some(target);
-        let only = |_: &_, _| target.take().expect("there is one partition");
+        let only = |home: &_, _| target.take().expect("there is one partition")(home);
         Self::over(stages, name, std::iter::once(partition), only)
     }
 
@@ -241,5 +252,23 @@ impl<T: Target> Strands<T> {
         step: impl FnOnce(&mut Cell<T>) + Send + 'static,
     ) -> Result<(), SubmitError> {
         self.strand(partition).post(name, step)
+    }
+}
+
+/// Mails an operation of the member's own; when the mailbox is full, tries again after `pause`, until it is taken or the structure is gone.
+pub(crate) fn mail_until_taken<O>(
+    home: &Weak<Strands<O::Target>>,
+    partition: PartitionId,
+    clock: &Clock,
+    operation: O,
+    pause: Duration,
+) where
+    O: Operation + Clone,
+{
+    let Some(strands) = home.upgrade() else { return };
+    let mailed = strands.mail(partition, operation.clone());
+    if mailed.is_err_and(|refused| refused.is_retryable()) {
+        let (home, again) = (home.clone(), clock.clone());
+        clock.after(pause, move || mail_until_taken(&home, partition, &again, operation, pause));
     }
 }

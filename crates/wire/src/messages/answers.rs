@@ -64,3 +64,11 @@ record! {
         values: Vec<Option<Data>>,
     }
 }
+
+record! {
+    /// A number of 64 bits.
+    Number {
+        /// The number.
+        value: i64,
+    }
+}

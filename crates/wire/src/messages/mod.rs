@@ -7,12 +7,19 @@
 
 pub mod answers;
 pub mod client;
+pub mod cp;
 pub mod error;
 pub mod executor;
+pub mod flake_id;
 pub mod list;
 pub mod map;
+pub mod multi_map;
 pub mod page;
+pub mod pn_counter;
 pub mod queue;
+pub mod replicated_map;
+pub mod ringbuffer;
+pub mod set;
 pub mod sql;
 pub mod structures;
 pub mod topic;
@@ -36,8 +43,29 @@ pub fn message_of(id: u32) -> Option<&'static MessageRow> {
     Some(&MESSAGES[place])
 }
 
-const PARTS: &[&[MessageRow]] =
-    &[client::ROWS, map::ROWS, queue::ROWS, topic::ROWS, list::ROWS, executor::ROWS, sql::ROWS];
+/// By the number of the service.
+const PARTS: &[&[MessageRow]] = &[
+    client::ROWS,
+    map::ROWS,
+    multi_map::ROWS,
+    queue::ROWS,
+    topic::ROWS,
+    list::ROWS,
+    set::ROWS,
+    cp::fenced_lock::ROWS,
+    executor::ROWS,
+    cp::atomic_long::ROWS,
+    cp::atomic_ref::ROWS,
+    cp::latch::ROWS,
+    cp::semaphore::ROWS,
+    replicated_map::ROWS,
+    ringbuffer::ROWS,
+    flake_id::ROWS,
+    pn_counter::ROWS,
+    cp::group::ROWS,
+    cp::session::ROWS,
+    sql::ROWS,
+];
 
 const COUNT: usize = {
     let (mut count, mut part) = (0, 0);
@@ -97,7 +125,7 @@ macro_rules! service {
             )+)?
         )*
 
-        pub(super) const ROWS: &[$crate::message::MessageRow] = &[$(
+        pub(in crate::messages) const ROWS: &[$crate::message::MessageRow] = &[$(
             $crate::message::MessageRow {
                 id: <$name as $crate::message::Request>::ID,
                 name: <$name as $crate::message::Request>::NAME,

@@ -288,3 +288,15 @@ custom! {
         value: Text,
     }
 }
+
+custom! {
+    /// A group of the CP subsystem.
+    RaftGroupId {
+        /// What users call it.
+        name: Text,
+        /// Changes when all groups begin anew.
+        seed: i64,
+        /// Tells groups of one name apart that were there one after the other.
+        id: i64,
+    }
+}

@@ -52,11 +52,15 @@ ATTRIBUTES = {
     # Client 5.7.0 swaps `nullable` and "is there" when it reads this one: always true.
     "SqlColumnMetadata": ["name", "type", None],
     "ErrorHolder": ["error_code", "class_name", "message", "stack_trace_elements"],
+    "RaftGroupId": ["name", "seed", "id"],
     "StackTraceElement": ["class_name", "method_name", "file_name", "line_number"],
 }
 
 # Where an answer has several fields, the client's names for ours.
-RENAMED = {"view": "response", "values": "response", "entries": "response", "anchors": "anchor_data_list"}
+RENAMED = {
+    "view": "response", "values": "response", "entries": "response", "anchors": "anchor_data_list",
+    "item_sequences": "item_seqs", "next_sequence": "next_seq", "ttl_ms": "ttl_millis", "heartbeat_ms": "heartbeat_millis",
+}  # fmt: skip
 
 COLUMNS = {
     0: "Varchar", 1: "Boolean", 2: "TinyInt", 3: "SmallInt", 4: "Integer", 5: "BigInt", 6: "Decimal", 7: "Real", 8: "Double",
@@ -66,7 +70,7 @@ COLUMNS = {
 
 def codec_of(name):
     service, method = name.split(".")
-    snake = re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", service + method[0].upper() + method[1:]).lower()
+    snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", service + method[0].upper() + method[1:]).lower()
     try:
         return importlib.import_module(f"hazelcast.protocol.codec.{snake}_codec")
     except ModuleNotFoundError:

@@ -17,13 +17,13 @@ use crate::code::Registry;
 use crate::invocation::Invocation;
 use crate::map::context::MapContext;
 use crate::map::locks::Owner;
-use crate::map::mail_until_taken;
 use crate::map::operations::{Destroy, Place};
 use crate::map::partition::MapPartition;
 use crate::map::settings::MapSettings;
 use crate::operation::Operation;
 use crate::query::Catalog;
 use crate::settings::GridSettings;
+use crate::strands::mail_until_taken;
 use crate::strands::{Spread, Strands};
 use crate::structures::{Service, Structure};
 use filbert_pool::Stages;
@@ -66,13 +66,14 @@ pub(crate) struct MapStructure {
 
 impl MapStructure {
     pub(crate) fn new(
+        service: Service,
         name: &Arc<str>,
         stages: &Stages,
         settings: &GridSettings,
         registry: &Registry,
         catalog: &Catalog,
     ) -> Self {
-        let context = Arc::new(MapContext::new(name, stages, settings, registry, catalog));
+        let context = Arc::new(MapContext::new(service, name, stages, settings, registry, catalog));
         let strands = Strands::partitioned_with_home(stages, name, |home, partition| {
             MapPartition::new(&context, home.clone(), partition)
         });
@@ -85,7 +86,7 @@ const DESTROY_AGAIN: Duration = Duration::from_millis(10);
 
 impl Structure for MapStructure {
     fn service(&self) -> Service {
-        Service::Map
+        self.context.service
     }
 
     fn name(&self) -> &Arc<str> {

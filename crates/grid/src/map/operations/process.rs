@@ -77,7 +77,7 @@ impl ExecuteOnKey {
             };
             *known.result.lock().unwrap_or_else(|broken| broken.into_inner()) = Some(result);
             let back = BringBack { key: sent, change, absence: known.number, away: Some(known) };
-            crate::map::mail_until_taken(&home, partition, &clock, back, Duration::from_millis(10));
+            crate::strands::mail_until_taken(&home, partition, &clock, back, Duration::from_millis(10));
         };
         match executor.submit(Self::NAME, work) {
             Ok(running) => running.detach(),

@@ -3,9 +3,9 @@
 use super::{MapPartition, MapTurn};
 use crate::map::events::MapEventKind;
 use crate::map::expiry::{Expiry, Lifetime};
-use crate::map::mail_until_taken;
 use crate::map::operations::Sweep;
 use crate::map::store::Slot;
+use crate::strands::mail_until_taken;
 use std::time::Duration;
 
 /// Slots that one round of the sweep looks at.

@@ -2,10 +2,10 @@
 
 use super::{MapPartition, MapSignal, MapTurn};
 use crate::map::locks::{Owner, Unlocked};
-use crate::map::mail_until_taken;
 use crate::map::operations::EndLeases;
 use crate::map::store::{Slot, copied};
 use crate::strands::FARTHEST;
+use crate::strands::mail_until_taken;
 use filbert_wire::Data;
 use std::time::Duration;
 use uuid::Uuid;
