@@ -10,6 +10,7 @@ use crate::plan::CubeColumns;
 use crate::query::Query;
 use crate::query_handle::QueryHandle;
 use crate::table::Table;
+use crate::turns::Turns;
 use filbert_pool::{StageKind, Stages};
 use std::sync::{Arc, Mutex};
 
@@ -51,6 +52,7 @@ struct Inner {
     rights: Option<Rights>,
     dictionaries: Mutex<(Option<u64>, Arc<Dictionaries>)>,
     cache: LeafCache,
+    turns: Arc<Turns>,
 }
 
 /// The numbers of a cube.
@@ -114,12 +116,13 @@ impl CubeBuilder {
         let columns = CubeColumns::new(self.table.name(), &self.table.schema(), &self.forest)?;
         Ok(Cube {
             inner: Arc::new(Inner {
-                stages: self.stages,
                 forest: self.forest,
                 columns,
                 rights: self.rights,
                 dictionaries: Mutex::new((self.table.version(), Arc::default())),
                 cache: LeafCache::new(self.settings.cache_bytes),
+                turns: Turns::new((2 * self.stages.cpu().threads()).max(4)),
+                stages: self.stages,
                 settings: self.settings,
                 table: self.table,
             }),
@@ -176,6 +179,7 @@ impl Cube {
             rights,
             version,
             cache: inner.cache.clone(),
+            turns: Arc::clone(&inner.turns),
             cancel: Arc::clone(&cancel),
             cpu: inner.stages.cpu().clone(),
             clock: inner.stages.clock(),

@@ -17,6 +17,7 @@ use crate::plan::{CubeColumns, StepId, plan};
 use crate::query::Query;
 use crate::result::{CubeResult, build};
 use crate::table::{BatchStream, Table};
+use crate::turns::Turns;
 use filbert_pool::{Clock, WeakStages, WorkStealing};
 use futures::future::{Either, join, select};
 use std::future::Future;
@@ -35,6 +36,7 @@ pub(crate) struct Question {
     /// The table's version when the query began.
     pub(crate) version: Option<u64>,
     pub(crate) cache: LeafCache,
+    pub(crate) turns: Arc<Turns>,
     pub(crate) cancel: Arc<CancelToken>,
     pub(crate) cpu: WorkStealing,
     pub(crate) clock: Clock,
@@ -181,12 +183,13 @@ async fn unless_cancelled<T>(question: &Question, future: impl Future<Output = T
     }
 }
 
-/// Runs a closure on a thread of `mixed` that may wait.
+/// Runs a closure on a thread of `mixed` that may wait, when it is this query's turn.
 async fn blocking<T: Send + 'static>(
     question: &Question,
     task: &'static str,
     closure: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CubeError> {
+    let _turn = question.turns.take().await;
     let submitted = match question.stages.upgrade() {
         Some(stages) => stages.mixed().submit(task, closure)?,
         None => return Err(CubeError::Closed { what: "the set of stages".to_owned() }),

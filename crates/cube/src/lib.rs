@@ -23,6 +23,7 @@ mod query_handle;
 mod result;
 mod syntax;
 mod table;
+mod turns;
 
 pub use coordinate::Coordinate;
 pub use cube::{Cube, CubeBuilder, Rights};

@@ -10,22 +10,27 @@ use filbert_cube::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Columns with their values.
-pub type Row = BTreeMap<&'static str, Coordinate>;
+pub(crate) type Row = BTreeMap<&'static str, Coordinate>;
 
 /// Slices, as the coordinates of their columns in order, with their values.
-pub type Cells = BTreeMap<Vec<Coordinate>, f64>;
+pub(crate) type Cells = BTreeMap<Vec<Coordinate>, f64>;
 
 /// That a measure cannot be computed there.
 #[derive(Debug, PartialEq)]
-pub struct Refused;
+pub(crate) struct Refused;
 
-pub struct Naive<'a> {
-    pub forest: &'a Forest,
-    pub rows: &'a [Row],
+pub(crate) struct Naive<'a> {
+    pub(crate) forest: &'a Forest,
+    pub(crate) rows: &'a [Row],
 }
 
 impl Naive<'_> {
-    pub fn cells(&self, measure: &str, level: &BTreeSet<String>, filter: &Filter) -> Result<Cells, Refused> {
+    pub(crate) fn cells(
+        &self,
+        measure: &str,
+        level: &BTreeSet<String>,
+        filter: &Filter,
+    ) -> Result<Cells, Refused> {
         let filter = &filter.canonical();
         match self.forest.measure(measure).unwrap() {
             Measure::Aggregator(aggregator) => {
