@@ -34,8 +34,8 @@ pub use filter::{Comparison, Filter, Matcher};
 pub use forest::{
     Aggregation, Aggregator, CalculatedColumn, CellFunction, ColumnFormula, Combination, Combinator, Custom,
     CustomMeasure, Decomposition, DecompositionFunction, Dispatchor, ExpressionText, FilterText, Filtrator,
-    Forest, ForestBuilder, ForestText, Measure, Partitionor, Shift, ShiftFunction, Shiftor, Unfiltered,
-    Unfiltrator,
+    Forest, ForestBuilder, ForestText, Measure, Partitionor, Shift, ShiftFunction, Shiftor, TargetsFunction,
+    Unfiltered, Unfiltrator,
 };
 pub use memory::{MemoryAccount, Reservation};
 pub use query::{Position, Query};

@@ -77,7 +77,7 @@ impl Tokens {
                 let rest = |sign: &&str| {
                     sign.chars().zip(&chars[at..]).filter(|(a, b)| a == *b).count() == sign.len()
                 };
-                let Some(sign) = SIGNS.into_iter().find(|sign| rest(&sign)) else {
+                let Some(sign) = SIGNS.into_iter().find(|sign| rest(sign)) else {
                     return Err(tokens.error_at(at, format!("{first:?} is not expected here")));
                 };
                 at += sign.len();

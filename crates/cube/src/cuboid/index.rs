@@ -51,7 +51,7 @@ impl Words {
     }
 
     pub(crate) fn rows(&self) -> usize {
-        if self.width == 0 { 0 } else { self.words.len() / self.width }
+        self.words.len().checked_div(self.width).unwrap_or(0)
     }
 
     fn push(&mut self, row: &[u64]) {

@@ -18,7 +18,7 @@ pub use measure::{
     FilterText, Filtrator, Measure, Partitionor, Shift, Shiftor, Unfiltered, Unfiltrator,
 };
 pub(crate) use registry::Registry;
-pub use registry::{CellFunction, CustomMeasure, DecompositionFunction, ShiftFunction};
+pub use registry::{CellFunction, CustomMeasure, DecompositionFunction, ShiftFunction, TargetsFunction};
 pub use text::ForestText;
 
 use crate::error::CubeError;

@@ -18,13 +18,16 @@ pub type CellFunction = Arc<dyn Fn(&[ArrayRef]) -> Result<ArrayRef, String> + Se
 /// Says which coordinate is read instead of another one.
 pub type ShiftFunction = Arc<dyn Fn(&Coordinate) -> Coordinate + Send + Sync>;
 
+/// Says which coordinates a cell goes to, and with which weights.
+pub type TargetsFunction = Arc<dyn Fn(&Coordinate) -> Vec<(Coordinate, f64)> + Send + Sync>;
+
 /// Says where a cell goes, and which part of its value.
 #[derive(Clone)]
 pub struct DecompositionFunction {
     /// The type of the column that cells go to.
     pub output: DataType,
     /// From a coordinate to the targets with their weights.
-    pub targets: Arc<dyn Fn(&Coordinate) -> Vec<(Coordinate, f64)> + Send + Sync>,
+    pub targets: TargetsFunction,
 }
 
 /// A measure that is code: it says where it reads its underlyings, and computes its cells from theirs.

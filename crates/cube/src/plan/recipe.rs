@@ -7,7 +7,7 @@ use crate::error::CubeError;
 use crate::filter::{Filter, split_by_column};
 use crate::forest::{
     Aggregation, Aggregator, Combination, Custom, Decomposition, Dispatchor, ExpressionText, Measure,
-    Partitionor, Shift, Shiftor, Unfiltered,
+    Partitionor, Shift, ShiftFunction, Shiftor, Unfiltered,
 };
 use crate::query::Position;
 use arrow::datatypes::DataType;
@@ -175,7 +175,7 @@ impl Expansion<'_> {
         let is_grouped = self.level_of(level).contains(&column);
         let typed = |coordinate: &Coordinate| coordinate.typed(&data_type);
         let here = self.filter_of(filter);
-        let (shift, there): (Arc<dyn Fn(&Coordinate) -> Coordinate + Send + Sync>, _) = match &shiftor.shift {
+        let (shift, there): (ShiftFunction, _) = match &shiftor.shift {
             Shift::To(to) => {
                 let Some(to) = typed(to) else { return Ok((Recipe::Empty, Vec::new())) };
                 let there = here.without(&|name| *name == *column).and(Filter::equals(&column, to.clone()));
@@ -183,7 +183,7 @@ impl Expansion<'_> {
             }
             Shift::Offset(offset) => {
                 let offset = *offset;
-                let shift: Arc<dyn Fn(&Coordinate) -> Coordinate + Send + Sync> = match data_type {
+                let shift: ShiftFunction = match data_type {
                     DataType::Int64 => Arc::new(move |from| match from {
                         Coordinate::Int(value) => value.checked_add(offset).into(),
                         _ => Coordinate::Null,

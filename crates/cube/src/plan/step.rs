@@ -3,7 +3,7 @@
 use crate::coordinate::Coordinate;
 use crate::expression::Expression;
 use crate::filter::Filter;
-use crate::forest::{Aggregation, CellFunction, CustomMeasure};
+use crate::forest::{Aggregation, CellFunction, CustomMeasure, ShiftFunction, TargetsFunction};
 use crate::query::Position;
 use arrow::datatypes::DataType;
 use foldhash::HashMap;
@@ -98,7 +98,7 @@ impl std::fmt::Debug for Cells {
 
 /// Which coordinate is read instead of another one.
 #[derive(Clone)]
-pub(crate) struct ShiftBy(pub(crate) Arc<dyn Fn(&Coordinate) -> Coordinate + Send + Sync>);
+pub(crate) struct ShiftBy(pub(crate) ShiftFunction);
 
 impl std::fmt::Debug for ShiftBy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -125,7 +125,7 @@ pub(crate) struct Spread {
 /// From a coordinate to its targets.
 pub(crate) enum Targets {
     Map(HashMap<Coordinate, Vec<(Coordinate, f64)>>),
-    Function(Arc<dyn Fn(&Coordinate) -> Vec<(Coordinate, f64)> + Send + Sync>),
+    Function(TargetsFunction),
 }
 
 impl Targets {

@@ -29,8 +29,7 @@ impl CubeResult {
         let mut heads_across: Vec<&String> = Vec::new();
         let mut rows: BTreeMap<usize, Vec<Option<String>>> = BTreeMap::new();
         let mut row_of: BTreeMap<Vec<&String>, usize> = BTreeMap::new();
-        for row in 0..self.rows() {
-            let value = &texts[across][row];
+        for (row, value) in texts[across].iter().enumerate() {
             if !heads_across.contains(&value) {
                 if heads_across.len() == MOST_COLUMNS {
                     return Err(invalid(format!(
@@ -45,9 +44,9 @@ impl CubeResult {
         }
         heads_across.sort_by_key(|head| (head.as_str() == "*", (*head).clone()));
         let width = heads_across.len() * measures.len();
-        for row in 0..self.rows() {
+        for (row, value) in texts[across].iter().enumerate() {
             let key: Vec<&String> = down.iter().map(|position| &texts[*position][row]).collect();
-            let head = heads_across.iter().position(|head| **head == texts[across][row]).unwrap_or(0);
+            let head = heads_across.iter().position(|head| *head == value).unwrap_or(0);
             let line = rows.entry(row_of[&key]).or_insert_with(|| vec![None; width]);
             for (offset, measure) in measures.iter().enumerate() {
                 line[head * measures.len() + offset] = Some(texts[*measure][row].clone());

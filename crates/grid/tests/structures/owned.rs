@@ -123,14 +123,13 @@ fn permits_are_neither_lost_nor_made() {
 /// What came of an acquire that waited. Acquired or not, what an ended session has goes back.
 fn count(held: &mut HashMap<SessionId, i32>, session: SessionId, acquired: Result<bool, GridError>) {
     match acquired {
-        Ok(true) => held.entry(session).and_modify(|held| *held += 1),
-        Ok(false) => return,
-        Err(GridError::SessionExpired { .. }) => {
-            assert!(!held.contains_key(&session));
-            return;
+        Ok(true) => {
+            held.entry(session).and_modify(|held| *held += 1);
         }
+        Ok(false) => {}
+        Err(GridError::SessionExpired { .. }) => assert!(!held.contains_key(&session)),
         Err(other) => panic!("{other}"),
-    };
+    }
 }
 
 #[test]
