@@ -1,6 +1,7 @@
 //! From a plan of DataFusion to fragments: where it is cut, and where an operator must let others have a turn.
 
 mod cut;
+mod lists;
 mod plannable;
 mod pushdown;
 mod size;

@@ -1,6 +1,7 @@
 //! What is done to every statement after its rights are checked and before it is planned, however it is run: alone, explained, or with its
 //! rows copied to a file.
 
+use super::lists::plain_lists;
 use super::size::check_size;
 use super::wrong::check_wrong;
 use crate::error::SqlError;
@@ -39,6 +40,7 @@ async fn make_query_plannable(statement: &mut Statement, state: &SessionState) -
         check_size(inner, Names::of(state))?;
         check_wrong(inner)?;
         plain_table_functions(inner);
+        plain_lists(inner);
     }
     show_visible(statement, state).await
 }
