@@ -4,7 +4,7 @@
 //! in a row. So only what is the same in all rows stays in a list; `a IN (1, 2, b)` becomes `a IN (1, 2) OR a = b`, which is what it means.
 
 use crate::walk::change_statement;
-use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, UnaryOperator, VisitorMut};
+use datafusion::sql::sqlparser::ast::{BinaryOperator, Expr, Statement, UnaryOperator, Value, VisitorMut};
 use std::ops::ControlFlow;
 
 /// Changes a statement so that its lists hold constants only.
@@ -56,7 +56,7 @@ fn equal(left: &Expr, right: Expr) -> Expr {
 /// Halves, so that a long list does not become a deep expression.
 fn any_of(mut parts: Vec<Expr>) -> Expr {
     if parts.len() < 2 {
-        return parts.pop().unwrap_or_else(|| Expr::value(false));
+        return parts.pop().unwrap_or_else(|| Expr::value(Value::Boolean(false)));
     }
     let second = parts.split_off(parts.len() / 2);
     Expr::BinaryOp { left: Box::new(any_of(parts)), op: BinaryOperator::Or, right: Box::new(any_of(second)) }
