@@ -83,13 +83,19 @@ fn load(session: &Session, sqlite: &Connection, tables: &[Table]) {
     }
 }
 
-/// True for what we do not claim to do, and for plans that DataFusion finds that it made wrongly, which is better than a wrong answer; these are
-/// counted, and must be few.
+/// True for what we do not claim to do, and for the one plan that DataFusion 55 is known to find that it made wrongly (a window over a column that
+/// a condition makes constant), which is better than a wrong answer; these are counted, and must be few.
 fn is_unsupported(error: &SqlError) -> bool {
     let text = error.to_string();
-    ["not implemented", "not supported", "NotImplemented", "does not support", "a bug in DataFusion's code"]
-        .iter()
-        .any(|words| text.contains(words))
+    [
+        "not implemented",
+        "not supported",
+        "NotImplemented",
+        "does not support",
+        "All partition by columns should have an ordering",
+    ]
+    .iter()
+    .any(|words| text.contains(words))
 }
 
 /// Seeds that found mistakes beyond those that are tried every time: a condition moved to the wrong side of a join, lists of columns that
