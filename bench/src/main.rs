@@ -1,7 +1,7 @@
 //! Comparisons of Filbert with its peers: ours and theirs alternate in one process, and both must give the same answer.
 //!
-//! `cargo run --release -p filbert-bench --no-default-features --features peers -- <suite> [--quick] [--json]`; suites `cube`, `door` and
-//! `sql` with `--features sql-peers` instead (`cube` also with `--no-default-features --features peers,cube`, then without DataFusion).
+//! `cargo run --release -p filbert-bench --no-default-features --features peers -- <suite> [--quick] [--json]`; suites `cube`, `door`,
+//! `store` and `sql` with `--features sql-peers` instead (`cube` also with `--no-default-features --features peers,cube`, then without DataFusion).
 
 #![forbid(unsafe_code)]
 #![expect(
@@ -72,6 +72,13 @@ enum Suite {
         #[arg(long)]
         only: Option<String>,
     },
+    #[cfg(feature = "door")]
+    /// Maps on disk under load, against redis-server with an append-only file.
+    Store {
+        /// Only one way to flush: `always`, `second`, `never`.
+        #[arg(long)]
+        only: Option<String>,
+    },
     /// Dataflow jobs against timely, renoir, rayon and chains of tokio tasks.
     Flow {
         /// Only the parts whose name contains this: `words`, `keyed exchange`, `keyed two-stage`, `exchange`, `join`, `idle`, `latency`,
@@ -125,6 +132,12 @@ enum Suite {
         /// Where.
         #[arg(long)]
         port: u16,
+        /// The folder of its maps, when they are on disk.
+        #[arg(long)]
+        data: Option<PathBuf>,
+        /// When they are flushed.
+        #[arg(long, default_value = "always")]
+        flush: suites::door::Flush,
     },
 }
 
@@ -152,6 +165,10 @@ fn main() {
                 &mut report,
             );
         }
+        #[cfg(feature = "door")]
+        Suite::Store { only } => {
+            suites::door::run_store(effort, only.as_deref().unwrap_or_default(), &mut report)
+        }
         Suite::Flow { only } => suites::flow::run(effort, only.as_deref().unwrap_or_default(), &mut report),
         #[cfg(feature = "sql")]
         Suite::Sql { only } => suites::sql::run(effort, only.as_deref().unwrap_or_default(), &mut report),
@@ -161,7 +178,9 @@ fn main() {
         }
         Suite::FlowMemory { items } => return suites::flow::measure_and_print(items),
         #[cfg(feature = "door")]
-        Suite::Serve { port } => return suites::door::serve(port),
+        Suite::Serve { port, data, flush } => {
+            return suites::door::serve(port, data.as_deref().map(|data| (data, flush)));
+        }
     }
     report.finish();
 }

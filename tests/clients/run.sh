@@ -5,7 +5,7 @@
 #   run.sh --postgres               psycopg, SQLAlchemy and tokio-postgres against the PostgreSQL door
 #   run.sh --own-tests <checkout>   the Python client's own tests, through the remote controller: a table, file by file
 #          [--json <file>|-]        the same as JSON
-#          [--group core|sql|connections|all] [--least <percent>] [name ...]
+#          [--group core|structures|cp|sql|connections|all] [--least <percent>] [name ...]
 #   run.sh --java <jars> ...        a real Hazelcast instead of Filbert: the oracle (hazelcast.jar[:hazelcast-tests.jar])
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"

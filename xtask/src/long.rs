@@ -31,8 +31,14 @@ const QUERIES: u64 = 20_000;
 /// How many queries are cancelled while all workers are busy.
 const CANCELS: u64 = 10_000;
 
+/// How many times a member is killed while clients write.
+const KILLS: u64 = 200;
+
+/// How many bits flip on disk.
+const FLIPS: u64 = 10_000;
+
 /// The options that take a number.
-const NUMBERS: [&str; 8] = [
+const NUMBERS: [&str; 10] = [
     "--seeds",
     "--dags",
     "--preemptions",
@@ -41,6 +47,8 @@ const NUMBERS: [&str; 8] = [
     "--histories",
     "--queries",
     "--cancels",
+    "--kills",
+    "--flips",
 ];
 
 /// The benches with their peers and without DataFusion, below which the peers turn on features.
@@ -77,6 +85,10 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         .env("FILBERT_SQL_QUERIES", options.number("--queries", QUERIES).to_string());
     let cancels = Invocation::cargo("test --workspace --test cancel_storm -- --nocapture")
         .env("FILBERT_SQL_CANCELS", options.number("--cancels", CANCELS).to_string());
+    let kills = Invocation::cargo("test --workspace --test durable -- --nocapture")
+        .env("FILBERT_KILLS", options.number("--kills", KILLS).to_string());
+    let flips = Invocation::cargo("test -p filbert-store --lib -- --nocapture flips")
+        .env("FILBERT_BIT_FLIPS", options.number("--flips", FLIPS).to_string());
     let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
     let peers = Invocation::cargo(&format!("clippy {PEERS} --all-targets -- -D warnings"));
     vec![
@@ -90,6 +102,12 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         Step::run("histories", "what connections see of a key, checked for linearizability", [histories]),
         Step::run("sql-random", "twenty thousand random queries, the same answers as SQLite's", [queries]),
         Step::run("sql-cancel", "ten thousand queries cancelled while all workers are busy", [cancels]),
+        Step::run(
+            "kills",
+            "two hundred kills of a member that writes: nothing acknowledged is lost",
+            [kills],
+        ),
+        Step::run("flips", "ten thousand flipped bits on disk: nothing corrupt is loaded", [flips]),
         Step::run("simulation", "the simulated stages under a million seeds", [simulation]),
         Step::run("dags", "a hundred thousand random dataflow graphs, simulated: none hangs", [dags]),
         Step::run("loom", "the loom models with more interruptions than verify allows", [loom]),
@@ -108,6 +126,7 @@ Says every minute that a step goes on. Run nothing else beside the benches.
 
 Usage: cargo xtask long [--only <step>]... [--skip <step>]... [--seeds <n>] [--dags <n>] [--preemptions <n>]
                         [--model-seconds <n>] [--frames <n>] [--histories <n>] [--queries <n>] [--cancels <n>]
+                        [--kills <n>] [--flips <n>]
 
 Steps, in this order; the first failure stops:
 {}
@@ -120,6 +139,8 @@ Bounds:
   --histories       histories of connections (default {HISTORIES}; FILBERT_HISTORIES for the test door of filbert-gate)
   --queries         random queries (default {QUERIES}; FILBERT_SQL_QUERIES for the test random_queries of filbert-sql)
   --cancels         cancelled queries (default {CANCELS}; FILBERT_SQL_CANCELS for the test cancel_storm of filbert-sql)
+  --kills           kills of a member that writes (default {KILLS}; FILBERT_KILLS for the test durable of filbert)
+  --flips           flipped bits on disk (default {FLIPS}; FILBERT_BIT_FLIPS for the tests of filbert-store)
 
 A simulated test that fails prints its seed and the command that replays it.
 

@@ -5,12 +5,12 @@
 //! rights of the user in it: nobody sees what they may not. Weighted by size; what is too much goes by use. A table that does not tell
 //! its version is never cached. Housekeeping runs on `maintenance`.
 
-use crate::cuboid::Cuboid;
+use crate::cuboid::{Cuboid, Dictionaries};
 use crate::execute::Run;
 use crate::filter::Filter;
 use crate::plan::{Leaf, Level, Operation, StepId};
 use moka::sync::Cache;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A leaf of some plan.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -38,6 +38,33 @@ impl LeafKey {
             shard: run.shard_of(&step.level),
             partitions: run.partitions,
         })
+    }
+}
+
+/// What a cube keeps from query to query.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) cache: LeafCache,
+    /// Those of the version of the table that was seen last.
+    dictionaries: Mutex<(Option<u64>, Arc<Dictionaries>)>,
+    /// What they may hold before new ones are begun, in bytes.
+    dictionary_limit: usize,
+}
+
+impl Kept {
+    /// Nothing yet; so many bytes of leaves and of dictionaries may come.
+    pub(crate) fn new(cache_bytes: usize, dictionary_limit: usize) -> Self {
+        Self { cache: LeafCache::new(cache_bytes), dictionaries: Mutex::default(), dictionary_limit }
+    }
+
+    /// The dictionaries of this version of the table; new ones when it changed or they became too large.
+    pub(crate) fn dictionaries(&self, version: Option<u64>) -> Arc<Dictionaries> {
+        let mut known = self.dictionaries.lock().unwrap_or_else(|broken| broken.into_inner());
+        if known.0 != version || known.1.bytes() > self.dictionary_limit {
+            *known = (version, Arc::default());
+            self.cache.clear();
+        }
+        Arc::clone(&known.1)
     }
 }
 

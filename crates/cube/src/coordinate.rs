@@ -8,6 +8,7 @@ use arrow::array::{
 };
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType, Date32Type, Float64Type, Int64Type};
+use arrow::error::ArrowError;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
@@ -73,6 +74,10 @@ impl Coordinate {
         }
         let logical = logical_type(data_type);
         match (&logical, self) {
+            (DataType::Int64, Self::Int(_))
+            | (DataType::Float64, Self::Float(_))
+            | (DataType::Boolean, Self::Bool(_))
+            | (DataType::Utf8, Self::Text(_)) => return Some(self.clone()),
             (DataType::Int64, Self::Float(value)) => {
                 let whole = *value as i64;
                 return (whole as f64 == *value).then_some(Self::Int(whole));
@@ -94,6 +99,30 @@ impl Coordinate {
             Self::Float(value) => Arc::new(Float64Array::from(vec![*value; rows])),
             Self::Text(value) => Arc::new(StringArray::from_iter_values((0..rows).map(|_| value))),
         }
+    }
+
+    /// An array of coordinates that are all of this logical type, or missing.
+    pub(crate) fn column(coordinates: &[Coordinate], data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+        let each = coordinates.iter();
+        Ok(match data_type {
+            DataType::Int64 => Arc::new(
+                each.map(|of| if let Self::Int(value) = of { Some(*value) } else { None })
+                    .collect::<Int64Array>(),
+            ),
+            DataType::Float64 => Arc::new(
+                each.map(|of| if let Self::Float(value) = of { Some(*value) } else { None })
+                    .collect::<Float64Array>(),
+            ),
+            DataType::Boolean => Arc::new(
+                each.map(|of| if let Self::Bool(value) = of { Some(*value) } else { None })
+                    .collect::<BooleanArray>(),
+            ),
+            other => {
+                let texts: StringArray =
+                    each.map(|of| if let Self::Text(text) = of { Some(&**text) } else { None }).collect();
+                cast_with_options(&texts, other, &CastOptions { safe: true, ..CastOptions::default() })?
+            }
+        })
     }
 
     /// The value of an array at a row. What has no kind of its own is told as text.

@@ -1,18 +1,17 @@
 //! The cube: a forest over a table, and the queries that are asked of it.
 
-use crate::cache::LeafCache;
-use crate::cuboid::Dictionaries;
+use crate::cache::Kept;
 use crate::error::CubeError;
 use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::lead::{Question, lead};
 use crate::plan::CubeColumns;
 use crate::query::Query;
-use crate::query_handle::QueryHandle;
+use crate::query_handle::{QueryHandle, QueryProgress};
 use crate::table::Table;
 use crate::turns::Turns;
 use filbert_pool::{StageKind, Stages};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// What a user may see: a filter that is added to every query of theirs.
 pub type Rights = Arc<dyn Fn(Option<&str>) -> Filter + Send + Sync>;
@@ -50,8 +49,7 @@ struct Inner {
     columns: CubeColumns,
     settings: CubeSettings,
     rights: Option<Rights>,
-    dictionaries: Mutex<(Option<u64>, Arc<Dictionaries>)>,
-    cache: LeafCache,
+    kept: Arc<Kept>,
     turns: Arc<Turns>,
 }
 
@@ -119,8 +117,7 @@ impl CubeBuilder {
                 forest: self.forest,
                 columns,
                 rights: self.rights,
-                dictionaries: Mutex::new((self.table.version(), Arc::default())),
-                cache: LeafCache::new(self.settings.cache_bytes),
+                kept: Arc::new(Kept::new(self.settings.cache_bytes, self.settings.dictionary_limit)),
                 turns: Turns::new((2 * self.stages.cpu().threads()).max(4)),
                 stages: self.stages,
                 settings: self.settings,
@@ -160,27 +157,25 @@ impl Cube {
 
     /// How many aggregations of the table are kept from earlier queries.
     pub fn cached(&self) -> u64 {
-        self.inner.cache.leaves()
+        self.inner.kept.cache.leaves()
     }
 
     /// Begins a query. It is over when its handle is: dropping that cancels it.
     pub fn query(&self, query: Query) -> Result<QueryHandle, CubeError> {
         let inner = &*self.inner;
         let engaged = inner.stages.engage(StageKind::Mixed)?;
-        let version = inner.table.version();
         let rights = inner.rights.as_ref().map_or(Filter::All, |rights| rights(query.user.as_deref()));
-        let cancel = Arc::default();
+        let (cancel, progress) = (Arc::default(), QueryProgress::default());
         let question = Question {
             forest: inner.forest.clone(),
             table: Arc::clone(&inner.table),
             columns: inner.columns.clone(),
             settings: inner.settings.clone(),
-            dictionaries: self.dictionaries(version),
             rights,
-            version,
-            cache: inner.cache.clone(),
+            kept: Arc::clone(&inner.kept),
             turns: Arc::clone(&inner.turns),
             cancel: Arc::clone(&cancel),
+            progress: progress.clone(),
             cpu: inner.stages.cpu().clone(),
             clock: inner.stages.clock(),
             stages: inner.stages.downgrade(),
@@ -196,17 +191,7 @@ impl Cube {
             drop(engaged);
             result
         })?;
-        Ok(QueryHandle::new(future, cancel))
-    }
-
-    /// The dictionaries of this version of the table; new ones when it changed or they became too large.
-    fn dictionaries(&self, version: Option<u64>) -> Arc<Dictionaries> {
-        let mut known = self.inner.dictionaries.lock().unwrap_or_else(|broken| broken.into_inner());
-        if known.0 != version || known.1.bytes() > self.inner.settings.dictionary_limit {
-            *known = (version, Arc::default());
-            self.inner.cache.clear();
-        }
-        Arc::clone(&known.1)
+        Ok(QueryHandle::new(future, cancel, progress))
     }
 }
 

@@ -22,6 +22,7 @@ struct Node {
     place: String,
     cost: String,
     inputs: Vec<usize>,
+    sample: Option<String>,
 }
 
 impl Explanation {
@@ -57,6 +58,10 @@ impl Explanation {
             run.parallelism,
             run.memory.peak(),
         );
+        let head = match &trace.how {
+            Some(how) => format!("{head}\nread by: {}", cut(how)),
+            None => head,
+        };
         Self { nodes, roots, head, peak: run.memory.peak() }
     }
 
@@ -85,6 +90,7 @@ fn node(step: &Step, cost: Option<&StepTrace>) -> Node {
         Operation::Dispatch { spread, .. } => format!("{} {spread:?}", step.kind()),
         _ => step.kind().to_owned(),
     };
+    let sample = cost.and_then(|cost| cost.sample.clone());
     let cost = cost.map_or_else(
         || "within another step (cpu)".to_owned(),
         |cost| {
@@ -107,8 +113,17 @@ fn node(step: &Step, cost: Option<&StepTrace>) -> Node {
         title: format!("{}: {what}", step.measure),
         place: format!("by {} where {}", level(&step.level), step.filter),
         cost,
+        sample,
         inputs: step.inputs().iter().map(|input| input.0).collect(),
     }
+}
+
+/// The begin of a text that may be long.
+fn cut(text: &str) -> String {
+    const MOST: usize = 1_000;
+    let mut letters = text.chars();
+    let begin: String = letters.by_ref().take(MOST).collect();
+    if letters.next().is_none() { begin } else { format!("{begin}…") }
 }
 
 fn level(level: &Level) -> String {
@@ -127,7 +142,7 @@ impl fmt::Display for Explanation {
         let mut shown = BTreeSet::new();
         let mut rest: Vec<(usize, usize)> = self.roots.iter().rev().map(|root| (*root, 0)).collect();
         while let Some((id, depth)) = rest.pop() {
-            let Node { title, place, cost, inputs } = &self.nodes[id];
+            let Node { title, place, cost, inputs, sample } = &self.nodes[id];
             // Deeper than anyone can read, the indent stays.
             let indent = "  ".repeat(depth.min(32));
             if !shown.insert(id) {
@@ -135,6 +150,9 @@ impl fmt::Display for Explanation {
                 continue;
             }
             writeln!(f, "{indent}#{id} {title}, {place}: {cost}")?;
+            for line in sample.iter().flat_map(|sample| sample.lines()) {
+                writeln!(f, "{indent}  {line}")?;
+            }
             rest.extend(inputs.iter().rev().map(|input| (*input, depth + 1)));
         }
         Ok(())

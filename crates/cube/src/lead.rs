@@ -1,12 +1,12 @@
 //! The future that leads a query: plan, pass over the table, tasks, result.
 //!
 //! It runs on `mixed` and never blocks. Plans are made on `cpu`. What groups and computes is a closure on a thread of `mixed` that may wait
-//! for `cpu`. The next batch is read while the last one is grouped, so at most two are in memory. However it ends, the stream is
-//! closed and no closure is left running.
+//! for `cpu`. The next batches are read while the last ones are grouped, so at most twice as many are in memory as are grouped at a time.
+//! However it ends, the stream is closed and no closure is left running.
 
-use crate::cache::{LeafCache, LeafKey};
+use crate::cache::{Kept, LeafKey};
 use crate::cube::CubeSettings;
-use crate::cuboid::{Cuboid, Dictionaries, KeySpace};
+use crate::cuboid::{Cuboid, KeySpace};
 use crate::error::CubeError;
 use crate::execute::{CancelToken, Results, Run, Scan, StepTrace, Trace, run_tasks};
 use crate::explain::Explanation;
@@ -15,14 +15,22 @@ use crate::forest::Forest;
 use crate::memory::MemoryAccount;
 use crate::plan::{CubeColumns, StepId, plan};
 use crate::query::Query;
+use crate::query_handle::QueryProgress;
 use crate::result::{CubeResult, build};
 use crate::table::{BatchStream, Table};
 use crate::turns::Turns;
+use arrow::array::{Array, ArrayRef, RecordBatch};
 use filbert_pool::{Clock, WeakStages, WorkStealing};
 use futures::future::{Either, join, select};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+
+/// Rows that are grouped at a time: enough for all workers. A table's batches may be smaller, or larger.
+const ROWS_AT_ONCE: usize = 256 * 1024;
+
+/// The same in bytes.
+const BYTES_AT_ONCE: usize = 32 << 20;
 
 /// A query with all that it needs.
 pub(crate) struct Question {
@@ -31,13 +39,11 @@ pub(crate) struct Question {
     pub(crate) table: Arc<dyn Table>,
     pub(crate) columns: CubeColumns,
     pub(crate) settings: CubeSettings,
-    pub(crate) dictionaries: Arc<Dictionaries>,
     pub(crate) rights: Filter,
-    /// The table's version when the query began.
-    pub(crate) version: Option<u64>,
-    pub(crate) cache: LeafCache,
+    pub(crate) kept: Arc<Kept>,
     pub(crate) turns: Arc<Turns>,
     pub(crate) cancel: Arc<CancelToken>,
+    pub(crate) progress: QueryProgress,
     pub(crate) cpu: WorkStealing,
     pub(crate) clock: Clock,
     pub(crate) stages: WeakStages,
@@ -49,17 +55,26 @@ struct Prepared {
     results: Results,
     scan: Option<Scan>,
     trace: Trace,
+    /// The table's version when the query began; none when nothing is kept.
+    version: Option<u64>,
 }
 
 /// Answers a question.
 pub(crate) async fn lead(question: Question) -> Result<CubeResult, CubeError> {
     let question = Arc::new(question);
     question.cancel.check()?;
+    let version = unless_cancelled(&question, question.table.version()).await?;
     let planned = Arc::clone(&question);
-    let planning = question.cpu.submit("plan cube query", move || prepare(&planned))?;
+    let planning = question.cpu.submit("plan cube query", move || prepare(&planned, version))?;
     let mut prepared = planning.await.map_err(|error| CubeError::of_task("plan", error))??;
     if prepared.scan.is_some() {
         prepared = read(&question, prepared).await?;
+        // What was read while the table changed is of no version.
+        if prepared.version.is_some()
+            && unless_cancelled(&question, question.table.version()).await? != prepared.version
+        {
+            prepared.version = None;
+        }
     }
     let asked = Arc::clone(&question);
     let closure = move || finish(&asked, prepared);
@@ -67,10 +82,10 @@ pub(crate) async fn lead(question: Question) -> Result<CubeResult, CubeError> {
 }
 
 /// Plans, and finds out what is to be read. On `cpu`.
-fn prepare(question: &Question) -> Result<Prepared, CubeError> {
+fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeError> {
     let Question { query, settings, .. } = question;
     let plan = plan(query, &question.forest, &question.columns, &question.rights)?;
-    let keys = KeySpace::new(Arc::clone(&question.dictionaries), &plan.types)?;
+    let keys = KeySpace::new(question.kept.dictionaries(version), &plan.types)?;
     let declared = question.table.shard_columns();
     let shard = if declared.is_empty() {
         plan.shard.clone()
@@ -90,6 +105,7 @@ fn prepare(question: &Question) -> Result<Prepared, CubeError> {
         parallel_from_rows: settings.parallel_from_rows,
         shard,
         errors_are_values: query.options.errors_are_values,
+        debug: query.options.debug,
         cancel: Arc::clone(&question.cancel),
     };
     if run.partitions == 0 {
@@ -98,22 +114,23 @@ fn prepare(question: &Question) -> Result<Prepared, CubeError> {
         });
     }
     let mut trace = Trace::default();
-    if !query.options.no_cache {
-        for (leaf, cuboid) in known(question, &mut run) {
-            trace.steps.push(StepTrace::cached(leaf, &cuboid));
+    let version = version.filter(|_| !query.options.no_cache && settings.cache_bytes > 0);
+    if version.is_some() {
+        for (leaf, cuboid) in known(&question.kept, &mut run, version) {
+            trace.steps.push(StepTrace::cached(&run, leaf, &cuboid));
             results.put(leaf, Ok(cuboid));
         }
     }
     let scan = Scan::new(&run, &question.columns, &results);
-    Ok(Prepared { run, results, scan, trace })
+    Ok(Prepared { run, results, scan, trace, version })
 }
 
 /// The leaves that the cache has. If an earlier query found the shard key skewed, they are spread by all of their columns, and so is this one.
-fn known(question: &Question, run: &mut Run) -> Vec<(StepId, Cuboid)> {
+fn known(kept: &Kept, run: &mut Run, version: Option<u64>) -> Vec<(StepId, Cuboid)> {
     let find = |run: &Run| -> Vec<(StepId, Cuboid)> {
         let cached = |leaf: &StepId| {
-            let key = LeafKey::of(run, question.version, *leaf)?;
-            Some((*leaf, question.cache.get(&key)?))
+            let key = LeafKey::of(run, version, *leaf)?;
+            Some((*leaf, kept.cache.get(&key)?))
         };
         run.plan.leaves.iter().filter_map(cached).collect()
     };
@@ -129,7 +146,7 @@ fn known(question: &Question, run: &mut Run) -> Vec<(StepId, Cuboid)> {
     known
 }
 
-/// Takes batch after batch, each grouped while the next one is read.
+/// Takes batches, grouped while the next ones are read.
 async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepared, CubeError> {
     let begin = question.clock.now();
     let Some(request) = prepared.scan.as_ref().map(Scan::request) else { return Ok(prepared) };
@@ -139,13 +156,14 @@ async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepar
     };
     let failed = |error| table_failed(question, error);
     let mut stream = unless_cancelled(question, opening).await?.map_err(failed)?;
+    prepared.trace.how = stream.how().map(str::to_owned);
     let mut next = take_next(question, &mut stream).await?;
-    while let Some(batch) = next {
-        prepared.trace.batches += 1;
-        prepared.trace.rows += batch.num_rows();
-        let grouped = blocking(question, "group batch", move || {
+    while !next.is_empty() {
+        prepared.trace.batches += next.len();
+        prepared.trace.rows += next.iter().map(RecordBatch::num_rows).sum::<usize>();
+        let grouped = blocking(question, "group batches", move || {
             let Prepared { run, scan, .. } = &mut prepared;
-            let taken = scan.as_mut().map_or(Ok(()), |scan| scan.take(run, &batch));
+            let taken = scan.as_mut().map_or(Ok(()), |scan| scan.take(run, &next));
             taken.map(|()| prepared)
         });
         let (grouped, read) = join(grouped, take_next(question, &mut stream)).await;
@@ -157,12 +175,23 @@ async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepar
     Ok(prepared)
 }
 
-async fn take_next(
-    question: &Question,
-    stream: &mut BatchStream,
-) -> Result<Option<arrow::array::RecordBatch>, CubeError> {
-    let next = unless_cancelled(question, stream.next()).await?;
-    next.transpose().map_err(|error| table_failed(question, error))
+/// The next batches, as many as are grouped at a time; none at the end. How many these are depends on their sizes alone.
+async fn take_next(question: &Question, stream: &mut BatchStream) -> Result<Vec<RecordBatch>, CubeError> {
+    let (mut batches, mut rows, mut bytes) = (Vec::new(), 0, 0);
+    while rows < ROWS_AT_ONCE && bytes < BYTES_AT_ONCE {
+        let next = unless_cancelled(question, stream.next()).await?;
+        let Some(batch) = next.transpose().map_err(|error| table_failed(question, error))? else { break };
+        rows += batch.num_rows();
+        question.progress.add_rows(batch.num_rows());
+        bytes += batch.columns().iter().map(bytes_of).sum::<usize>();
+        batches.push(batch);
+    }
+    Ok(batches)
+}
+
+/// What the rows of an array hold, which may be a part of a larger one.
+fn bytes_of(array: &ArrayRef) -> usize {
+    array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
 }
 
 /// What the table said, with its name.
@@ -199,34 +228,30 @@ async fn blocking<T: Send + 'static>(
 
 /// Everything after the table.
 fn finish(question: &Question, prepared: Prepared) -> Result<CubeResult, CubeError> {
-    let Prepared { run, mut results, scan, mut trace } = prepared;
+    let Prepared { run, mut results, scan, mut trace, version } = prepared;
     if let Some(scan) = scan {
         let made = scan.finish(&run, &mut results, &mut trace)?;
-        if !question.query.options.no_cache && question.settings.cache_bytes > 0 && question.version.is_some()
-        {
-            keep(question, &run, &results, &made);
+        if version.is_some() {
+            keep(question, &run, &results, version, &made);
         }
     }
     run_tasks(&run, &mut results, &mut trace)?;
-    let mut result = run.cpu.run(|| build(&question.query, &run, &results))?;
+    let mut result = build(&question.query, &run, &results)?;
     if question.query.options.explain {
         result.explanation = Some(Explanation::new(&question.query, &run, &trace));
     }
     Ok(result)
 }
 
-/// Keeps what was aggregated for the next query, if the table is still the same.
-fn keep(question: &Question, run: &Run, results: &Results, made: &[StepId]) {
-    if question.table.version() != question.version {
-        return;
-    }
+/// Keeps what was aggregated for the next query of this version of the table.
+fn keep(question: &Question, run: &Run, results: &Results, version: Option<u64>, made: &[StepId]) {
     for leaf in made {
-        if let (Some(key), Ok(Ok(cuboid))) = (LeafKey::of(run, question.version, *leaf), results.get(*leaf)) {
-            question.cache.put(key, cuboid);
+        if let (Some(key), Ok(Ok(cuboid))) = (LeafKey::of(run, version, *leaf), results.get(*leaf)) {
+            question.kept.cache.put(key, cuboid);
         }
     }
     if let Some(stages) = question.stages.upgrade() {
-        let cache = question.cache.clone();
+        let cache = question.kept.cache.clone();
         // Refused at the end of the stages, when nobody needs it any more.
         if let Ok(tidied) = stages.maintenance().submit("tidy cache of cubes", move || cache.tidy()) {
             tidied.detach();

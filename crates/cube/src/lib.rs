@@ -39,6 +39,8 @@ pub use forest::{
 };
 pub use memory::{MemoryAccount, Reservation};
 pub use query::{Position, Query};
-pub use query_handle::QueryHandle;
+pub use query_handle::{QueryHandle, QueryProgress};
 pub use result::CubeResult;
-pub use table::{BatchStream, MemoryTable, Table, TableQuery};
+#[cfg(feature = "sql")]
+pub use table::SqlTable;
+pub use table::{BatchStream, MemoryTable, Table, TableQuery, TextOrder};

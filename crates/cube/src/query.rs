@@ -10,6 +10,8 @@ pub struct Position {
     pub group_by: Vec<String>,
     /// The filter, in canonical form.
     pub filter: Filter,
+    /// The marker of the query, the same wherever it reads.
+    pub marker: Option<String>,
 }
 
 /// A question to a cube.
@@ -39,6 +41,7 @@ pub struct Query {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct QueryOptions {
     pub(crate) explain: bool,
+    pub(crate) debug: bool,
     pub(crate) unknown_measures_are_empty: bool,
     pub(crate) errors_are_values: bool,
     pub(crate) no_cache: bool,
@@ -60,6 +63,7 @@ impl Query {
             user: None,
             options: QueryOptions {
                 explain: false,
+                debug: false,
                 unknown_measures_are_empty: false,
                 errors_are_values: false,
                 no_cache: false,
@@ -92,7 +96,7 @@ impl Query {
         self
     }
 
-    /// Something that custom measures and the cache tell queries apart by.
+    /// Something that is handed to custom measures as it is: a scenario, a currency to show values in.
     #[must_use]
     pub fn marker(mut self, marker: &str) -> Self {
         self.marker = Some(marker.to_owned());
@@ -110,6 +114,13 @@ impl Query {
     #[must_use]
     pub fn explain(mut self) -> Self {
         self.options.explain = true;
+        self
+    }
+
+    /// The same, with the first slices of every step that was made and their values.
+    #[must_use]
+    pub fn debug(mut self) -> Self {
+        (self.options.explain, self.options.debug) = (true, true);
         self
     }
 

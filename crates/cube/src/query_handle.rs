@@ -7,6 +7,7 @@ use filbert_pool::TaskFuture;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 /// A query under way: await it, or wait for it where waiting is allowed. Dropped, the query is cancelled.
@@ -15,11 +16,38 @@ use std::task::{Context, Poll};
 pub struct QueryHandle {
     future: Option<TaskFuture<Result<CubeResult, CubeError>>>,
     cancel: Arc<CancelToken>,
+    progress: QueryProgress,
+}
+
+/// How far a query is; a handle that is cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct QueryProgress {
+    rows: Arc<AtomicU64>,
+}
+
+impl QueryProgress {
+    /// Rows of the table that it has read so far.
+    pub fn rows_read(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn add_rows(&self, rows: usize) {
+        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
+    }
 }
 
 impl QueryHandle {
-    pub(crate) fn new(future: TaskFuture<Result<CubeResult, CubeError>>, cancel: Arc<CancelToken>) -> Self {
-        Self { future: Some(future), cancel }
+    pub(crate) fn new(
+        future: TaskFuture<Result<CubeResult, CubeError>>,
+        cancel: Arc<CancelToken>,
+        progress: QueryProgress,
+    ) -> Self {
+        Self { future: Some(future), cancel, progress }
+    }
+
+    /// How far it is, for whoever looks at it while another waits.
+    pub fn progress(&self) -> QueryProgress {
+        self.progress.clone()
     }
 
     /// Blocks until the answer is there. Refused on threads that must not wait for the stage `mixed`.

@@ -270,3 +270,72 @@ fn slices_of_other_partitions_are_found() {
     assert_eq!(answer(&cube, Query::new(["before"]).by(["day"]).partitions(7)), "1970-01-02,4");
     assert_eq!(answer(&cube, Query::new(["lots"]).by(["day", "ccy"]).partitions(1)).matches('|').count(), 5);
 }
+
+#[test]
+fn texts_have_a_least_and_a_greatest() {
+    let builder = forest()
+        .measure("first", Aggregator::new("ccy", Aggregation::Min))
+        .measure("last", Aggregator::new("ccy", Aggregation::Max))
+        .measure("euro", Filtrator::new("last", Filter::equals("desk", "Rates")));
+    let (_stages, cube) = cube(builder);
+    assert_eq!(
+        answer(&cube, Query::new(["first", "last", "euro"]).by(["desk"])),
+        "FX,EUR,USD,|Rates,EUR,USD,USD"
+    );
+    // Totals are rolled up from the finer level; a slice whose texts are all missing has none.
+    let query = Query::new(["first", "last"]).by(["desk", "lots"]).totals(["desk", "lots"]);
+    let all = answer(&cube, query);
+    assert!(all.ends_with("*,*,EUR,USD") && !all.contains("FX,4,"), "{all}");
+}
+
+/// Its value is the length of the query's marker.
+struct Marked;
+
+impl CustomMeasure for Marked {
+    fn produce(&self, position: &Position, inputs: &[RecordBatch]) -> Result<RecordBatch, String> {
+        let marker = position.marker.as_ref().ok_or("a marker is needed")?;
+        let length = Float64Array::from(vec![marker.len() as f64; inputs[0].num_rows()]);
+        let values = Arc::new(length) as _;
+        RecordBatch::try_from_iter([("value", values)]).map_err(|error| error.to_string())
+    }
+}
+
+#[test]
+fn markers_reach_custom_measures() {
+    let builder = forest().custom("marked", Marked).measure("marked", Custom::new(&["pnl"], "marked"));
+    let (_stages, cube) = cube(builder);
+    assert_eq!(answer(&cube, Query::new(["marked"]).marker("stress")), "6.0");
+    assert_eq!(answer(&cube, Query::new(["marked"]).marker("up")), "2.0");
+    let error = cube.query(Query::new(["marked"])).unwrap().wait().unwrap_err();
+    assert!(error.to_string().contains("a marker is needed"), "{error}");
+}
+
+#[test]
+fn debugging_shows_the_first_slices_of_each_step() {
+    let builder = forest().measure("each", Combinator::divide("pnl", "lots"));
+    let (_stages, cube) = cube(builder);
+    for what in ["read", "from the cache"] {
+        let result = cube.query(Query::new(["each"]).by(["desk"]).debug()).unwrap().wait().unwrap();
+        let how = result.explanation().unwrap().to_string();
+        assert!(how.contains("| desk  | value |") && how.contains("| Rates | 18.0  |"), "{what}: {how}");
+        assert!(how.contains("| Rates | 7     |"), "{what}: {how}");
+    }
+    let plain = cube.query(Query::new(["each"]).by(["desk"]).explain()).unwrap().wait().unwrap();
+    assert!(!plain.explanation().unwrap().to_string().contains("| desk"));
+}
+
+/// A combination that is read by another one of a later task was not kept for it.
+#[test]
+fn a_combination_is_compared_with_what_is_made_of_it() {
+    let each = Combinator::divide("pnl", "lots");
+    let by_desk = Partitionor::new(&["each"], &["desk"], Combination::Sum, Aggregation::Sum);
+    let builder = forest()
+        .measure("each", each)
+        .measure("each of desks", by_desk)
+        .measure("difference", Combinator::new(&["each of desks", "each"], Combination::Subtraction));
+    let (_stages, cube) = cube(builder);
+    // FX has 13 of 14 lots, Rates 18 of 7, both 31 of 21.
+    let expected = (13.0 / 14.0 + 18.0 / 7.0) - 31.0 / 21.0;
+    assert_eq!(answer(&cube, Query::new(["difference"])), format!("{expected:?}"));
+    assert_eq!(answer(&cube, Query::new(["difference"]).by(["desk"])), "FX,0.0|Rates,0.0");
+}

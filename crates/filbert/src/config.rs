@@ -5,6 +5,7 @@
 //! | `[cluster]` | `name`: what clients must call the cluster |
 //! | `[hazelcast]` | the door for Hazelcast clients: address, users, limits, TLS |
 //! | `[postgres]` | the door for PostgreSQL clients: the same |
+//! | `[http]` | the door for metrics and health: the same |
 //! | `[sql]` | what queries may use: memory, time, rows, how many at a time |
 //! | `[map.<name>]`, `[list.<name>]`, `[queue.<name>]` | structures; one `*` in a name stands for any text |
 //! | `[grid]` | what holds for all structures |
@@ -12,6 +13,7 @@
 
 use crate::member::StartError;
 use filbert_gate::hazelcast::HazelcastSettings;
+use filbert_gate::http::HttpSettings;
 use filbert_gate::postgres::PostgresSettings;
 use filbert_grid::GridSettings;
 use filbert_pool::settings_fields::{self, Field, Shape, is_named, quoted_key};
@@ -50,6 +52,8 @@ pub struct MemberConfig {
     pub hazelcast: HazelcastSettings,
     /// The door for PostgreSQL clients; without users of its own it has those of the Hazelcast door.
     pub postgres: PostgresSettings,
+    /// The door for metrics and health; without users of its own it has those of the Hazelcast door.
+    pub http: HttpSettings,
 }
 
 filbert_pool::settings_struct! {
@@ -75,7 +79,7 @@ pub struct SettingsSection {
 }
 
 /// Tables of structures, by name, that together with what stands in `[grid]` are the settings of the grid.
-const STRUCTURES: [&str; 3] = ["map", "list", "queue"];
+const STRUCTURES: [&str; 7] = ["map", "list", "queue", "set", "multimap", "ringbuffer", "semaphore"];
 
 /// The name of the cluster is known to the door and stands in a table of its own.
 const CLUSTER_NAME: &str = "cluster_name";
@@ -108,6 +112,12 @@ impl MemberConfig {
                 false,
                 PostgresSettings::FIELDS.to_vec(),
             ),
+            (
+                "http",
+                "The door for metrics and health; without users of its own it has those of [hazelcast].",
+                false,
+                HttpSettings::FIELDS.to_vec(),
+            ),
             ("sql", "What queries may use.", false, SqlSettings::FIELDS.to_vec()),
             ("grid", "What holds for all structures.", false, grid),
         ]
@@ -134,6 +144,7 @@ impl MemberConfig {
         let mut hazelcast: HazelcastSettings = take(&mut sections, "hazelcast", &mut problems);
         hazelcast.cluster_name = cluster.name;
         let postgres = take(&mut sections, "postgres", &mut problems);
+        let http = take(&mut sections, "http", &mut problems);
         let sql = take(&mut sections, "sql", &mut problems);
         let grid = take_grid(&mut sections, &mut problems);
         // What is left belongs to the stages, which read their own text.
@@ -142,7 +153,7 @@ impl MemberConfig {
                 problems.extend(more);
                 Settings::new()
             });
-        let config = Self { stages, grid, sql, hazelcast, postgres };
+        let config = Self { stages, grid, sql, hazelcast, postgres, http };
         // A value that cannot be read counts as not set: what follows from that is no second mistake.
         let follows = |problem: &String| {
             let path = problem.split([':', ' ']).next().unwrap_or_default();
@@ -178,7 +189,9 @@ impl MemberConfig {
         let sql = self.sql.problems().into_iter().map(|problem| format!("sql.{problem}"));
         let postgres = self.postgres.clone().or_users_of(&self.hazelcast).problems();
         let postgres = postgres.into_iter().map(|problem| format!("postgres.{problem}"));
-        grid.chain(sql).chain(door).chain(postgres).collect()
+        let http = self.http.clone().or_users_of(&self.hazelcast).problems();
+        let http = http.into_iter().map(|problem| format!("http.{problem}"));
+        grid.chain(sql).chain(door).chain(postgres).chain(http).collect()
     }
 }
 

@@ -3,12 +3,14 @@
 //! A further door is a field, a line in each method, and its settings in `config.rs`.
 
 use crate::member::StartError;
+use crate::monitor::Monitor;
 use filbert_gate::hazelcast::HazelcastSettings;
+use filbert_gate::http::HttpSettings;
 use filbert_gate::postgres::PostgresSettings;
-use filbert_gate::{hazelcast, postgres};
+use filbert_gate::{hazelcast, http, postgres};
 use filbert_grid::Grid;
+use filbert_net::DoorWatcher;
 use filbert_sql::Sql;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 /// Dropped, they close at once.
@@ -16,6 +18,25 @@ use std::time::Duration;
 pub(crate) struct Doors {
     hazelcast: Option<hazelcast::OpenDoor>,
     postgres: Option<postgres::OpenDoor>,
+    http: Option<(http::OpenDoor, Monitor)>,
+}
+
+/// Which doors a member is to have.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DoorSettings {
+    pub(crate) hazelcast: Option<HazelcastSettings>,
+    pub(crate) postgres: Option<PostgresSettings>,
+    pub(crate) http: Option<HttpSettings>,
+}
+
+/// A door that listens.
+#[derive(Debug, Clone)]
+pub(crate) struct Listening {
+    /// Whom it is for.
+    pub(crate) whom: &'static str,
+    /// The same as one word.
+    pub(crate) short: &'static str,
+    pub(crate) watcher: DoorWatcher,
 }
 
 impl Doors {
@@ -24,35 +45,44 @@ impl Doors {
     /// And that one.
     pub(crate) const POSTGRES: &'static str = "PostgreSQL clients";
 
-    /// Opens those that have settings, or none. Without users of its own, the one for PostgreSQL clients has those of the other.
-    pub(crate) fn open(
-        grid: &Grid,
-        sql: &Sql,
-        hazelcast: Option<HazelcastSettings>,
-        postgres: Option<PostgresSettings>,
-    ) -> Result<Self, StartError> {
-        // A member that asks who it is at one door does not let everybody in at the other.
-        let postgres = match (&hazelcast, postgres) {
-            (Some(hazelcast), Some(postgres)) => Some(postgres.or_users_of(hazelcast)),
-            (_, postgres) => postgres,
-        };
+    /// And who watches.
+    pub(crate) const HTTP: &'static str = "metrics and health over HTTP";
+
+    /// Opens those that have settings, or none. Without users of their own, the others have those of the one for Hazelcast clients.
+    pub(crate) fn open(grid: &Grid, sql: &Sql, settings: DoorSettings) -> Result<Self, StartError> {
+        let DoorSettings { hazelcast, postgres, http } = settings;
+        // A member that asks who it is at one door does not let everybody in at another.
+        let known = hazelcast.clone().unwrap_or_default();
+        let postgres = postgres.map(|postgres| postgres.or_users_of(&known));
+        let http = http.map(|http| http.or_users_of(&known));
         let door = |settings| hazelcast::Door::new(grid, settings).sql(sql).open();
         let hazelcast = hazelcast.map(door).transpose()?;
         let door = |settings| postgres::Door::new(grid.stages(), sql, settings).open();
         let postgres = postgres.map(door).transpose().map_err(StartError::Postgres)?;
-        Ok(Self { hazelcast, postgres })
+        let mut doors = Self { hazelcast, postgres, http: None };
+        if let Some(settings) = http {
+            let monitor = Monitor::new(grid, sql, doors.listening());
+            let door = http::Door::new(grid.stages(), monitor.clone(), settings).open();
+            doors.http = Some((door.map_err(StartError::Http)?, monitor));
+        }
+        Ok(doors)
     }
 
-    /// Whom each is for, and where it listens.
-    pub(crate) fn listening(&self) -> Vec<(&'static str, SocketAddr)> {
-        let hazelcast = self.hazelcast.as_ref().map(|door| (Self::HAZELCAST, door.local_addr()));
-        let postgres = self.postgres.as_ref().map(|door| (Self::POSTGRES, door.local_addr()));
-        hazelcast.into_iter().chain(postgres).collect()
+    /// All that are open.
+    pub(crate) fn listening(&self) -> Vec<Listening> {
+        let hazelcast = self.hazelcast.as_ref().map(|door| (Self::HAZELCAST, "hazelcast", door.watcher()));
+        let postgres = self.postgres.as_ref().map(|door| (Self::POSTGRES, "postgres", door.watcher()));
+        let http = self.http.as_ref().map(|(door, _)| (Self::HTTP, "http", door.watcher()));
+        let open = hazelcast.into_iter().chain(postgres).chain(http);
+        open.map(|(whom, short, watcher)| Listening { whom, short, watcher }).collect()
     }
 
     /// Lets nobody in any more, and waits until what is under way is answered; at most so long.
     pub(crate) fn drain(&self, timeout: Duration) {
-        // All begin before the first is waited for. Refused only where a shutdown is refused as well, or when the stages are gone already.
+        if let Some((_, monitor)) = &self.http {
+            monitor.ends();
+        }
+        // Who watches can look on until the others are done. All begin before the first is waited for. Refused only where a shutdown is refused as well, or when the stages are gone already.
         let hazelcast = self.hazelcast.iter().filter_map(|door| door.drain(timeout).ok());
         let postgres = self.postgres.iter().filter_map(|door| door.drain(timeout).ok());
         let begun: Vec<_> = hazelcast.chain(postgres).collect();

@@ -1,10 +1,10 @@
 //! Filbert is an in-memory data platform in one Rust library and one Rust binary. **What works today**: a data grid (maps, lists,
-//! queues, topics, executors) that Rust programs embed and the official Hazelcast clients connect to; dataflow jobs; SQL over maps and
-//! files; and the ground of all, the *stages*, in which every kind of work runs on the threads made for it. **Planned**: OLAP cubes,
-//! clusters.
+//! sets, queues, ringbuffers, topics, atomics, locks, executors) that Rust programs embed and the official Hazelcast clients connect to; dataflow
+//! jobs; SQL over maps and files; cubes, measures over both; and the ground of all, the *stages*, in which every kind of work runs on the
+//! threads made for it. **Planned**: clusters.
 //!
 //! A program begins with a [`Member`]: its [maps](Member::map) hold data, its [stages](Member::stages) are where work goes, and
-//! [`Member::sql`] asks questions. The page of [`grid`] says what can be done with structures, the page of [`pool`] which stage is for
+//! [`Member::sql`] and [`Member::cube`] ask questions. The page of [`grid`] says what can be done with structures, the page of [`pool`] which stage is for
 //! what, the page of [`sql`] how queries run.
 //!
 //! ```
@@ -48,6 +48,7 @@ mod config;
 mod doors;
 mod end_signal;
 mod member;
+mod monitor;
 mod settings_page;
 
 /// The examples of the README, so that they stay true.
@@ -66,6 +67,8 @@ pub use member::{Member, MemberBuilder, StartError};
 
 /// Sources and sinks for dataflow, as a crate of their own.
 pub use filbert_connect as connect;
+/// Cubes, as a crate of their own.
+pub use filbert_cube as cube;
 /// The dataflow engine, as a crate of its own.
 pub use filbert_flow as flow;
 /// Front doors, as a crate of their own.
@@ -74,6 +77,8 @@ pub use filbert_gate as gate;
 pub use filbert_grid as grid;
 /// SQL, as a crate of its own.
 pub use filbert_sql as sql;
+/// Maps on disk: logs, snapshots, backups; as a crate of its own.
+pub use filbert_store as store;
 /// Values as bytes: Hazelcast's `Data`, Compact, and the client protocol.
 pub use filbert_wire as wire;
 
@@ -83,10 +88,12 @@ pub use filbert_flow::{
 };
 // The grid.
 pub use filbert_gate::hazelcast::HazelcastSettings;
+pub use filbert_gate::http::HttpSettings;
 pub use filbert_gate::postgres::PostgresSettings;
 pub use filbert_grid::{
-    Entry, EntryProcessor, Grid, GridError, GridResult, GridSettings, Interceptor, Invocation, Map, MapEvent,
-    MapEventKind, MapSettings, Reading, Registry, TypedMap, TypedMapEvent,
+    Damage, Entry, EntryProcessor, Fsync, Grid, GridError, GridResult, GridSettings, Interceptor, Invocation,
+    Map, MapEvent, MapEventKind, MapSettings, PersistenceSettings, Reading, RecoveredMap, RecoveryProgress,
+    Registry, StoreError, TypedMap, TypedMapEvent,
 };
 pub use filbert_wire::{Data, FromData, Json, ToData};
 // SQL.

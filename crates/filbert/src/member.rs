@@ -1,11 +1,16 @@
 //! One Filbert process: its stages, its grid, SQL over it, and the doors through which others reach it.
 
 use crate::config::MemberConfig;
-use crate::doors::Doors;
+use crate::doors::{DoorSettings, Doors};
+use filbert_cube::{Cube, CubeBuilder, Forest, Table};
 use filbert_flow::{Dag, Job, JobError};
 use filbert_gate::hazelcast::{DoorError, HazelcastSettings};
+use filbert_gate::http::{self, HttpSettings};
 use filbert_gate::postgres::{self, PostgresSettings};
-use filbert_grid::{EntryProcessor, Grid, GridSettings, GridSettingsError, MapSettings, Registry, TypedMap};
+use filbert_grid::{
+    EntryProcessor, Grid, GridSettings, GridSettingsError, MapSettings, RecoveryProgress, Registry,
+    StoreError, TypedMap,
+};
 use filbert_pool::{
     Settings, SettingsError, Shutdown, ShutdownRefused, ShutdownReport, StageKind, Stages, StagesBuilder,
     current,
@@ -13,7 +18,7 @@ use filbert_pool::{
 use filbert_sql::{Sql, SqlError, SqlSettings};
 use filbert_wire::Data;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -78,6 +83,9 @@ pub enum StartError {
         #[source]
         error: std::io::Error,
     },
+    /// The data directory cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// SQL does not start.
     #[error("SQL does not start: {0}")]
     Sql(#[source] SqlError),
@@ -87,6 +95,9 @@ pub enum StartError {
     /// The door for PostgreSQL clients does not open.
     #[error(transparent)]
     Postgres(postgres::DoorError),
+    /// The door for those who watch does not open.
+    #[error(transparent)]
+    Http(http::DoorError),
 }
 
 impl StartError {
@@ -96,7 +107,8 @@ impl StartError {
             StartError::Settings { problems }
             | StartError::File { problems, .. }
             | StartError::Door(DoorError::Settings { problems })
-            | StartError::Postgres(postgres::DoorError::Settings { problems }) => problems,
+            | StartError::Postgres(postgres::DoorError::Settings { problems })
+            | StartError::Http(http::DoorError::Settings { problems }) => problems,
             _ => &[],
         }
     }
@@ -128,9 +140,22 @@ pub struct MemberBuilder {
     grid: GridSettings,
     sql: SqlSettings,
     registry: Registry,
-    hazelcast: Option<HazelcastSettings>,
-    postgres: Option<PostgresSettings>,
+    doors: DoorSettings,
+    on_recovery: OnRecovery,
     problems: Vec<String>,
+}
+
+/// Told how far maps are back from disk.
+#[derive(Clone, Default)]
+struct OnRecovery(Option<Arc<Told>>);
+
+/// Is told how far a recovery is.
+type Told = dyn Fn(&RecoveryProgress) + Send + Sync;
+
+impl std::fmt::Debug for OnRecovery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("OnRecovery").field(&self.0.is_some()).finish()
+    }
 }
 
 impl Member {
@@ -205,6 +230,30 @@ impl Member {
         &self.inner.sql
     }
 
+    /// A cube: measures over a table, which may be in memory, or a map or files through SQL.
+    ///
+    /// ```
+    /// use filbert::cube::{Aggregator, Forest, Query, SqlTable};
+    /// use filbert::{Json, Member};
+    ///
+    /// let member = Member::start()?;
+    /// let trades = member.map::<i64, Json<serde_json::Value>>("trades");
+    /// for (number, (desk, pnl)) in (0..).zip([("FX", 1.5), ("Rates", 2.0), ("FX", 3.0)]) {
+    ///     trades.set(&number, &Json(serde_json::json!({ "desk": desk, "pnl": pnl }))).wait()?;
+    /// }
+    /// let session = member.sql().session();
+    /// let opened = async move { SqlTable::open(session, "trades").await };
+    /// let table = member.stages().mixed().spawn("open table", opened)?.wait()??;
+    /// let forest = Forest::builder().measure("pnl", Aggregator::sum("pnl")).build()?;
+    /// let cube = member.cube(forest, table).build()?;
+    /// let answer = cube.query(Query::new(["pnl"]).by(["desk"]))?.wait()?;
+    /// assert_eq!(answer.to_csv()?, "desk,pnl\nFX,4.5\nRates,2.0\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn cube(&self, forest: Forest, table: impl Table + 'static) -> CubeBuilder {
+        Cube::builder(&self.inner.stages, forest, table)
+    }
+
     /// Where Hazelcast clients connect to, if that door is open.
     pub fn hazelcast_address(&self) -> Option<SocketAddr> {
         self.address_for(Doors::HAZELCAST)
@@ -213,6 +262,11 @@ impl Member {
     /// Where PostgreSQL clients connect to, if that door is open.
     pub fn postgres_address(&self) -> Option<SocketAddr> {
         self.address_for(Doors::POSTGRES)
+    }
+
+    /// Where metrics and health are to be had over HTTP, if that door is open.
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        self.address_for(Doors::HTTP)
     }
 
     fn address_for(&self, whom: &str) -> Option<SocketAddr> {
@@ -238,7 +292,14 @@ impl Member {
         drop(doors);
         // They have no end to wait for.
         futures::executor::block_on(self.inner.sql.end_jobs());
-        self.inner.stages.shutdown(how)
+        if how == Shutdown::Drain {
+            // What cannot be written is in the log; the member ends all the same.
+            let _ = self.inner.grid.flush_stores(DRAIN);
+        }
+        let report = self.inner.stages.shutdown(how)?;
+        // Now nothing changes any more. What could not be written is logged there; the member has ended all the same.
+        let _ = self.inner.grid.close();
+        Ok(report)
     }
 }
 
@@ -267,20 +328,19 @@ impl MemberBuilder {
         self
     }
 
-    /// Replaces all settings by those of a settings file's text, see [`MemberConfig`]; `[hazelcast]` and `[postgres]` in it open
-    /// those doors.
+    /// Replaces all settings by those of a settings file's text, see [`MemberConfig`]; `[hazelcast]`, `[postgres]` and `[http]` in
+    /// it open those doors.
     pub fn toml(self, text: &str) -> Self {
         let opens = |door: &str| text.parse::<toml::Table>().is_ok_and(|table| table.contains_key(door));
         match MemberConfig::from_toml(text) {
             Ok(config) => {
-                let postgres = opens("postgres").then_some(config.postgres);
-                let hazelcast = opens("hazelcast").then_some(config.hazelcast);
-                let hazelcast = hazelcast.or_else(|| self.hazelcast.clone());
-                let postgres = postgres.or_else(|| self.postgres.clone());
-                Self { hazelcast, postgres, ..self }
-                    .stage_settings(config.stages)
-                    .grid(config.grid)
-                    .sql(config.sql)
+                let before = self.doors.clone();
+                let doors = DoorSettings {
+                    hazelcast: opens("hazelcast").then_some(config.hazelcast).or(before.hazelcast),
+                    postgres: opens("postgres").then_some(config.postgres).or(before.postgres),
+                    http: opens("http").then_some(config.http).or(before.http),
+                };
+                Self { doors, ..self }.stage_settings(config.stages).grid(config.grid).sql(config.sql)
             }
             Err(error) => {
                 let mut builder = self;
@@ -290,10 +350,10 @@ impl MemberBuilder {
         }
     }
 
-    /// Replaces all settings by those of a file that was read, and opens the doors for Hazelcast and PostgreSQL clients.
+    /// Replaces all settings by those of a file that was read, and opens all doors.
     pub fn config(self, config: MemberConfig) -> Self {
         let builder = self.stage_settings(config.stages).grid(config.grid).sql(config.sql);
-        builder.hazelcast(config.hazelcast).postgres(config.postgres)
+        builder.hazelcast(config.hazelcast).postgres(config.postgres).http(config.http)
     }
 
     /// Replaces all settings of the stages.
@@ -320,6 +380,36 @@ impl MemberBuilder {
         self
     }
 
+    /// Where maps with [`MapSettings::persistence`] are kept; one member at a time uses the folder.
+    ///
+    /// ```
+    /// use filbert::{Member, MapSettings, PersistenceSettings, Shutdown};
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let persistence = Some(PersistenceSettings::default());
+    /// let builder = Member::builder()
+    ///     .data_directory(folder.path())
+    ///     .map("cities", MapSettings { persistence, ..Default::default() });
+    /// let member = builder.clone().start()?;
+    /// member.map::<String, i64>("cities").set("Oslo", &709_000).wait()?;
+    /// member.shutdown(Shutdown::Drain)?;
+    /// drop(member);
+    ///
+    /// let again = builder.start()?;
+    /// assert_eq!(again.map::<String, i64>("cities").get("Oslo").wait()?, Some(709_000));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn data_directory(mut self, folder: impl AsRef<Path>) -> Self {
+        self.grid.data_directory = folder.as_ref().display().to_string();
+        self
+    }
+
+    /// While maps come back from disk, `told` hears how far they are, on the thread that starts the member.
+    pub fn on_recovery(mut self, told: impl Fn(&RecoveryProgress) + Send + Sync + 'static) -> Self {
+        self.on_recovery = OnRecovery(Some(Arc::new(told)));
+        self
+    }
+
     /// Registers an entry processor: `make` makes it from the argument of a call.
     pub fn entry_processor<P: EntryProcessor + 'static>(
         mut self,
@@ -338,14 +428,29 @@ impl MemberBuilder {
 
     /// Opens the door for Hazelcast clients.
     pub fn hazelcast(mut self, settings: HazelcastSettings) -> Self {
-        self.hazelcast = Some(settings);
+        self.doors.hazelcast = Some(settings);
         self
     }
 
     /// Opens the door for PostgreSQL clients: psql, drivers, BI tools. Without users in its settings it asks for those of the door for
     /// Hazelcast clients, where that has some.
     pub fn postgres(mut self, settings: PostgresSettings) -> Self {
-        self.postgres = Some(settings);
+        self.doors.postgres = Some(settings);
+        self
+    }
+
+    /// Opens the door for those who watch: `/metrics` for Prometheus, `/health/live`, `/health/ready`, `/status` for `filbert top`.
+    ///
+    /// ```
+    /// use filbert::{HttpSettings, Member};
+    ///
+    /// let settings = HttpSettings { address: "127.0.0.1:0".parse()?, ..HttpSettings::default() };
+    /// let member = Member::builder().http(settings).start()?;
+    /// println!("http://{}/metrics", member.http_address().expect("it is open"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn http(mut self, settings: HttpSettings) -> Self {
+        self.doors.http = Some(settings);
         self
     }
 
@@ -362,11 +467,14 @@ impl MemberBuilder {
             return Err(StartError::Settings { problems });
         }
         let stages = self.stages.start()?;
-        let grid = Grid::with(&stages, self.grid, self.registry);
+        let told = self.on_recovery.0;
+        let progress = |progress: &RecoveryProgress| told.iter().for_each(|told| told(progress));
+        let grid = Grid::open(&stages, self.grid, self.registry, &progress)?;
         let sql = Sql::start(&stages, self.sql).map_err(StartError::Sql)?;
         sql.attach(&grid).map_err(StartError::Sql)?;
-        let doors = Doors::open(&grid, &sql, self.hazelcast, self.postgres)?;
+        let doors = Doors::open(&grid, &sql, self.doors)?;
         let listening = doors.listening();
+        let listening = listening.iter().map(|door| (door.whom, door.watcher.local_addr())).collect();
         Ok(Member { inner: Arc::new(Inner { stages, grid, sql, doors: Mutex::new(Some(doors)), listening }) })
     }
 }

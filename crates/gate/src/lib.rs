@@ -6,6 +6,7 @@
 mod counters;
 mod entrance;
 pub mod hazelcast;
+pub mod http;
 mod open_door;
 pub mod postgres;
 mod tables;

@@ -1,6 +1,6 @@
 //! A door that listens, whatever is spoken there.
 
-use filbert_net::{DoorStats, DrainReport};
+use filbert_net::{DoorStats, DoorWatcher, DrainReport};
 use filbert_pool::{SubmitError, TaskFuture};
 use std::fmt;
 use std::net::SocketAddr;
@@ -33,6 +33,11 @@ impl<H> OpenDoor<H> {
     /// When the stages shut down.
     pub fn drain(&self, timeout: Duration) -> Result<TaskFuture<DrainReport>, SubmitError> {
         self.door.drain(timeout)
+    }
+
+    /// A handle that reads what its connections see, and keeps nothing open.
+    pub fn watcher(&self) -> DoorWatcher {
+        self.door.watcher()
     }
 
     /// What its connections have seen.

@@ -3,6 +3,7 @@
 use crate::allowance::TooMuch;
 use crate::query::QueryError;
 use filbert_pool::{SubmitError, TaskError};
+use filbert_store::StoreError;
 
 /// The result of an operation.
 pub type GridResult<T> = Result<T, GridError>;
@@ -156,6 +157,9 @@ pub enum GridError {
     /// A result that would take more memory than it may.
     #[error(transparent)]
     TooMuch(#[from] TooMuch),
+    /// A change that is not on disk, or data on disk that cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// Something that this version does not do.
     #[error("{what} is not supported by this version; see docs/compatibility.md")]
     Unsupported {
@@ -184,6 +188,7 @@ impl GridError {
     pub fn is_retryable(&self) -> bool {
         match self {
             GridError::Refused(refused) => refused.is_retryable(),
+            GridError::Store(error) => error.is_retryable(),
             GridError::TimedOut { .. } | GridError::Destroyed { .. } => true,
             GridError::TooMuch(TooMuch::ForAll { .. }) | GridError::TooMany { .. } => true,
             _ => false,
@@ -192,7 +197,11 @@ impl GridError {
 
     /// True when the operation may have been done although there is no result.
     pub fn is_indeterminate(&self) -> bool {
-        matches!(self, GridError::Task(_) | GridError::TimedOutInPart { .. })
+        match self {
+            GridError::Task(_) | GridError::TimedOutInPart { .. } => true,
+            GridError::Store(error) => error.is_indeterminate(),
+            _ => false,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::code::Registry;
 use crate::cp::{AtomicLong, AtomicReference, CountDownLatch, FencedLock, Semaphore, Sessions};
+use crate::error::GridResult;
 use crate::executor::{ExecutorService, ExecutorStructure};
 use crate::flake_id::FlakeIdGenerator;
 use crate::list::List;
@@ -10,6 +11,7 @@ use crate::multi_map::MultiMap;
 use crate::pn_counter::PnCounter;
 use crate::query::Catalog;
 use crate::queue::Queue;
+use crate::recovery::{self, RecoveredMap, RecoveryProgress};
 use crate::reliable_topic::ReliableTopic;
 use crate::replicated_map::ReplicatedMap;
 use crate::ringbuffer::Ringbuffer;
@@ -18,8 +20,10 @@ use crate::settings::GridSettings;
 use crate::structures::{Service, Structures};
 use crate::topic::Topic;
 use filbert_pool::{Clock, Stages};
+use filbert_store::{Store, StoreError};
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 use uuid::Uuid;
 
 /// The grid of one member; a handle that is cheap to clone.
@@ -49,6 +53,9 @@ struct Inner {
     sessions: Sessions,
     /// Numbers the handles of structures, each an owner of locks.
     handles: AtomicI64,
+    /// Where maps are kept that are kept on disk.
+    store: Option<Store>,
+    recovered: OnceLock<Vec<RecoveredMap>>,
 }
 
 impl Grid {
@@ -57,8 +64,91 @@ impl Grid {
         Self::with(stages, GridSettings::default(), Registry::new())
     }
 
-    /// An empty grid on `stages` that runs the code of `registry`. Settings are [checked](GridSettings::check) before.
+    /// An empty grid on `stages` that runs the code of `registry`. Settings are [checked](GridSettings::check) before. It is in memory
+    /// only, whatever they say: [`Grid::open`] has maps on disk.
     pub fn with(stages: &Stages, settings: GridSettings, registry: Registry) -> Self {
+        Self::over(stages, settings, registry, None)
+    }
+
+    /// A grid whose maps with [`MapSettings::persistence`](crate::MapSettings) are kept in the folder
+    /// [`GridSettings::data_directory`], with all that is there already. Without such maps it is [`Grid::with`]. Call it from a thread that
+    /// may wait; end it with [`Grid::close`].
+    ///
+    /// ```
+    /// use filbert_grid::{Grid, GridSettings, MapSettings, PersistenceSettings, Registry};
+    /// use filbert_wire::Data;
+    ///
+    /// let (stages, folder) = (filbert_pool::Stages::start()?, tempfile::tempdir()?);
+    /// let mut settings = GridSettings::default();
+    /// settings.data_directory = folder.path().display().to_string();
+    /// let persistence = Some(PersistenceSettings::default());
+    /// settings.maps.set("orders", MapSettings { persistence, ..Default::default() });
+    ///
+    /// let key = Data::new(-7, &1_i32.to_be_bytes());
+    /// let grid = Grid::open(&stages, settings.clone(), Registry::new(), &|_| ())?;
+    /// grid.map("orders").set(key.clone(), Data::new(-12, b"two hazelnuts")).wait()?;
+    /// grid.close()?;
+    /// drop(grid);
+    ///
+    /// let again = Grid::open(&stages, settings, Registry::new(), &|_| ())?;
+    /// assert!(again.map("orders").get(key).wait()?.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(
+        stages: &Stages,
+        settings: GridSettings,
+        registry: Registry,
+        progress: &dyn Fn(&RecoveryProgress),
+    ) -> Result<Self, StoreError> {
+        if settings.maps.entries().all(|(_, map)| map.persistence.is_none()) {
+            return Ok(Self::with(stages, settings, registry));
+        }
+        let store = Store::open(stages, &settings.data_directory)?;
+        Self::on(stages, settings, registry, store, progress)
+    }
+
+    /// The same on a store that is open already.
+    pub fn on(
+        stages: &Stages,
+        settings: GridSettings,
+        registry: Registry,
+        store: Store,
+        progress: &dyn Fn(&RecoveryProgress),
+    ) -> Result<Self, StoreError> {
+        let grid = Self::over(stages, settings, registry, Some(store.clone()));
+        let mut recovered = Vec::new();
+        for name in store.maps()? {
+            let Some(settings) = grid.settings().maps.of(&name).persistence else {
+                tracing::warn!(map = name, "is on disk, and not set to be: it is left there and not loaded");
+                continue;
+            };
+            let Some(on_disk) = store.recover(&name, &settings)? else { continue };
+            let (map, mut damage) = (grid.map(&name), on_disk.damage.clone());
+            let restored = recovery::restore(stages, &map, on_disk.into_shelves(), progress);
+            let (entries, more) = restored.map_err(|error| recovery::as_store_error(&name, error))?;
+            damage.extend(more);
+            if !damage.is_empty() {
+                damage.iter().for_each(|damage| tracing::error!(map = name, %damage, "is not served"));
+                store.has_damage(&name, &settings);
+                map.set_damage(damage.clone());
+            }
+            recovered.push(RecoveredMap { name, entries, damage });
+        }
+        let _ = grid.inner.recovered.set(recovered);
+        Ok(grid)
+    }
+
+    /// The maps that came back from disk when it was opened.
+    pub fn recovered(&self) -> &[RecoveredMap] {
+        self.inner.recovered.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Writes and flushes what maps on disk still have to write; a change from now on is not stored, and told so. Blocks.
+    pub fn close(&self) -> Result<(), StoreError> {
+        self.inner.store.as_ref().map_or(Ok(()), Store::close)
+    }
+
+    fn over(stages: &Stages, settings: GridSettings, registry: Registry, store: Option<Store>) -> Self {
         let member = new_id(&stages.clock());
         let sessions = Sessions::new(stages.clock(), settings.sessions.clone());
         let inner = Inner {
@@ -70,6 +160,8 @@ impl Grid {
             catalog: Catalog::default(),
             sessions,
             handles: AtomicI64::new(1),
+            store,
+            recovered: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -82,9 +174,28 @@ impl Grid {
     fn map_of(&self, service: Service, name: &str) -> Map {
         let inner = &self.inner;
         let make = |name: &Arc<str>| {
-            MapStructure::new(service, name, &inner.stages, &inner.settings, &inner.registry, &inner.catalog)
+            let (stages, store) = (&inner.stages, inner.store.as_ref());
+            MapStructure::new(service, name, stages, &inner.settings, &inner.registry, &inner.catalog, store)
         };
         Map::new(inner.structures.get_or_make(service, name, make), self.new_owner())
+    }
+
+    /// Writes what waits for the stores behind maps, and waits until it is written or the time is over; call it from a thread that may
+    /// wait. All maps are tried, and the first failure is told.
+    pub fn flush_stores(&self, within: Duration) -> GridResult<()> {
+        let maps = self.structures().list().into_iter().filter(|(service, _)| *service == Service::Map);
+        let flushes: Vec<_> = maps.map(|(_, name)| self.map(&name).flush()).collect();
+        let until = self.inner.stages.clock().now().saturating_add(within);
+        let mut told = Ok(());
+        for mut flush in flushes {
+            let left = until.saturating_sub(self.inner.stages.clock().now());
+            let flushed = flush.wait_timeout(left);
+            if let Err(error) = &flushed {
+                tracing::warn!(%error, "changes that waited for the store behind a map were not written");
+            }
+            told = told.and(flushed);
+        }
+        told
     }
 
     /// A new owner of locks.

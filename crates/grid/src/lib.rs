@@ -31,6 +31,7 @@ mod pn_counter;
 pub mod query;
 mod queue;
 mod reading;
+mod recovery;
 mod reliable_topic;
 mod replicated_map;
 mod ringbuffer;
@@ -42,7 +43,7 @@ mod topic;
 
 pub use allowance::{Allowance, ResultSpace, TooMuch, Weighs};
 pub use code::{
-    Code, Entry, EntryChange, EntryProcessor, ExecutorTask, Function, FunctionError, Interceptor,
+    Code, Entry, EntryChange, EntryProcessor, ExecutorTask, Function, FunctionError, Interceptor, MapStore,
     NAMED_CLASS, NAMED_FACTORY, NotCode, Registry, TaskContext,
 };
 pub use cp::{
@@ -51,6 +52,7 @@ pub use cp::{
 };
 pub use error::{GridError, GridResult};
 pub use executor::ExecutorService;
+pub use filbert_store::{Damage, Fsync, PersistenceSettings, Store, StoreError};
 pub use flake_id::{FlakeIdGenerator, IdBatch};
 pub use grid::Grid;
 pub use invocation::Invocation;
@@ -59,14 +61,15 @@ pub use list::List;
 pub use listeners::Listeners;
 pub use map::{
     EntryView, EvictionPolicy, InterceptorId, Interest, JournalEvent, JournalPage, JournalReader,
-    JournalSettings, JournalSpan, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings, MaxSize,
-    Owner, ReadingPairs, TypedMap, TypedMapEvent,
+    JournalSettings, JournalSpan, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings,
+    MapStoreSettings, MaxSize, Owner, ReadingPairs, TypedMap, TypedMapEvent,
 };
 pub use multi_map::{MultiMap, ValueCollection};
 pub use operation::{Action, Operation, Step, Target, Turn};
 pub use pn_counter::{Counted, PnCounter};
 pub use queue::Queue;
 pub use reading::Reading;
+pub use recovery::{RecoveredMap, RecoveryProgress};
 pub use reliable_topic::ReliableTopic;
 pub use replicated_map::ReplicatedMap;
 pub use ringbuffer::{ManyRead, Overflow, Ringbuffer, RingbufferSizes};

@@ -70,6 +70,9 @@ pub trait Structure: Any + Send + Sync {
     fn service(&self) -> Service;
     /// What it is called.
     fn name(&self) -> &Arc<str>;
+    /// From now on nothing that happens to it counts. Called before another of its kind and name can be made, so it must be short, and look for no
+    /// structure.
+    fn leave(&self) {}
     /// Gives up what it holds; nobody finds it any more. Operations that are parked in it end.
     fn destroy(&self);
 }
@@ -143,6 +146,7 @@ impl Structures {
     pub fn destroy(&self, service: Service, name: &str) -> bool {
         let mut state = self.state.write().unwrap_or_else(|broken| broken.into_inner());
         let Some(gone) = state.all.remove(&(service, Arc::from(name))) else { return false };
+        gone.leave();
         let watchers: Vec<_> = state.watchers.values().cloned().collect();
         drop(state);
         gone.destroy();
@@ -155,7 +159,12 @@ impl Structures {
         let state = self.state.read().unwrap_or_else(|broken| broken.into_inner());
         let ended = state.all.get(&(service, Arc::from(name))).map(Arc::clone);
         drop(state);
-        ended.inspect(|ended| ended.destroy()).is_some()
+        ended
+            .inspect(|ended| {
+                ended.leave();
+                ended.destroy();
+            })
+            .is_some()
     }
 
     /// How many there are.

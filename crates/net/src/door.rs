@@ -31,6 +31,30 @@ pub struct DrainReport {
     pub cut_short: usize,
 }
 
+/// Reads what a door has seen, also when it is closed already. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct DoorWatcher {
+    ledger: Arc<Ledger>,
+    local: SocketAddr,
+}
+
+impl DoorWatcher {
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// What the door has seen so far.
+    pub fn stats(&self) -> DoorStats {
+        self.ledger.stats()
+    }
+
+    /// What each connection says of itself, oldest first.
+    pub fn connections(&self) -> Vec<ConnectionStats> {
+        self.ledger.connections()
+    }
+}
+
 /// What the accepting loop shares with the door.
 #[derive(Debug)]
 pub(crate) struct DoorInner {
@@ -88,6 +112,11 @@ impl Door {
     /// What the door has seen so far.
     pub fn stats(&self) -> DoorStats {
         self.inner.ledger.stats()
+    }
+
+    /// A handle that reads the same and keeps nothing open.
+    pub fn watcher(&self) -> DoorWatcher {
+        DoorWatcher { ledger: Arc::clone(&self.inner.ledger), local: self.inner.local }
     }
 
     /// Accepts no more, lets each connection send what it owes, and closes it; after `timeout` closes the rest hard. The future

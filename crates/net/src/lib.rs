@@ -70,7 +70,7 @@ mod tls;
 mod transport;
 
 pub use connect::{ConnectError, Connector};
-pub use door::{Door, DrainReport};
+pub use door::{Door, DoorWatcher, DrainReport};
 pub use ledger::{ConnectionStats, DoorStats};
 pub use listener::{ListenError, Listener, is_loopback};
 pub use outbound::Outbound;

@@ -4,6 +4,7 @@ use crate::description::{self, Description, StatementKind};
 use crate::engine::Sql;
 use crate::error::SqlError;
 use crate::exchange::{Credits, ExchangeExec, Router, channels};
+use crate::files::is_file;
 use crate::fragment::{Figures, Fragment, Work};
 use crate::maps;
 use crate::memory::QueryMemory;
@@ -15,6 +16,7 @@ use crate::rights::{self, Access, Object, SessionRights, TableRights};
 use crate::stream::{self, StreamFigures};
 use crate::text;
 use arrow::array::RecordBatch;
+use datafusion::common::TableReference;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnv;
@@ -82,6 +84,62 @@ impl Session {
     pub fn in_pool(self, name: &str) -> Result<Self, SqlError> {
         self.sql.inner().pools.choose(name, &self.context)?;
         Ok(self)
+    }
+
+    /// The session, in which every table is read by one task, in the order of its files and rows, as batches of so many rows: for
+    /// readers to whom the order matters, such as whoever adds up floating-point numbers and wants the same sum every time.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+    /// let session = sql.session().reading_in_order(100);
+    /// let query = session.query("SELECT value FROM generate_series(1, 250)")?;
+    /// let batches = futures::executor::block_on(query.collect())?;
+    /// assert_eq!(batches.iter().map(|batch| batch.num_rows()).collect::<Vec<_>>(), [100, 100, 50]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn reading_in_order(self, batch_rows: usize) -> Self {
+        let state = self.context.state_ref();
+        let mut state = state.write();
+        let config = state.config().clone().with_target_partitions(1).with_batch_size(batch_rows.max(1));
+        *state.config_mut() = config;
+        drop(state);
+        self
+    }
+
+    /// Another number whenever the rows of a table may have changed: of files that are named by their path, folder or pattern, as far as
+    /// their sizes and times of change tell. None for all other tables.
+    ///
+    /// ```
+    /// use filbert_sql::{Sql, SqlSettings};
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("a.csv");
+    /// std::fs::write(&path, "x\n1\n")?;
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = Sql::start(&stages, SqlSettings { files: vec![folder.path().into()], ..Default::default() })?;
+    /// let session = sql.session();
+    /// let version = || futures::executor::block_on(session.version(&path.to_string_lossy()));
+    /// let before = version()?;
+    /// assert!(before.is_some() && version()? == before);
+    /// std::fs::write(&path, "x\n1\n2\n")?;
+    /// assert_ne!(version()?, before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the files cannot be looked at, or may not be read.
+    pub async fn version(&self, table: &str) -> Result<Option<u64>, SqlError> {
+        let is_other = {
+            let state = self.context.state_ref();
+            let state = state.read();
+            let bare = TableReference::bare(table);
+            state.schema_for_ref(bare).is_ok_and(|schema| schema.table_exist(table))
+        };
+        if is_other || !is_file(table) {
+            return Ok(None);
+        }
+        self.sql.inner().files.version(table).await.map(Some)
     }
 
     /// Submits one statement; returns before it is planned.

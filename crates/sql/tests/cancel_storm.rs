@@ -14,7 +14,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-const ENDLESS: &str = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b";
+const ENDLESS: &str = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b WHERE a.value + b.value < 0";
 
 /// Threads that cancel.
 const DRIVERS: u64 = 16;
@@ -49,6 +49,7 @@ fn statements(session: &Session, folder: &Path) -> Vec<String> {
     }
     vec![
         ENDLESS.to_owned(),
+        "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b".to_owned(),
         "SELECT * FROM generate_series(1, 3000000) ORDER BY value * 7919 % 1000003".to_owned(),
         "SELECT a.this, count(*) FROM m a JOIN m b ON a.this = b.this GROUP BY a.this".to_owned(),
         format!(

@@ -37,6 +37,13 @@ CONFIG = """
     <map name="evicting*"><eviction eviction-policy="LRU" max-size-policy="PER_NODE" size="1000"/></map>
     <queue name="bounded*"><max-size>6</max-size></queue>
     <list name="bounded*"><max-size>3</max-size></list>
+    <set name="bounded*"><max-size>3</max-size></set>
+    <multimap name="listed*"><value-collection-type>LIST</value-collection-type></multimap>
+    <ringbuffer name="small*"><capacity>4</capacity></ringbuffer>
+    <ringbuffer name="aging*"><capacity>2</capacity><time-to-live-seconds>2</time-to-live-seconds></ringbuffer>
+    <cp-subsystem><semaphores>
+        <semaphore><name>sessionless*</name><jdk-compatible>true</jdk-compatible></semaphore>
+    </semaphores></cp-subsystem>
 </hazelcast>
 """
 FIXTURES = """

@@ -42,6 +42,9 @@ SleepMillis = fixture("SleepMillis", 66, 6, "long")
 Fail = fixture("Fail", 66, 7)
 MemberUuid = fixture("MemberUuid", 66, 8)
 ReturnNull = fixture("ReturnNull", 66, 10)
+Multiply = fixture("Multiply", 66, 16, "long")
+AppendText = fixture("AppendText", 66, 17, "string")
+HasPrefix = fixture("HasPrefix", 666, 14, "string")
 MultiplyKey = fixture("MultiplyKey", 666, 3, "int")
 PrefixOnGet = fixture("PrefixOnGet", 666, 6, "string")
 MultiplyKeyOrNull = fixture("MultiplyKeyOrNull", 666, 7, "int")
@@ -50,6 +53,7 @@ WaitThenMultiplyKey = fixture("WaitThenMultiplyKey", 666, 8, "int", "int")
 REGISTRY = {
     "entry processors": [SetValue, MultiplyKey, MultiplyKeyOrNull, WaitThenMultiplyKey],
     "tasks": [Append, SleepMillis, Fail, MemberUuid, ReturnNull],
+    "functions": [Multiply, AppendText, HasPrefix],
     "comparators": [OrderEntries],
     "interceptors": [PrefixOnGet],
 }

@@ -105,17 +105,9 @@ def test_an_unknown_message_is_unsupported_and_the_connection_lives(client, a_ma
 
 
 @pytest.mark.filbert_only
-@pytest.mark.parametrize("maker", ["get_multi_map", "get_pn_counter", "get_ringbuffer", "get_replicated_map", "get_set"])
-def test_structures_that_are_not_there_are_unsupported(client, a_map, name, maker):
-    calls = {
-        "get_multi_map": lambda m: m.put(1, 1),
-        "get_pn_counter": lambda m: m.get(),
-        "get_ringbuffer": lambda m: m.add(1),
-        "get_replicated_map": lambda m: m.put(1, 1),
-        "get_set": lambda m: m.add(1),
-    }
+def test_transactions_are_unsupported_and_the_connection_lives(client, a_map):
     with pytest.raises(UnsupportedOperationError):
-        calls[maker](getattr(client, maker)(name).blocking())
+        client.new_transaction().begin()
     assert a_map.size() == 0
 
 

@@ -18,8 +18,16 @@ The tables of the TOML file that are written here (docs/settings.md and `filbert
     per_entry_stats = false
     eviction = "lru"                  # none, lru, lfu, random
     max_size = { entries = 1000 }     # or entries_per_partition
-    [queue."pattern"]                 # also [list."pattern"]
+    store = { name = "class name" }   # and write_delay_ms, when changes are written later
+    [queue."pattern"]                 # also [list."pattern"], [set."pattern"]
     max_size = 6                      # 0 is unbounded
+    [multimap."pattern"]
+    collection = "list"               # or "set"
+    [ringbuffer."pattern"]
+    capacity = 10
+    ttl_seconds = 180
+    [semaphore."pattern"]
+    sessionless = true
     [grid.executor."pattern"]
     threads = 16
     capacity = 1000
@@ -40,12 +48,19 @@ SCALARS = {
     },
     "queue": {"max-size": ("max_size", int)},
     "list": {"max-size": ("max_size", int)},
+    "set": {"max-size": ("max_size", int)},
+    "multimap": {"value-collection-type": ("collection", str.lower)},
+    "ringbuffer": {"capacity": ("capacity", int), "time-to-live-seconds": ("ttl_seconds", int)},
+    "replicatedmap": {},
+    "reliable-topic": {},
     "executor-service": {"pool-size": ("threads", int), "queue-capacity": ("capacity", int)},
     "topic": {},
 }
 TABLE_NAMES = {"executor-service": "grid.executor"}
 # Numbers that mean "the default" in Hazelcast and "none at all" here.
 ZERO_IS_DEFAULT = {"capacity"}
+# What one member has of the CP subsystem: semaphores by name.
+CP_WITHOUT_EFFECT = {"cp-member-count", "group-size", "semaphores"}
 MAX_SIZES = {"PER_NODE": "entries", "PER_PARTITION": "entries_per_partition"}
 # Settings that change nothing for one member and one test: not worth a word.
 WITHOUT_EFFECT = {"properties", "network", "serialization", "cluster-name", "backup-count", "async-backup-count",
@@ -132,6 +147,8 @@ def parse(xml):
         name = local(element)
         if name in SCALARS:
             read_structure(config, name, element)
+        elif name == "cp-subsystem":
+            read_cp_subsystem(config, element)
         elif name not in WITHOUT_EFFECT:
             config.unsupported.append(name)
     name = root.find(tag("cluster-name"))
@@ -165,11 +182,34 @@ def read_structure(config, kind, element):
             max_size = MAX_SIZES.get(item.get("max-size-policy", "PER_NODE"))
             if max_size and int(item.get("size", "0")):
                 settings["max_size"] = {max_size: int(item.get("size"))}
+        elif name == "map-store":
+            if item.get("enabled", "true").lower() == "true":
+                settings["store"] = read_map_store(item)
         elif name not in WITHOUT_EFFECT:
             config.unsupported.append(f"{kind} {pattern!r}: {name}")
     if settings:
         # `default` is what no other pattern matches.
         config.tables[(TABLE_NAMES.get(kind, kind), "*" if pattern == "default" else pattern)] = settings
+
+
+def read_map_store(element):
+    """A store is known to the member by the name of its class."""
+    store = {"name": text(element.find(tag("class-name")))}
+    delay = element.find(tag("write-delay-seconds"))
+    if delay is not None and int(text(delay)):
+        store["write_delay_ms"] = int(text(delay)) * 1000
+    return store
+
+
+def read_cp_subsystem(config, element):
+    """Semaphores: those that the JDK would know have no sessions."""
+    for semaphore in element.iter(tag("semaphore")):
+        sessionless = semaphore.find(tag("jdk-compatible"))
+        if sessionless is not None:
+            pattern = text(semaphore.find(tag("name")))
+            config.tables[("semaphore", pattern)] = {"sessionless": text(sessionless).lower() == "true"}
+    names = (local(item) for item in element)
+    config.unsupported += [f"cp-subsystem: {name}" for name in names if name not in CP_WITHOUT_EFFECT]
 
 
 def toml_value(value):

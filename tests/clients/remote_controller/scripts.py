@@ -1,9 +1,14 @@
-"""The few scripts that this controller understands: those that put Java objects into a map, as the SQL tests do.
+"""The few scripts that this controller understands: those that put Java objects into a map, as the SQL tests do, those that change a map
+behind a near cache, and the one that publishes as a member.
 
     var map = instance_0.getMap("name");
     for (var key = 0; key < 10; key++) { map.set(new java.lang.Integer(key), java.time.LocalDate.of(key + 2000, 1, 1)); }
 
     var m = instance_0.getMap("name"); m.put(1, new com.hazelcast.client.test.Employee(1, "Joe"));
+
+    var map = instance_0.getMap("name"); map.put("key", "value"); map.remove("key"); map.clear();
+
+    var topic = instance_0.getReliableTopic("name"); for (var i = 0; i < 10; i++) { topic.publish(i); }
 
 Nothing is run: the entries are written by a client, in the bytes that Java would give them.
 """
@@ -12,16 +17,22 @@ import ast
 import operator
 import re
 import struct
+import time
 
 from hazelcast import HazelcastClient
 from hazelcast.serialization.api import Portable
 from hazelcast.serialization.data import Data
+from hazelcast.serialization.objects import IdentifiedAddress, ReliableTopicMessage
 
-NAME = re.compile(r'var (\w+) = instance_0\.getMap\("([^"]+)"\);')
+NAME = re.compile(r'(?:var )?(\w+) = instance_0\.getMap\("([^"]+)"\);')
 LOOP = re.compile(
     r"for \(var key = 0; key < (\d+); key\+\+\) \{\s*\w+\.set\(new java\.lang\.Integer\(key\), (.+?)\);\s*\}", re.DOTALL
 )
 EMPLOYEE = re.compile(r'\w+\.put\((\d+), new com\.hazelcast\.client\.test\.Employee\((\d+), "([^"]*)"\)\);')
+CHANGE = re.compile(r'\bmap\.(put|remove|clear)\(((?:"[^"]*")?(?:,\s*"[^"]*")?)\)')
+PUBLISH = re.compile(
+    r'getReliableTopic\("([^"]+)"\);\s*for \(var i = 0; i < (\d+); i\+\+\) \{\s*topic\.publish\(i\);', re.DOTALL
+)
 CALL = re.compile(r"(?:new )?([\w.]+)\((.*)\)\Z", re.DOTALL)
 OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 
@@ -46,15 +57,32 @@ class Employee(Portable):
         self.name, self.number = reader.read_string("name"), reader.read_int("age")
 
 
+class MemberAddress(IdentifiedAddress):
+    """An address that can be written; that of the client is only read."""
+
+    def write_data(self, object_data_output):
+        object_data_output.write_int(self.port)
+        object_data_output.write_byte(4)
+        object_data_output.write_string(self.host)
+
+
 def run(script, cluster_name, address):
     """Does what the script says; false when it is none of those above."""
     name = NAME.search(script)
-    loop, employee = LOOP.search(script), EMPLOYEE.search(script)
-    if not name or not (loop or employee):
+    loop, employee, changes = LOOP.search(script), EMPLOYEE.search(script), CHANGE.findall(script)
+    publish = PUBLISH.search(script)
+    if not publish and not (name and (loop or employee or changes)):
         return False
     client = HazelcastClient(cluster_name=cluster_name, cluster_members=[address], client_name="remote-controller")
     try:
+        if publish:
+            publish_as_member(client, publish.group(1), int(publish.group(2)))
+            return True
         a_map = client.get_map(name.group(2))
+        if changes:
+            for verb, arguments in changes:
+                getattr(a_map, verb)(*re.findall(r'"([^"]*)"', arguments)).result()
+            return True
         if employee:
             a_map.put(int(employee.group(1)), Employee(int(employee.group(2)), employee.group(3))).result()
             return True
@@ -64,6 +92,16 @@ def run(script, cluster_name, address):
         return True
     finally:
         client.shutdown()
+
+
+def publish_as_member(client, topic, count):
+    """Messages that say which member they are from, which those of a client do not."""
+    member = client.cluster_service.get_members()[0].address
+    address = MemberAddress(member.host, member.port)
+    ringbuffer = client.get_ringbuffer("_hz_rb_" + topic)
+    for number in range(count):
+        payload = client._serialization_service.to_data(number)
+        ringbuffer.add(ReliableTopicMessage(time.time(), address, payload)).result()
 
 
 def data(type_id, payload):

@@ -13,6 +13,7 @@ const ORDER: &[&str] = &[
     "wire",
     "net",
     "cluster",
+    "store",
     "grid",
     "flow",
     "connect",

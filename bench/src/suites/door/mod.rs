@@ -5,21 +5,24 @@
 //! servers run at the same time and are loaded in turn, so the machine's drift hits all alike.
 
 mod dialect;
+mod disk;
 mod load;
 mod server;
 
 use crate::harness::{Effort, Times};
 use crate::report::Report;
 use dialect::Dialect;
+pub(crate) use disk::run as run_store;
 use load::{Outcome, Shape, Verb};
 use server::Server;
-pub(crate) use server::serve;
+pub(crate) use server::{Flush, serve};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// One figure of an outcome.
 type Figure = fn(&Outcome) -> f64;
 
+/// A server, and how it is spoken to.
 struct Side {
     server: Server,
     dialect: Dialect,
@@ -54,7 +57,7 @@ fn try_run(effort: Effort, jar: Option<&Path>, only: &str, report: &mut Report) 
                 let case = format!("{verb:?} {connections} x {in_flight}").to_lowercase();
                 if case.contains(only) {
                     let load = Load { shape: Shape { connections, in_flight }, verb, rounds, time };
-                    compare(&sides, &case, load, report)?;
+                    compare("door", &sides, &case, load, report)?;
                 }
             }
         }
@@ -75,7 +78,7 @@ struct Load {
     time: Duration,
 }
 
-fn compare(sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::io::Result<()> {
+fn compare(suite: &str, sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::io::Result<()> {
     let Load { shape, verb, rounds, time } = load;
     let mut outcomes: Vec<Vec<Outcome>> = vec![Vec::new(); sides.len()];
     let mut cpu = vec![0.0; sides.len()];
@@ -105,7 +108,7 @@ fn compare(sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::
     let latencies: [(&str, Figure); 2] =
         [("p50", |outcome| outcome.p50_us), ("p99", |outcome| outcome.p99_us)];
     if sides.len() == 1 {
-        report.alone("door", case, "k/s", 1e6 / times(0).median());
+        report.alone(suite, case, "k/s", 1e6 / times(0).median());
     }
     for peer in 1..sides.len() {
         let name = sides[peer].server.name;
@@ -113,7 +116,7 @@ fn compare(sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::
         let (spread, figures) =
             (ours.spread() + theirs.spread(), (1e6 / ours.median(), 1e6 / theirs.median()));
         report.row(
-            "door",
+            suite,
             &format!("{case}, throughput"),
             "k/s",
             figures.0,
@@ -123,10 +126,10 @@ fn compare(sides: &[Side], case: &str, load: Load, report: &mut Report) -> std::
         );
         for (label, figure) in latencies {
             let (ours, theirs) = (median(0, figure), median(peer, figure));
-            report.row("door", &format!("{case}, {label}"), "us", ours, Some((name, theirs)), true, 0.0);
+            report.row(suite, &format!("{case}, {label}"), "us", ours, Some((name, theirs)), true, 0.0);
         }
         report.row(
-            "door",
+            suite,
             &format!("{case}, cores used"),
             "cores",
             cpu[0],
@@ -148,7 +151,7 @@ mod tests {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         // It ends with the process.
-        std::thread::spawn(move || serve(port));
+        std::thread::spawn(move || serve(port, None));
         while TcpStream::connect(address).is_err() {
             std::thread::yield_now();
         }

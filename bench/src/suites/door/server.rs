@@ -1,7 +1,8 @@
 //! The servers under load, each a process of its own on loopback: started, watched (memory, CPU time), ended.
 
+use clap::ValueEnum;
 use filbert_gate::hazelcast::{Door, HazelcastSettings};
-use filbert_grid::Grid;
+use filbert_grid::{Fsync, Grid, GridSettings, MapSettings, PersistenceSettings, Registry};
 use filbert_pool::Stages;
 use std::io::{Error, Result};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -9,12 +10,35 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A member with its door open on that port of loopback, until the process is ended.
-pub(crate) fn serve(port: u16) {
+/// Where a server keeps its data, and when that is flushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Flush {
+    /// Before an answer.
+    Always,
+    /// Every second.
+    Second,
+    /// When the system likes.
+    Never,
+}
+
+/// A member with its door open on that port of loopback, until the process is ended; its maps on disk when that is said.
+pub(crate) fn serve(port: u16, disk: Option<(&Path, Flush)>) {
     let stages = Stages::start().expect("the default settings fit");
+    let mut grid = GridSettings::default();
+    if let Some((folder, flush)) = disk {
+        let fsync = match flush {
+            Flush::Always => Fsync::Always,
+            Flush::Second => Fsync::Interval,
+            Flush::Never => Fsync::Never,
+        };
+        let persistence = Some(PersistenceSettings { fsync, ..Default::default() });
+        grid.data_directory = folder.display().to_string();
+        grid.maps.set("*", MapSettings { persistence, ..Default::default() });
+    }
+    let grid = Grid::open(&stages, grid, Registry::new(), &|_| ()).expect("a folder of its own");
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let settings = HazelcastSettings { address, ..HazelcastSettings::default() };
-    match Door::new(&Grid::new(&stages), settings).open() {
+    match Door::new(&grid, settings).open() {
         Ok(_open) => loop {
             std::thread::park();
         },
@@ -40,6 +64,34 @@ impl Server {
         Self::start("filbert", |port| {
             let mut command = Command::new(&program);
             command.args(["serve", "--port", &port.to_string()]);
+            command
+        })
+    }
+
+    /// The same with its maps in a folder.
+    pub(super) fn filbert_on_disk(folder: &Path, flush: Flush) -> Result<Self> {
+        let (program, folder) = (std::env::current_exe()?, folder.join("filbert"));
+        let word = flush.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        Self::start("filbert", |port| {
+            let mut command = Command::new(&program);
+            command.args(["serve", "--port", &port.to_string(), "--flush", &word, "--data"]).arg(folder);
+            command
+        })
+    }
+
+    /// redis-server with an append-only file.
+    pub(super) fn redis_on_disk(folder: &Path, flush: Flush) -> Result<Self> {
+        let folder = folder.join("redis");
+        std::fs::create_dir_all(&folder)?;
+        let flush = match flush {
+            Flush::Always => "always",
+            Flush::Second => "everysec",
+            Flush::Never => "no",
+        };
+        Self::start("redis", |port| {
+            let mut command = Command::new("redis-server");
+            command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
+            command.args(["--appendonly", "yes", "--appendfsync", flush, "--dir"]).arg(&folder);
             command
         })
     }

@@ -1,7 +1,7 @@
 //! Aggregates: a function, the input that it reads and the filter that it applies.
 
 use super::carriers::{Carriers, CustomAggregate, carriers_of};
-use super::values::{ColumnNeed, Need};
+use super::values::{ColumnNeed, Need, is_text, plain};
 use crate::error::CubeError;
 use arrow::datatypes::DataType;
 use std::fmt;
@@ -15,7 +15,7 @@ pub enum Function {
     Sum,
     /// How many values, or rows when there is no input.
     Count,
-    /// The least value; NaN is above all others.
+    /// The least value; NaN is above all other numbers. Texts are compared byte by byte.
     Min,
     /// The greatest value.
     Max,
@@ -88,8 +88,10 @@ impl Aggregate {
 
     /// The column that it reads.
     pub(super) fn need(&self) -> ColumnNeed {
+        let is_text = self.input.as_ref().is_some_and(|(_, data_type)| is_text(plain(data_type)));
         let need = match self.function {
             Function::Count => Need::Mask,
+            Function::Min | Function::Max if is_text => Need::Text,
             Function::CountDistinct | Function::Custom(_) => Need::Array,
             Function::Sum | Function::Min | Function::Max | Function::Avg | Function::Product => Need::Number,
         };

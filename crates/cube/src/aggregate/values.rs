@@ -18,6 +18,8 @@ pub(super) enum Need {
     Mask,
     /// Numbers.
     Number,
+    /// Texts, plain.
+    Text,
     /// The column as it is.
     Array,
 }
@@ -81,6 +83,11 @@ pub(super) fn plain(data_type: &DataType) -> &DataType {
     }
 }
 
+/// True for types of texts.
+pub(super) fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
 impl Column {
     /// The column of a block that an aggregate needs.
     pub(super) fn of(
@@ -118,9 +125,9 @@ impl Column {
                     problem: format!("{} is no number; count it, or aggregate a number", need.data_type),
                 });
             }
-            (Need::Array, _) => {
-                let array =
-                    cast_to(array, &need.data_type).map_err(|error| CubeError::arrow(place(), &error))?;
+            (Need::Array | Need::Text, _) => {
+                let wanted = if need.need == Need::Text { &DataType::Utf8 } else { &need.data_type };
+                let array = cast_to(array, wanted).map_err(|error| CubeError::arrow(place(), &error))?;
                 let nulls = array.logical_nulls();
                 (Lane::Array(array), nulls)
             }

@@ -2,21 +2,15 @@
 
 use super::Run;
 use super::group::Rows;
-use crate::coordinate::Coordinate;
+use crate::coordinate::{Coordinate, logical_type};
 use crate::cuboid::{Cuboid, Distinct};
 use crate::error::CubeError;
-use crate::filter::ColumnSource;
+use crate::filter::{ColumnSource, Filter};
 use crate::plan::{Level, Spread};
-use arrow::array::{Array, ArrayRef, Float64Array, UInt32Array, new_null_array};
-use arrow::compute::{cast, concat, kernels::numeric, take};
-use arrow::datatypes::DataType;
+use arrow::array::{Array, ArrayRef, AsArray, Float64Array, UInt32Array, new_null_array};
+use arrow::compute::{cast, concat, filter, kernels::numeric, take};
+use arrow::datatypes::{DataType, Float64Type};
 use std::sync::Arc;
-
-/// Where the cells of one coordinate go.
-struct Destination {
-    /// Which of the targets that were met so far, and the part of the value that goes there.
-    targets: Vec<(u32, f64)>,
-}
 
 impl Run {
     pub(super) fn dispatch(
@@ -32,7 +26,8 @@ impl Run {
                 problem: format!("its underlying has no column {:?}", spread.from),
             }
         })?;
-        self.aggregate(place, from, to, &spread.aggregation, |partition| {
+        let cells = from.rows().saturating_mul(spread.targets.mean());
+        self.aggregate(place, (from, cells), to, &spread.aggregation, |partition| {
             let part = &from.parts[partition];
             let keys = &part.slices.keys;
             let arrow = |error| CubeError::arrow(place, &error);
@@ -40,18 +35,17 @@ impl Run {
                 Distinct::of(std::slice::from_ref(&keys[source]), part.slices.rows);
             let distinct = take(&keys[source], &UInt32Array::from(first_rows), None).map_err(arrow)?;
             let coordinates = self.keys.decode(&spread.from, &distinct)?;
-            let mut targets: Vec<ArrayRef> = Vec::new();
-            let mut destinations: Vec<Destination> = Vec::with_capacity(coordinates.len());
+            let (mut targets, mut count) = (Vec::new(), 0);
+            let mut destinations: Vec<Vec<(u32, f64)>> = Vec::with_capacity(coordinates.len());
             for row in 0..coordinates.len() {
-                destinations.push(self.destination(
-                    &Coordinate::at(&coordinates, row),
-                    spread,
-                    &mut targets,
-                )?);
+                let (keys, weights) = self.destination(&Coordinate::at(&coordinates, row), spread)?;
+                destinations.push((count..).zip(weights).collect());
+                count += keys.as_ref().map_or(0, |keys| keys.len() as u32);
+                targets.extend(keys);
             }
             let (mut rows, mut goes_to, mut weights) = (Vec::new(), Vec::new(), Vec::new());
             for (row, number) in of_row.iter().enumerate().filter(|(row, _)| part.values.is_valid(*row)) {
-                for (target, weight) in &destinations[*number as usize].targets {
+                for (target, weight) in &destinations[*number as usize] {
                     rows.push(row as u32);
                     goes_to.push(*target);
                     weights.push(*weight);
@@ -79,45 +73,43 @@ impl Run {
         })
     }
 
-    /// Where the cells of a coordinate go; targets that are new are added to those that were met.
+    /// Where the cells of a coordinate go: keys of the new column, where it is grouped by, and the part of the value that goes there.
     fn destination(
         &self,
         coordinate: &Coordinate,
         spread: &Spread,
-        targets: &mut Vec<ArrayRef>,
-    ) -> Result<Destination, CubeError> {
-        let mut wanted = Vec::new();
-        for (target, weight) in spread.targets.of(coordinate) {
-            let Some(target) = target.typed(&spread.output) else { continue };
-            let column = cast(&target.array(1), &spread.output)
-                .map_err(|error| CubeError::arrow("dispatch", &error))?;
-            if spread.wanted.mask(&One { column })?.value(0) {
-                wanted.push((target, weight));
-            }
+    ) -> Result<(Option<ArrayRef>, Vec<f64>), CubeError> {
+        let arrow = |error| CubeError::arrow("dispatch", &error);
+        let targets = spread.targets.of(coordinate);
+        let typed =
+            targets.iter().filter_map(|(target, weight)| Some((target.typed(&spread.output)?, *weight)));
+        let (targets, weights): (Vec<Coordinate>, Vec<f64>) = typed.unzip();
+        let mut column = Coordinate::column(&targets, &logical_type(&spread.output)).map_err(arrow)?;
+        let mut weights = Float64Array::from(weights);
+        if spread.wanted != Filter::All {
+            let mask =
+                spread.wanted.mask(&Targets { column: cast(&column, &spread.output).map_err(arrow)? })?;
+            column = filter(&column, &mask).map_err(arrow)?;
+            weights = filter(&weights, &mask).map_err(arrow)?.as_primitive::<Float64Type>().clone();
         }
-        if !spread.is_grouped {
-            // One cell: with the weights of all targets that are wanted, or once when there are no weights.
-            let weight = if spread.is_weighted { wanted.iter().map(|(_, weight)| weight).sum() } else { 1.0 };
-            let is_wanted = !wanted.is_empty();
-            return Ok(Destination { targets: is_wanted.then_some((0, weight)).into_iter().collect() });
+        let weights = weights.values().to_vec();
+        if spread.is_grouped {
+            return Ok((Some(self.keys.encode(&spread.to, &column)?), weights));
         }
-        let mut destination = Destination { targets: Vec::with_capacity(wanted.len()) };
-        for (target, weight) in wanted {
-            destination.targets.push((targets.len() as u32, weight));
-            targets.push(self.keys.key_of(&spread.to, &target)?);
-        }
-        Ok(destination)
+        // One cell: with the weights of all targets that are wanted, or once when there are no weights.
+        let weight = if spread.is_weighted { weights.iter().sum() } else { 1.0 };
+        Ok((None, (!weights.is_empty()).then_some(weight).into_iter().collect()))
     }
 }
 
-/// One row of the new column, to be looked at by a filter.
-struct One {
+/// The new column, to be looked at by a filter.
+struct Targets {
     column: ArrayRef,
 }
 
-impl ColumnSource for One {
+impl ColumnSource for Targets {
     fn rows(&self) -> usize {
-        1
+        self.column.len()
     }
 
     fn column(&self, _name: &str) -> Result<ArrayRef, CubeError> {

@@ -64,17 +64,17 @@ impl Run {
         }
     }
 
-    /// Aggregates rows that `rows(p)` gives for every partition of a cuboid of level `from`.
+    /// Aggregates rows that `rows(p)` gives for every partition of a cuboid, `total` in all or about so many.
     pub(super) fn aggregate(
         &self,
         place: &str,
-        from: &Cuboid,
+        (from, total): (&Cuboid, usize),
         to: &Level,
         aggregation: &Aggregation,
         rows: impl Fn(usize) -> Result<Rows, CubeError> + Sync,
     ) -> Result<Cuboid, CubeError> {
         let function = grouping_function(aggregation, &self.forest)?;
-        let (count, total) = (from.parts.len(), from.rows());
+        let count = from.parts.len();
         let grouping = |data_type: DataType, partitions: usize| {
             let aggregate = Aggregate::new(function.clone(), 0, data_type);
             Grouping::new(self.key_types(to), vec![aggregate], self.grouping_options(to, partitions))

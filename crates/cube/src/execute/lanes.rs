@@ -7,7 +7,7 @@ use filbert_pool::{caught, sharded_for_each};
 impl Run {
     /// Runs `body` for each of `count` partitions, which have `rows` rows in all; results in order. The error or panic of the first
     /// partition that fails is told as one of `place`.
-    pub(super) fn each_partition<T: Send>(
+    pub(crate) fn each_partition<T: Send>(
         &self,
         place: &str,
         count: usize,

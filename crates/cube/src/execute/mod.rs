@@ -51,6 +51,8 @@ pub(crate) struct Run {
     /// The columns that slices are spread by, where a level has them all; by all of its columns elsewhere.
     pub(crate) shard: BTreeSet<Arc<str>>,
     pub(crate) errors_are_values: bool,
+    /// What steps come to is shown.
+    pub(crate) debug: bool,
     pub(crate) cancel: Arc<CancelToken>,
 }
 

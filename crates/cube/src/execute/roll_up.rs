@@ -45,7 +45,7 @@ impl Run {
     ) -> Result<Cuboid, CubeError> {
         let positions: Vec<usize> =
             to.iter().filter_map(|column| from.level.iter().position(|known| known == column)).collect();
-        self.aggregate(place, from, to, aggregation, |partition| {
+        self.aggregate(place, (from, from.rows()), to, aggregation, |partition| {
             let part = &from.parts[partition];
             let slices = &part.slices;
             let mut keys: Vec<ArrayRef> =

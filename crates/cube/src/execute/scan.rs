@@ -1,8 +1,8 @@
 //! One pass over the table for all leaves of a plan: a grouping for every level, a filter for every leaf.
 //!
 //! ```text
-//!   batch ──► pieces, side by side on cpu: calculated columns, filters, texts to local dictionaries
-//!         ──► in order: codes of texts ──► one grouping per level
+//!   batches ──► pieces, side by side on cpu: calculated columns, filters, texts to local dictionaries
+//!           ──► in order: codes of texts ──► one grouping per level
 //! ```
 //!
 //! Codes are given in the order of the input and groupings take pieces in the order of the input, so nothing depends on timing.
@@ -117,13 +117,16 @@ impl Scan {
         TableQuery { columns: self.read.clone(), filter: self.filter.clone() }
     }
 
-    /// Groups the rows of a batch. Waits for `cpu`.
-    pub(crate) fn take(&mut self, run: &mut Run, batch: &RecordBatch) -> Result<(), CubeError> {
-        let pieces = batch.num_rows().div_ceil(PIECE);
-        let made = run.each_partition("table", pieces, batch.num_rows(), |piece| {
-            let begin = piece * PIECE;
-            self.piece(run, &batch.slice(begin, PIECE.min(batch.num_rows() - begin)))
-        })?;
+    /// Groups the rows of batches. Waits for `cpu`.
+    pub(crate) fn take(&mut self, run: &mut Run, batches: &[RecordBatch]) -> Result<(), CubeError> {
+        let pieces = |batch: &RecordBatch| {
+            let (batch, rows) = (batch.clone(), batch.num_rows());
+            (0..rows).step_by(PIECE).map(move |begin| batch.slice(begin, PIECE.min(rows - begin)))
+        };
+        let rows = batches.iter().map(RecordBatch::num_rows).sum();
+        let pieces: Vec<RecordBatch> = batches.iter().flat_map(pieces).collect();
+        let made =
+            run.each_partition("table", pieces.len(), rows, |number| self.piece(run, &pieces[number]))?;
         for piece in made {
             run.cancel.check()?;
             if piece.rows == 0 {
@@ -183,7 +186,7 @@ impl Scan {
                     .collect();
                 let cuboid = Cuboid::new(&scan.level, parts?, &run.memory)?;
                 let time = run.clock.now().saturating_sub(begin);
-                trace.steps.push(StepTrace::of(*leaf, &cuboid, time, scan.leaves.len()));
+                trace.steps.push(StepTrace::of(run, *leaf, &cuboid, time, scan.leaves.len()));
                 made.push(*leaf);
                 results.put(*leaf, Ok(cuboid));
             }

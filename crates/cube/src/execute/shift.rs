@@ -7,8 +7,9 @@ use crate::coordinate::Coordinate;
 use crate::cuboid::{Cuboid, Distinct, Part, SliceIndex, Words};
 use crate::error::CubeError;
 use crate::plan::ShiftBy;
-use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
 use arrow::compute::{concat, take};
+use arrow::datatypes::{DataType, Int64Type};
 use std::sync::Arc;
 
 impl Run {
@@ -82,6 +83,17 @@ impl Run {
         shift: &ShiftBy,
     ) -> Result<ArrayRef, CubeError> {
         let arrow = |error| CubeError::arrow(place, &error);
+        let function = match shift {
+            ShiftBy::Function(function) => function,
+            ShiftBy::Offset(offset) => {
+                // Numbers and days are keys as they are. What there is not is the missing one.
+                let is_date = self.keys.logical(column) == DataType::Date32;
+                let is_there = |number: &i64| !is_date || i32::try_from(*number).is_ok();
+                let further = |number: i64| number.checked_add(*offset).filter(is_there);
+                let numbers = keys.as_primitive::<Int64Type>();
+                return Ok(Arc::new(numbers.unary_opt::<_, Int64Type>(further)));
+            }
+        };
         let Distinct { of_row, first_rows } = Distinct::of(std::slice::from_ref(keys), keys.len());
         if first_rows.is_empty() {
             return Ok(Arc::clone(keys));
@@ -89,7 +101,7 @@ impl Run {
         let distinct = take(keys, &UInt32Array::from(first_rows), None).map_err(arrow)?;
         let distinct = self.keys.decode(column, &distinct)?;
         let shifted: Result<Vec<ArrayRef>, CubeError> = (0..distinct.len())
-            .map(|row| self.keys.key_of(column, &(shift.0)(&Coordinate::at(&distinct, row))))
+            .map(|row| self.keys.key_of(column, &function(&Coordinate::at(&distinct, row))))
             .collect();
         let shifted = shifted?;
         let shifted: Vec<&dyn Array> = shifted.iter().map(AsRef::as_ref).collect();

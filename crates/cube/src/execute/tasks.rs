@@ -71,7 +71,7 @@ pub(crate) fn run_tasks(run: &Run, results: &mut Results, trace: &mut Trace) -> 
             for (output, made) in outputs.iter().zip(made) {
                 if let Ok(cuboid) = &made {
                     let time = run.clock.now().saturating_sub(begin);
-                    trace.steps.push(StepTrace::of(*output, cuboid, time, fused));
+                    trace.steps.push(StepTrace::of(run, *output, cuboid, time, fused));
                 }
                 results.put(*output, run.kept(made)?);
             }

@@ -1,7 +1,9 @@
 //! What each step cost: for explanations.
 
+use super::Run;
 use crate::cuboid::Cuboid;
 use crate::plan::StepId;
+use arrow::util::pretty::pretty_format_batches;
 use std::time::Duration;
 
 /// What was seen while a plan ran.
@@ -11,6 +13,8 @@ pub(crate) struct Trace {
     pub(crate) batches: usize,
     pub(crate) rows: usize,
     pub(crate) scan: Duration,
+    /// How the table said that it was read.
+    pub(crate) how: Option<String>,
     pub(crate) steps: Vec<StepTrace>,
 }
 
@@ -27,17 +31,34 @@ pub(crate) struct StepTrace {
     /// How many steps went through the same task.
     pub(crate) fused: usize,
     pub(crate) from_cache: bool,
+    /// Its first slices, when somebody wants to see them.
+    pub(crate) sample: Option<String>,
 }
+
+/// So many slices of a step are shown.
+const SAMPLE: usize = 5;
 
 impl StepTrace {
     /// A step that came from the cache.
-    pub(crate) fn cached(step: StepId, cuboid: &Cuboid) -> Self {
-        Self { from_cache: true, ..Self::of(step, cuboid, Duration::ZERO, 1) }
+    pub(crate) fn cached(run: &Run, step: StepId, cuboid: &Cuboid) -> Self {
+        Self { from_cache: true, ..Self::of(run, step, cuboid, Duration::ZERO, 1) }
     }
 
     /// A step that one of `fused` in a task, which took this long, made.
-    pub(crate) fn of(step: StepId, cuboid: &Cuboid, time: Duration, fused: usize) -> Self {
+    pub(crate) fn of(run: &Run, step: StepId, cuboid: &Cuboid, time: Duration, fused: usize) -> Self {
         let (rows, bytes, skew) = (cuboid.rows(), cuboid.size(), cuboid.skew());
-        Self { step, time, rows, bytes, skew, fused, from_cache: false }
+        let sample = run.debug.then(|| sample(run, cuboid));
+        Self { step, time, rows, bytes, skew, fused, from_cache: false, sample }
+    }
+}
+
+fn sample(run: &Run, cuboid: &Cuboid) -> String {
+    let first =
+        run.cpu.run(|| run.batch(cuboid, "value").map(|batch| batch.slice(0, batch.num_rows().min(SAMPLE))));
+    let text = first.map(|first| pretty_format_batches(&[first]).map(|text| text.to_string()));
+    match text {
+        Ok(Ok(text)) => text,
+        Ok(Err(error)) => error.to_string(),
+        Err(error) => error.to_string(),
     }
 }

@@ -55,6 +55,8 @@ pub(super) struct Expansion<'a> {
     pub(super) columns: &'a CubeColumns,
     /// What the user may see.
     pub(super) rights: &'a Filter,
+    /// What custom measures are told.
+    pub(super) marker: Option<&'a str>,
     /// Columns that Dispatchors make, with their types.
     pub(super) dispatched: BTreeMap<String, DataType>,
     levels: Vec<Level>,
@@ -66,7 +68,12 @@ pub(super) struct Expansion<'a> {
 }
 
 impl<'a> Expansion<'a> {
-    pub(super) fn new(forest: &'a Forest, columns: &'a CubeColumns, rights: &'a Filter) -> Self {
+    pub(super) fn new(
+        forest: &'a Forest,
+        columns: &'a CubeColumns,
+        rights: &'a Filter,
+        marker: Option<&'a str>,
+    ) -> Self {
         let mut dispatched = BTreeMap::new();
         for measure in forest.names().filter_map(|name| forest.measure(name)) {
             if let Measure::Dispatchor(dispatchor) = measure {
@@ -82,6 +89,7 @@ impl<'a> Expansion<'a> {
             forest,
             columns,
             rights,
+            marker,
             dispatched,
             levels: Vec::new(),
             level_ids: HashMap::new(),

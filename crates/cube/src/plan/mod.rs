@@ -80,7 +80,7 @@ pub(crate) fn plan(
     columns: &CubeColumns,
     rights: &Filter,
 ) -> Result<Plan, CubeError> {
-    let mut expansion = Expansion::new(forest, columns, rights);
+    let mut expansion = Expansion::new(forest, columns, rights, query.marker.as_deref());
     let filter = expansion.filter(&query.filter)?;
     let mut roots = Vec::new();
     for level in levels(query)? {
@@ -170,8 +170,11 @@ fn ordered(steps: Vec<Step>, roots: Vec<RootLevel>, types: BTreeMap<Arc<str>, Da
     for root in roots.iter().flat_map(|root| &root.steps) {
         is_read_outside[root.0] = true;
     }
-    for step in steps.iter().filter(|step| !is_combine(step)) {
-        step.inputs().iter().for_each(|input| is_read_outside[input.0] = true);
+    // A combination of a later depth is another task, though the two are combinations of one level.
+    for (id, step) in steps.iter().enumerate() {
+        for input in step.inputs() {
+            is_read_outside[input.0] |= !is_combine(step) || depths[input.0] < depths[id];
+        }
     }
     let mut tasks: BTreeMap<(usize, usize), Task> = BTreeMap::new();
     let mut fused: BTreeMap<(usize, Level), usize> = BTreeMap::new();

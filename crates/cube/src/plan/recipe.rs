@@ -228,7 +228,11 @@ impl Expansion<'_> {
         let read = self.filter(&there)?;
         let needs =
             vec![measure(&shiftor.underlying, level, read), measure(&shiftor.underlying, level, filter)];
-        Ok((Recipe::Shift { column, shift: ShiftBy(shift) }, needs))
+        let shift = match shiftor.shift {
+            Shift::Offset(offset) => ShiftBy::Offset(offset),
+            _ => ShiftBy::Function(shift),
+        };
+        Ok((Recipe::Shift { column, shift }, needs))
     }
 
     fn dispatch(&mut self, name: &str, dispatchor: &Dispatchor, level: LevelId, filter: FilterId) -> Made {
@@ -284,7 +288,8 @@ impl Expansion<'_> {
         let code = self.forest.registry().measures.get(&custom.function);
         let code = Arc::clone(code.ok_or_else(|| invalid(name, "its code is not registered"))?);
         let group_by = self.level_of(level).iter().map(ToString::to_string).collect();
-        let position = Position { group_by, filter: (*self.filter_of(filter)).clone() };
+        let filter = (*self.filter_of(filter)).clone();
+        let position = Position { group_by, filter, marker: self.marker.map(str::to_owned) };
         let mut needs = Vec::new();
         for underlying in &custom.underlyings {
             let read = code.reads(underlying, &position);

@@ -7,6 +7,7 @@ use crate::forest::{Aggregation, CellFunction, CustomMeasure, ShiftFunction, Tar
 use crate::query::Position;
 use arrow::datatypes::DataType;
 use foldhash::HashMap;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A step of a plan, by its number.
@@ -98,11 +99,18 @@ impl std::fmt::Debug for Cells {
 
 /// Which coordinate is read instead of another one.
 #[derive(Clone)]
-pub(crate) struct ShiftBy(pub(crate) ShiftFunction);
+pub(crate) enum ShiftBy {
+    /// So many further, of whole numbers or days.
+    Offset(i64),
+    Function(ShiftFunction),
+}
 
 impl std::fmt::Debug for ShiftBy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ShiftBy")
+        match self {
+            Self::Offset(offset) => write!(f, "by {offset}"),
+            Self::Function(_) => f.write_str("by code"),
+        }
     }
 }
 
@@ -129,10 +137,20 @@ pub(crate) enum Targets {
 }
 
 impl Targets {
-    pub(crate) fn of(&self, coordinate: &Coordinate) -> Vec<(Coordinate, f64)> {
+    pub(crate) fn of(&self, coordinate: &Coordinate) -> Cow<'_, [(Coordinate, f64)]> {
         match self {
-            Self::Map(map) => map.get(coordinate).cloned().unwrap_or_default(),
-            Self::Function(function) => function(coordinate),
+            Self::Map(map) => {
+                map.get(coordinate).map_or(Cow::Borrowed(&[]), |targets| targets.as_slice().into())
+            }
+            Self::Function(function) => function(coordinate).into(),
+        }
+    }
+
+    /// About how many cells one becomes.
+    pub(crate) fn mean(&self) -> usize {
+        match self {
+            Self::Map(map) => map.values().map(Vec::len).sum::<usize>().div_ceil(map.len().max(1)),
+            Self::Function(_) => 1,
         }
     }
 }

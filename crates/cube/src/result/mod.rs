@@ -3,6 +3,7 @@
 mod build;
 mod csv;
 mod json;
+mod order;
 mod pivot;
 mod text;
 

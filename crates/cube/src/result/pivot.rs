@@ -3,12 +3,36 @@
 use super::CubeResult;
 use super::text::{cells, table};
 use crate::error::CubeError;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// More columns than a person, or a terminal, can take in.
 const MOST_COLUMNS: usize = 200;
 
 impl CubeResult {
+    /// How many columns a pivot over `column` would have beside those that stay: its values, times the measures. At most 200 values are
+    /// counted.
+    ///
+    /// Refused when `column` was not grouped by.
+    pub fn pivot_columns(&self, column: &str) -> Result<usize, CubeError> {
+        let mut values = BTreeSet::new();
+        for value in cells(self.batch.column(self.across(column)?).as_ref())? {
+            values.insert(value);
+            if values.len() > MOST_COLUMNS {
+                break;
+            }
+        }
+        Ok(values.len() * (self.batch.num_columns() - self.columns))
+    }
+
+    /// The position of a column that was grouped by.
+    fn across(&self, column: &str) -> Result<usize, CubeError> {
+        let schema = self.batch.schema();
+        let across = schema.fields()[..self.columns].iter().position(|field| field.name() == column);
+        across.ok_or_else(|| CubeError::InvalidQuery {
+            problem: format!("a pivot over {column:?} needs it among the columns that are grouped by"),
+        })
+    }
+
     /// The rows as an aligned table in which each value of `column` is a column of its own, for each measure.
     ///
     /// Refused when `column` was not grouped by, or has more than 200 values.
@@ -16,10 +40,7 @@ impl CubeResult {
         let schema = self.batch.schema();
         let names: Vec<&String> = schema.fields().iter().map(|field| field.name()).collect();
         let invalid = |problem: String| CubeError::InvalidQuery { problem };
-        let across = names[..self.columns].iter().position(|name| *name == column);
-        let across = across.ok_or_else(|| {
-            invalid(format!("a pivot over {column:?} needs it among the columns that are grouped by"))
-        })?;
+        let across = self.across(column)?;
         let mut texts = Vec::with_capacity(names.len());
         for column in self.batch.columns() {
             texts.push(cells(column.as_ref())?);

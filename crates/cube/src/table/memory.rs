@@ -7,13 +7,13 @@ use arrow::datatypes::SchemaRef;
 use filbert_pool::Stages;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 /// A table of Arrow batches; a handle that is cheap to clone. Queries read the batches that were there when they began.
 ///
 /// ```
 /// use arrow::array::{Float64Array, RecordBatch, StringArray};
-/// use filbert_cube::{MemoryTable, Table};
+/// use filbert_cube::MemoryTable;
 /// use std::sync::Arc;
 ///
 /// let batch = RecordBatch::try_from_iter([
@@ -21,9 +21,9 @@ use std::sync::{Arc, RwLock};
 ///     ("pnl", Arc::new(Float64Array::from(vec![1.5, 2.0])) as _),
 /// ])?;
 /// let trades = MemoryTable::new("trades", batch.schema(), vec![batch.clone()])?;
-/// let before = trades.version();
+/// assert_eq!(trades.rows(), 2);
 /// trades.append(batch)?;
-/// assert_ne!(trades.version(), before);
+/// assert_eq!(trades.rows(), 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -77,6 +77,15 @@ impl MemoryTable {
         rows.version += 1;
         Ok(())
     }
+
+    /// How many rows it has now.
+    pub fn rows(&self) -> usize {
+        self.read().batches.iter().map(RecordBatch::num_rows).sum()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Rows> {
+        self.rows.read().unwrap_or_else(|broken| broken.into_inner())
+    }
 }
 
 impl Table for MemoryTable {
@@ -88,8 +97,8 @@ impl Table for MemoryTable {
         Arc::clone(&self.schema)
     }
 
-    fn version(&self) -> Option<u64> {
-        Some(self.rows.read().unwrap_or_else(|broken| broken.into_inner()).version)
+    fn version(&self) -> BoxFuture<'static, Option<u64>> {
+        futures::future::ready(Some(self.read().version)).boxed()
     }
 
     fn shard_columns(&self) -> Vec<String> {
@@ -105,7 +114,7 @@ impl Table for MemoryTable {
             let positions: Result<Vec<usize>, _> =
                 query.columns.iter().map(|column| self.schema.index_of(column)).collect();
             let positions = positions.map_err(|error| CubeError::arrow(&*self.name, &error))?;
-            let rows = self.rows.read().unwrap_or_else(|broken| broken.into_inner());
+            let rows = self.read();
             let batches: Result<Vec<RecordBatch>, _> =
                 rows.batches.iter().map(|batch| batch.project(&positions)).collect();
             Ok(BatchStream::of_batches(batches.map_err(|error| CubeError::arrow(&*self.name, &error))?))

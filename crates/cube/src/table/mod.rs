@@ -4,15 +4,22 @@
 //! not asked for; the cube filters again, so a table that cannot filter is as good. Everything a table does runs on `mixed` and may wait.
 
 mod memory;
+mod select;
+#[cfg(feature = "sql")]
+mod sql;
 mod stream;
 
 pub use memory::MemoryTable;
+pub use select::TextOrder;
+#[cfg(feature = "sql")]
+pub use sql::SqlTable;
 pub use stream::BatchStream;
 
 use crate::error::CubeError;
 use crate::filter::Filter;
 use arrow::datatypes::SchemaRef;
 use filbert_pool::Stages;
+use futures::FutureExt;
 use futures::future::BoxFuture;
 
 /// What a cube wants of a table.
@@ -25,6 +32,13 @@ pub struct TableQuery {
     pub filter: Filter,
 }
 
+impl TableQuery {
+    /// Asks for columns, and for the rows that a filter wants.
+    pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = S>, filter: Filter) -> Self {
+        Self { columns: columns.into_iter().map(Into::into).collect(), filter }
+    }
+}
+
 /// A source of rows.
 pub trait Table: Send + Sync {
     /// Its name, for messages and plans.
@@ -33,9 +47,10 @@ pub trait Table: Send + Sync {
     /// Its columns.
     fn schema(&self) -> SchemaRef;
 
-    /// Another number whenever its rows may have changed. Without one nothing that was computed is used again.
-    fn version(&self) -> Option<u64> {
-        None
+    /// Another number whenever its rows may have changed. Without one nothing that was computed is used again. Asked on `mixed` when a
+    /// query begins, and again when it has read the table.
+    fn version(&self) -> BoxFuture<'static, Option<u64>> {
+        futures::future::ready(None).boxed()
     }
 
     /// Columns by which its slices are best spread over partitions; used where a query groups by all of them.

@@ -1,6 +1,6 @@
 //! Batches of a table, one after the other.
 //!
-//! One task takes them; whoever takes the next one has dealt with the last, so at most two are in memory. There is no early splitting: a
+//! One task takes them, batch by batch; none is made before it is asked for. There is no early splitting: a
 //! batch is cut into pieces after it is there. Closing is explicit, happens once, and runs the handlers in reverse order, also when the
 //! stream is dropped or a handler panics.
 
@@ -28,6 +28,7 @@ use futures::stream::BoxStream;
 pub struct BatchStream {
     batches: Option<BoxStream<'static, Result<RecordBatch, CubeError>>>,
     handlers: Vec<Box<dyn FnOnce() + Send>>,
+    how: Option<String>,
 }
 
 impl BatchStream {
@@ -35,7 +36,7 @@ impl BatchStream {
     pub fn new(
         batches: impl futures::Stream<Item = Result<RecordBatch, CubeError>> + Send + 'static,
     ) -> Self {
-        Self { batches: Some(batches.boxed()), handlers: Vec::new() }
+        Self { batches: Some(batches.fuse().boxed()), handlers: Vec::new(), how: None }
     }
 
     /// Batches that are there.
@@ -77,6 +78,18 @@ impl BatchStream {
     pub fn on_close(mut self, handler: impl FnOnce() + Send + 'static) -> Self {
         self.handlers.push(Box::new(handler));
         self
+    }
+
+    /// Says how the rows are read, such as the statement that was sent: for explanations.
+    #[must_use]
+    pub fn read_by(mut self, how: impl Into<String>) -> Self {
+        self.how = Some(how.into());
+        self
+    }
+
+    /// How the rows are read, if the table said so.
+    pub fn how(&self) -> Option<&str> {
+        self.how.as_deref()
     }
 
     /// The next batch; none at the end, and an error after the stream was closed.

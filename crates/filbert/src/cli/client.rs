@@ -56,7 +56,7 @@ pub(super) struct Login {
 }
 
 /// All addresses of a host.
-fn resolved(address: &str) -> Result<Vec<SocketAddr>, String> {
+pub(super) fn resolved(address: &str) -> Result<Vec<SocketAddr>, String> {
     let wrong = |error| format!("{address}: {error}; write host and port, such as 127.0.0.1:5701");
     address.to_socket_addrs().map(Iterator::collect).map_err(wrong)
 }

@@ -2,17 +2,21 @@
 
 mod client;
 mod config;
+mod cube;
 mod demo;
 mod interruption;
 mod job;
+mod json_log;
 mod map;
 mod progress;
 mod settings_file;
 mod sql;
 mod stages;
 mod start;
+mod store;
 mod table;
 mod text;
+mod top;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use interruption::Interrupted;
@@ -28,24 +32,33 @@ struct Arguments {
 
 const ABOUT: &str = "Filbert, an in-memory data platform in the making.
 
-Works today:  maps, lists, queues, topics and executors for Rust programs and for the official Hazelcast clients;
+Works today:  maps, multimaps, lists, sets, queues, ringbuffers, topics, atomics, locks, semaphores and executors for
+              Rust programs and for the official Hazelcast clients;
               the stages below them, where every kind of work runs on the threads made for it
               dataflow jobs: pipelines over files, maps, channels and sockets
               SQL over maps and files, in a shell, for Hazelcast clients and for psql
-Planned:      cubes, persistence, clusters";
+              cubes: measures over files and maps, grouped and filtered
+              maps on disk: a log with group commit, snapshots, backups
+Planned:      clusters";
 
 const EXAMPLES: &str = "Examples:
   filbert demo                          a tour of what works, in a few seconds
-  filbert start                         a member that Hazelcast clients reach on 127.0.0.1:5701, psql on 127.0.0.1:5433
+  filbert start                         a member that Hazelcast clients reach on 127.0.0.1:5701, psql on 127.0.0.1:5433,
+                                        Prometheus on 127.0.0.1:8080
+  filbert top                           what that member does, live
   filbert start --config filbert.toml   the same with your settings
   filbert config check filbert.toml     everything that is wrong with them
   filbert map put cities Oslo 709000 --value-as long
                                         writes a number into a map of a running member
   filbert map get cities Oslo           and reads from it
+  filbert verify filbert-data           reads everything on disk, and names what is damaged
+  filbert backup filbert-data shop.fbk  a backup, also while the member runs
   filbert job word-count 'docs/*.md'    counts the words of files, and shows how the job went
   filbert sql                           a shell for SQL over files
   filbert sql 'SELECT 6 * 7' --format csv
                                         the same for one statement, or several
+  filbert cube --forest risk.toml --table trades.parquet --measures pnl,var95 --by desk,ccy
+                                        measures over files, as a pivot
   filbert stages                        the stages of a member with default settings
   filbert stages --config filbert.toml  the same with your settings, checked
   filbert stages --settings             every setting of the stages: default, range, meaning
@@ -62,12 +75,22 @@ enum Command {
     Config(config::Arguments),
     /// The maps of a running member: look into them and change them.
     Map(Box<map::Arguments>),
+    /// Writes a backup of the maps in a data directory, also of one that a member uses.
+    Backup(store::BackupArguments),
+    /// Puts the maps of a backup into a data directory that no member uses.
+    Restore(store::RestoreArguments),
+    /// Reads a data directory or a backup to its end, and names what is damaged.
+    Verify(store::VerifyArguments),
     /// Dataflow jobs: examples to run, with their progress and their DAG.
     Job(job::Arguments),
     /// SQL over files, or over the maps of a running member: a shell, a text, or a script.
     Sql(Box<sql::Arguments>),
+    /// Cubes: measures over files, grouped, filtered, and shown as a pivot.
+    Cube(Box<cube::Arguments>),
     /// The stages: their threads, bounds, settings and rules.
     Stages(stages::Arguments),
+    /// What a running member does: its stages, maps, clients, queries and jobs, once a second.
+    Top(top::Arguments),
 }
 
 /// Runs what the command line says.
@@ -77,9 +100,14 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Start(arguments)) => start::run(&arguments),
         Some(Command::Config(arguments)) => config::run(&arguments),
         Some(Command::Map(arguments)) => map::run(&arguments),
+        Some(Command::Backup(arguments)) => store::backup(&arguments),
+        Some(Command::Restore(arguments)) => store::restore(&arguments),
+        Some(Command::Verify(arguments)) => store::verify(&arguments),
         Some(Command::Job(arguments)) => job::run(&arguments),
         Some(Command::Sql(arguments)) => sql::run(&arguments),
+        Some(Command::Cube(arguments)) => cube::run(&arguments),
         Some(Command::Stages(arguments)) => stages::run(&arguments),
+        Some(Command::Top(arguments)) => top::run(&arguments),
         None => Arguments::command().print_help().map_err(Into::into),
     };
     match result {

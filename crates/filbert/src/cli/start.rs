@@ -1,6 +1,8 @@
 //! `filbert start`: a member with its doors open, until it is told to end.
 
 use super::Outcome;
+use super::json_log::JsonLines;
+use super::progress;
 use super::settings_file;
 use filbert::{Member, MemberConfig, Shutdown};
 use std::io::{IsTerminal, Write};
@@ -19,26 +21,65 @@ pub(super) struct Arguments {
     /// The port for PostgreSQL clients; 0 lets the system choose.
     #[arg(long, value_name = "PORT")]
     postgres_port: Option<u16>,
+    /// The port for metrics and health over HTTP; 0 lets the system choose.
+    #[arg(long, value_name = "PORT")]
+    http_port: Option<u16>,
     /// What clients must call the cluster.
     #[arg(long, value_name = "NAME")]
     cluster_name: Option<String>,
+    /// The folder of maps that the settings keep on disk.
+    #[arg(long, value_name = "FOLDER")]
+    data_dir: Option<PathBuf>,
     /// What is logged to the standard error: off, error, warn, info, debug or trace.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     log: LevelFilter,
+    /// How it is logged: text for people, json for programs, an object on each line.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    log_format: LogFormat,
+}
+
+/// How a member logs.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    tracing_subscriber::fmt()
-        .with_max_level(arguments.log)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        .init();
+    let log =
+        tracing_subscriber::fmt().with_max_level(arguments.log).with_writer(std::io::stderr).with_ansi(false);
+    match arguments.log_format {
+        LogFormat::Text => log.init(),
+        LogFormat::Json => log.event_format(JsonLines).init(),
+    }
     let config = config(arguments)?;
     let cluster = config.hazelcast.cluster_name.clone();
-    let member = Member::builder().config(config).start()?;
+    let watched = std::io::stderr().is_terminal();
+    let member = Member::builder()
+        .config(config)
+        .on_recovery(move |now| {
+            if watched {
+                let share = now.shelves * 100 / now.of.max(1);
+                progress::show(&format!(
+                    "map {} comes back from disk: {share} %, {} entries",
+                    now.map, now.entries
+                ));
+            }
+        })
+        .start()?;
+    if watched && !member.grid().recovered().is_empty() {
+        progress::show("");
+    }
     let end = member.end_signal()?;
     for (whom, address) in member.listening() {
         say(&format!("{whom} on {address}"));
+    }
+    for map in member.grid().recovered() {
+        let damaged = match map.damage.len() {
+            0 => String::new(),
+            places => format!("; {places} damaged places, see `filbert verify`"),
+        };
+        say(&format!("map {:?} is back from disk: {} entries{damaged}", map.name, map.entries));
     }
     say(&format!("the cluster is called {cluster:?}; Ctrl-C ends the member"));
     let signal = end.wait()?;
@@ -74,6 +115,12 @@ fn config(arguments: &Arguments) -> Result<MemberConfig, Box<dyn std::error::Err
     }
     if let Some(port) = arguments.postgres_port {
         config.postgres.address.set_port(port);
+    }
+    if let Some(port) = arguments.http_port {
+        config.http.address.set_port(port);
+    }
+    if let Some(folder) = &arguments.data_dir {
+        config.grid.data_directory = folder.display().to_string();
     }
     if let Some(name) = &arguments.cluster_name {
         config.hazelcast.cluster_name.clone_from(name);

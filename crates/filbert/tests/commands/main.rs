@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
 
 mod config;
+mod cube;
 mod job;
 #[path = "../../../gate/tests/door/line.rs"]
 #[allow(dead_code, reason = "shared with the tests of the door, which use more of it")]

@@ -78,6 +78,14 @@ fn rows_go_to_a_file_and_files_are_tables() {
     std::fs::write(path("script.sql"), script).unwrap();
     let said = printed(&filbert(&["sql", "-f", &path("script.sql")]));
     assert_eq!(said, "done\nsum\n---\n 22\n(1 row)");
+    let whole = std::fs::read_to_string(path("three.csv")).unwrap();
+    let wrong = filbert(&["sql", "SELECT nothing", "--format", "csv", "-o", &path("three.csv")]);
+    assert_eq!(wrong.status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(path("three.csv")).unwrap(), whole, "a failure takes nothing away");
+    printed(&filbert(&["sql", "SELECT 1 AS n", "--format", "csv", "-o", &path("three.csv")]));
+    assert_eq!(std::fs::read_to_string(path("three.csv")).unwrap(), "n\n1\n", "nothing of the rows before");
+    printed(&filbert(&["sql", "SELECT 1 AS n WHERE false", "--format", "ndjson", "-o", &path("three.csv")]));
+    assert_eq!(std::fs::read_to_string(path("three.csv")).unwrap(), "", "no rows are no rows");
     let nowhere = filbert(&["sql", "SELECT 1", "-o", &path("no/such/folder.csv")]);
     assert_eq!(nowhere.status.code(), Some(1));
     assert!(text(&nowhere.stderr).contains("cannot write"), "{}", text(&nowhere.stderr));

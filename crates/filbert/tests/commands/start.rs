@@ -6,7 +6,7 @@ use crate::{command, signal, text};
 use filbert_wire::messages::client::{Authentication, Ping};
 use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::{map, queue};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -17,11 +17,13 @@ fn terminate(child: u32) {
 
 #[test]
 fn a_member_says_what_it_is_and_when_it_has_ended() {
-    let words = ["start", "--port", "0", "--postgres-port", "0", "--cluster-name", "shop"];
+    let words =
+        ["start", "--port", "0", "--postgres-port", "0", "--http-port", "0", "--cluster-name", "shop"];
     let mut child = command(&words).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.next().unwrap().starts_with("filbert: Hazelcast clients on 127.0.0.1:"));
     assert!(lines.next().unwrap().starts_with("filbert: PostgreSQL clients on 127.0.0.1:"));
+    assert!(lines.next().unwrap().starts_with("filbert: metrics and health over HTTP on 127.0.0.1:"));
     assert_eq!(lines.next().unwrap(), "filbert: the cluster is called \"shop\"; Ctrl-C ends the member");
     signal(child.id(), "INT");
     assert_eq!(lines.collect::<Vec<_>>(), ["filbert: SIGINT, draining", "filbert: ended"]);
@@ -65,7 +67,7 @@ fn a_second_signal_ends_a_member_at_once() {
 }
 
 fn start(words: &[&str]) -> (Child, String) {
-    let words = [&["start", "--port", "0", "--postgres-port", "0"], words].concat();
+    let words = [&["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"], words].concat();
     let mut child = command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
@@ -103,4 +105,73 @@ fn a_port_that_is_taken_is_named() {
     assert!(said.contains(&address) && said.contains("another program listens there"), "{said}");
     terminate(child.id());
     child.wait().unwrap();
+}
+
+/// A page of a member, and its status line.
+fn page(address: &str, path: &str) -> String {
+    let mut client = TcpStream::connect(address).unwrap();
+    client.write_all(format!("GET {path} HTTP/1.1\r\nConnection: close\r\n\r\n").as_bytes()).unwrap();
+    let mut answer = String::new();
+    client.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_member_is_watched_over_http_and_logs_json() {
+    let words = [
+        "start",
+        "--port",
+        "0",
+        "--postgres-port",
+        "0",
+        "--http-port",
+        "0",
+        "--log-format",
+        "json",
+        "--log",
+        "info",
+    ];
+    let mut child = command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut address = || lines.next().unwrap().rsplit(' ').next().unwrap().to_owned();
+    let (hazelcast, _, http) = (address(), address(), address());
+    let put =
+        command(&["map", "--address", &hazelcast, "put", "cit\"ies", "Oslo", "1", "--value-as", "long"])
+            .output();
+    assert!(put.unwrap().status.success());
+    let metrics = page(&http, "/metrics");
+    assert!(metrics.starts_with("HTTP/1.1 200 OK\r\n"), "{metrics}");
+    for line in [
+        "filbert_map_entries{map=\"cit\\\"ies\"} 1\n",
+        "filbert_map_puts_total{map=\"cit\\\"ies\"} 1\n",
+        "# TYPE filbert_stage_executed_total counter\n",
+        "filbert_door_accepted_total{door=\"hazelcast\"} 1\n",
+        "filbert_structures{kind=\"map\"} 1\n",
+        "filbert_sql_queries_running 0\n",
+    ] {
+        assert!(metrics.contains(line), "{line} is not in\n{metrics}");
+    }
+    assert!(page(&http, "/health/live").ends_with("live\n"));
+    assert!(page(&http, "/health/ready").ends_with("ready\n"));
+    let top = command(&["top", "--once", "--address", &http]).output().unwrap();
+    let shown = text(&top.stdout);
+    assert!(top.status.success() && shown.contains("cit\"ies") && shown.contains("hazelcast"), "{shown}");
+    let top = command(&["top", "--json", "--address", &http]).output().unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&top.stdout).unwrap();
+    assert_eq!(status["maps"][0]["entries"], 1);
+    // It looks at itself.
+    assert_eq!(status["queries"][0]["statement"], "SHOW QUERIES", "{status}");
+    let mut stranger = Client::connect(hazelcast.parse().unwrap());
+    let login = Authentication { cluster_name: "other".into(), ..authentication() };
+    assert_ne!(stranger.log_in(&login).status, 0);
+    terminate(child.id());
+    let mut said = Vec::new();
+    child.stderr.take().unwrap().read_to_end(&mut said).unwrap();
+    assert!(child.wait().unwrap().success());
+    let said = text(&said);
+    let line = said.lines().find(|line| line.contains("a login failed")).unwrap_or_else(|| panic!("{said}"));
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    assert_eq!((&line["level"], &line["asked_for"]), (&"WARN".into(), &"other".into()));
+    let gone = command(&["top", "--once", "--address", &http]).output().unwrap();
+    assert!(text(&gone.stderr).contains("http.address"), "{}", text(&gone.stderr));
 }

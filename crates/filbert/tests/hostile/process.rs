@@ -24,7 +24,18 @@ impl Process {
         let config = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
         std::fs::write(&config, format!("[hazelcast]\n{hazelcast}\n")).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_filbert"))
-            .args(["start", "--log", "off", "--port", "0", "--postgres-port", "0", "--config"])
+            .args([
+                "start",
+                "--log",
+                "off",
+                "--port",
+                "0",
+                "--postgres-port",
+                "0",
+                "--http-port",
+                "0",
+                "--config",
+            ])
             .arg(&config)
             .stdout(Stdio::piped())
             .spawn()

@@ -1,12 +1,15 @@
 //! Where an open vertex gets its items from. Steps are added to it until the stream is grouped, forked, joined or written.
 
 use super::plan::{Label, Node, Shape, unicast};
+use super::stream::Stream;
 use crate::aggregate::{Aggregate, Fold};
+use crate::edge::Edge;
 use crate::processor::{MetaSupplier, Processor};
-use crate::processors::fused::{FusedMeta, SharedMeta, sided};
+use crate::processors::fused::{FusedMeta, SharedMeta};
+use crate::processors::sided::{SidedSourceMeta, sided};
 use crate::processors::transform;
 use crate::signature::Many;
-use crate::transform::{Combining, Grouping, Keying, Recipe, Side, Then};
+use crate::transform::{Combining, Grouping, Identity, Keying, Recipe, Side, Then};
 use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -25,6 +28,31 @@ pub trait Head: Send + Sync + Sized + 'static {
     fn nodes<X: Recipe<Self::Item>>(self, recipe: X, label: Label) -> Vec<Node<X::Out>> {
         vec![self.close(recipe, label)]
     }
+
+    /// One vertex that the next one gets its items from.
+    #[doc(hidden)]
+    fn node<X: Recipe<Self::Item>>(self, recipe: X, label: Label) -> Node<X::Out> {
+        let mut nodes = self.nodes(recipe, label);
+        match nodes.pop() {
+            Some(only) if nodes.is_empty() => only,
+            last => {
+                nodes.extend(last);
+                FromNodes::new(nodes).close(Identity, Label::default())
+            }
+        }
+    }
+
+    /// The steps `before`, and after them, with a side, those of `after`: in one vertex with that label if it can be, else in two.
+    #[doc(hidden)]
+    fn close_beside<B, X, Y>(self, side: Node<Side>, before: X, after: Y, label: Label) -> Node<Y::Out>
+    where
+        B: Send + 'static,
+        X: Recipe<Self::Item, Out = B>,
+        Y: Recipe<B>,
+    {
+        let node = self.node(before, label.unnamed());
+        FromNodes::new(vec![node]).close_beside(side, Identity, after, label)
+    }
 }
 
 /// The names of a recipe's steps, after that of its head.
@@ -40,9 +68,14 @@ pub struct FromSource<M, T> {
     _item: PhantomData<fn() -> T>,
 }
 
-impl<M, T> FromSource<M, T> {
+impl<M: MetaSupplier, T> FromSource<M, T> {
     pub(crate) fn new(meta: M) -> Self {
         Self { meta: Arc::new(meta), _item: PhantomData }
+    }
+
+    /// True when the steps behind it belong into its vertex. A reader that blocks, or is the only one, leaves the work to others.
+    fn is_busy(&self) -> bool {
+        M::Processor::IS_COOPERATIVE && self.meta.preferred_parallelism().is_none()
     }
 }
 
@@ -55,9 +88,8 @@ where
     type Item = T;
 
     fn close<X: Recipe<T>>(self, recipe: X, label: Label) -> Node<X::Out> {
+        let is_busy = self.is_busy();
         let meta = self.meta;
-        // A reader that blocks, or is the only one, leaves the work to others.
-        let is_busy = M::Processor::IS_COOPERATIVE && meta.preferred_parallelism().is_none();
         if X::IS_IDENTITY {
             return Node::new(move |plan| {
                 let name = label.name_or(&["source"]);
@@ -75,6 +107,32 @@ where
             plan.vertex("source".to_owned(), None, SharedMeta(Arc::clone(&meta))).index
         });
         FromNodes::new(vec![source]).close(recipe, label)
+    }
+
+    fn close_beside<B, X, Y>(self, side: Node<Side>, before: X, after: Y, label: Label) -> Node<Y::Out>
+    where
+        B: Send + 'static,
+        X: Recipe<T, Out = B>,
+        Y: Recipe<B>,
+    {
+        if X::IS_IDENTITY && !self.is_busy() {
+            // The label is that of the source too.
+            let source = self.close(before, label.unnamed());
+            return FromNodes::new(vec![source]).close_beside(side, Identity, after, label);
+        }
+        if !self.is_busy() {
+            let source = self.close(Identity, Label::default());
+            return FromNodes::new(vec![source]).close_beside(side, before, after, label);
+        }
+        let meta = self.meta;
+        let recipe = Then::new(before, after);
+        Node::new(move |plan| {
+            let name = label.name_or(&steps(Some("source"), &recipe));
+            let fused = FusedMeta { meta: Arc::clone(&meta), recipe: recipe.clone() };
+            let vertex = plan.vertex(name, label.parallelism, SidedSourceMeta(fused));
+            plan.connect(&side, vertex.index, vertex.input(), Edge::broadcast);
+            vertex.index
+        })
     }
 }
 
@@ -133,27 +191,46 @@ impl<T: Send + 'static> Head for FromNodes<T> {
         }
         vec![self.close(recipe, label)]
     }
-}
 
-/// Other vertices, and a side that comes before their items.
-pub struct FromSided<T> {
-    pub(crate) node: Node<T>,
-    pub(crate) side: Node<Side>,
-}
-
-impl<T: Send + 'static> Head for FromSided<T> {
-    type Item = T;
-
-    fn close<X: Recipe<T>>(self, recipe: X, label: Label) -> Node<X::Out> {
+    fn close_beside<B, X, Y>(self, side: Node<Side>, before: X, after: Y, label: Label) -> Node<Y::Out>
+    where
+        B: Send + 'static,
+        X: Recipe<T, Out = B>,
+        Y: Recipe<B>,
+    {
+        if self.nodes.len() > 1 {
+            let node = self.node(before, label.unnamed());
+            return FromNodes::new(vec![node]).close_beside(side, Identity, after, label);
+        }
+        let recipe = Then::new(before, after);
         Node::new(move |plan| {
             let name = label.name_or(&steps(None, &recipe));
             let vertex = plan.vertex(name, label.parallelism, sided(recipe.clone()));
-            plan.connect(&self.side, vertex.index, vertex.input_at::<1>(), |edge| {
-                edge.priority(-1).broadcast()
-            });
-            plan.connect(&self.node, vertex.index, vertex.input_at::<0>(), |edge| edge);
+            plan.connect(&side, vertex.index, vertex.input_at::<1>(), |edge| edge.priority(-1).broadcast());
+            for node in &self.nodes {
+                plan.connect(node, vertex.index, vertex.input_at::<0>(), &*self.shape);
+            }
             vertex.index
         })
+    }
+}
+
+/// Another stream, and a side that comes before its items.
+pub struct FromSided<H, X> {
+    pub(crate) large: Stream<H, X>,
+    pub(crate) side: Node<Side>,
+}
+
+impl<H: Head, X: Recipe<H::Item>> Head for FromSided<H, X> {
+    type Item = X::Out;
+
+    fn close<Y: Recipe<X::Out>>(self, recipe: Y, label: Label) -> Node<Y::Out> {
+        let Self { large, side } = self;
+        if large.label == label.unnamed() {
+            return large.head.close_beside(side, large.recipe, recipe, label);
+        }
+        // The stream has a name, or another number of processors: it stays a vertex of its own.
+        FromNodes::new(vec![large.node()]).close_beside(side, Identity, recipe, label)
     }
 }
 

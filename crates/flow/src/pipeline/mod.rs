@@ -24,7 +24,9 @@
 //!   blocks or wants to be the only one;
 //! - an aggregation is two vertices: producers accumulate, in the loop of the steps before, and only accumulators cross the partitioned
 //!   edge; unless the aggregate does not reduce its items ([`Fold::REDUCES`](crate::aggregate::Fold::REDUCES)), which then cross it one by one;
-//! - the small side of a join becomes one table that all processors read.
+//! - the small side of a join becomes one table that all processors read; the join itself is a step of the large side, in its loop, and a
+//!   source there is asked for items when the table is complete. A large side with a name, or with another number of processors than the
+//!   join is given, stays a vertex of its own.
 //!
 //! A stream knows the vertices before it, and nothing else: there is no object that collects vertices while a pipeline is written. The DAG is
 //! made by walking back from the sinks.

@@ -18,7 +18,7 @@ pub(crate) fn unicast<T: Send + 'static>() -> Shape<T> {
 }
 
 /// What the user said of a vertex.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Label {
     pub(crate) name: Option<String>,
     pub(crate) parallelism: Option<usize>,
@@ -27,6 +27,11 @@ pub struct Label {
 impl Label {
     pub(crate) fn is_empty(&self) -> bool {
         self.name.is_none() && self.parallelism.is_none()
+    }
+
+    /// The same without a name.
+    pub(crate) fn unnamed(&self) -> Self {
+        Self { name: None, parallelism: self.parallelism }
     }
 
     /// The user's name, or one made of the steps.

@@ -60,14 +60,7 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
 
     /// One vertex that the next one gets its items from.
     pub(super) fn node(self) -> Node<X::Out> {
-        let mut nodes = self.nodes();
-        match nodes.pop() {
-            Some(only) if nodes.is_empty() => only,
-            last => {
-                nodes.extend(last);
-                FromNodes::new(nodes).close(Identity, Label::default())
-            }
-        }
+        self.head.node(self.recipe, self.label)
     }
 
     /// The vertex ends here; what follows gets the items over edges of that shape.
@@ -263,6 +256,9 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
     ///
     /// The key functions are pure, as that of [`Stream::group_by`].
     ///
+    /// The join is done in the vertex of this stream, where its items are made, unless that has a name, another
+    /// [parallelism](Stream::parallelism) than the join is given, or several vertices before it.
+    ///
     /// ```
     /// use filbert_flow::{Pipeline, processors::{Collected, collect, iterate}};
     ///
@@ -284,7 +280,7 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
         key: F,
         key_of_small: G,
         join: J,
-    ) -> HashJoined<X::Out, X2::Out, K, F, Inner<J>>
+    ) -> HashJoined<H, X, X2::Out, K, F, Inner<J>>
     where
         H2: Head,
         X2: Recipe<H2::Item>,
@@ -296,7 +292,7 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
         G: Fn(&X2::Out) -> K + Clone + Send + Sync + 'static,
         J: Fn(X::Out, &X2::Out) -> B + Clone + Send + Sync + 'static,
     {
-        let head = FromSided { side: table(small, key_of_small), node: self.node() };
+        let head = FromSided { side: table(small, key_of_small), large: self };
         Stream::with(head, Probing::new(key, Inner(join)))
     }
 
@@ -307,7 +303,7 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
         key: F,
         key_of_small: G,
         join: J,
-    ) -> HashJoined<X::Out, X2::Out, K, F, LeftOuter<J>>
+    ) -> HashJoined<H, X, X2::Out, K, F, LeftOuter<J>>
     where
         H2: Head,
         X2: Recipe<H2::Item>,
@@ -319,7 +315,7 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
         G: Fn(&X2::Out) -> K + Clone + Send + Sync + 'static,
         J: Fn(X::Out, Option<&X2::Out>) -> B + Clone + Send + Sync + 'static,
     {
-        let head = FromSided { side: table(small, key_of_small), node: self.node() };
+        let head = FromSided { side: table(small, key_of_small), large: self };
         Stream::with(head, Probing::new(key, LeftOuter(join)))
     }
 
@@ -349,7 +345,7 @@ pub type Sorted<T, C> = Stream<FromNodes<Block<T>>, Merging<T, C>>;
 pub type ByOrd<T> = fn(&T, &T) -> Ordering;
 
 /// A stream that [`Stream::hash_join`] made.
-pub type HashJoined<T, V, K, F, J> = Stream<FromSided<T>, Probing<K, V, F, J>>;
+pub type HashJoined<H, X, V, K, F, J> = Stream<FromSided<H, X>, Probing<K, V, F, J>>;
 
 /// The vertex that makes a table of the small side of a join.
 fn table<H, X, K, G>(small: Stream<H, X>, key: G) -> Node<Side>

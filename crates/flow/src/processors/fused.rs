@@ -2,7 +2,6 @@
 //!
 //! ```text
 //!   Transforming:  inbox ──► transform ──► outbox
-//!   Sided:         the same, after an edge that brings the side of a join
 //!   Fused:         inbox ──► processor ──► kept outbox ──► transform ──► outbox
 //! ```
 //!
@@ -13,7 +12,7 @@ use crate::inbox::{Inbox, Items};
 use crate::outbox::Outbox;
 use crate::processor::{Failure, MetaSupplier, Processor, ProcessorContext, Share, Step, Supplier};
 use crate::signature::Many;
-use crate::transform::{Recipe, Room, Side, Supply, Transform, drive};
+use crate::transform::{Recipe, Room, Supply, Transform, drive};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::vec::IntoIter;
@@ -30,15 +29,6 @@ where
     X: Recipe<A>,
 {
     move |share| Transforming { transform: recipe.transform(share), _item: PhantomData }
-}
-
-/// A vertex that does with its items what `recipe` says, when it has got its side.
-pub(crate) fn sided<A, X>(recipe: X) -> impl MetaSupplier<Processor = Sided<A, X::Transform>>
-where
-    A: Send + 'static,
-    X: Recipe<A>,
-{
-    move |share| Sided { transform: recipe.transform(share), is_supplied: false, _item: PhantomData }
 }
 
 impl<T> Supply<T> for Items<T> {
@@ -119,50 +109,6 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Transforming<A, X> {
     }
 }
 
-/// The processor of a vertex with a side: items at ordinal 0, the side at ordinal 1, with a lower priority number.
-pub struct Sided<A, X> {
-    transform: X,
-    /// The side has come: before, a call without items would be one for the side.
-    is_supplied: bool,
-    _item: PhantomData<fn(A)>,
-}
-
-impl<A: Send + 'static, X: Transform<A>> Processor for Sided<A, X> {
-    type In = (A, Side);
-    type Out = Many<X::Out>;
-
-    fn init(&mut self, context: &ProcessorContext<'_>) -> Result<(), Failure> {
-        self.transform.init(context);
-        Ok(())
-    }
-
-    fn process(
-        &mut self,
-        inbox: &mut Inbox<(A, Side)>,
-        outbox: &mut Outbox<Self::Out>,
-    ) -> Result<Step, Failure> {
-        if inbox.ordinal() == 1 {
-            inbox.at::<1>().drain().for_each(|side| self.transform.supply(&side));
-        } else {
-            transform_all(inbox.at::<0>(), &mut self.transform, outbox);
-        }
-        Ok(Step::Again)
-    }
-
-    fn wants_call(&mut self) -> bool {
-        self.is_supplied && (self.transform.is_suspended() || self.transform.is_due())
-    }
-
-    fn complete_edge(&mut self, ordinal: usize, _: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
-        self.is_supplied |= ordinal == 1;
-        Ok(Step::Done)
-    }
-
-    fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
-        Ok(finish(&mut self.transform, outbox))
-    }
-}
-
 /// A processor and what is done with its items, in one.
 pub struct Fused<P, A, X>
 where
@@ -173,7 +119,7 @@ where
     kept: Outbox<Many<A>>,
     /// Emitted by the inner one, not yet pushed.
     items: IntoIter<A>,
-    transform: X,
+    pub(super) transform: X,
     is_complete: bool,
 }
 
@@ -334,8 +280,14 @@ where
 {
     type Processor = Fused<S::Processor, A, X::Transform>;
 
+    const CLOSES: bool = S::CLOSES;
+
     fn processor(&mut self, share: Share) -> Result<Self::Processor, Failure> {
         Ok(Fused::new(self.supplier.processor(share)?, self.recipe.transform(share)))
+    }
+
+    fn close(&mut self, is_completed: bool) -> Result<(), Failure> {
+        self.supplier.close(is_completed)
     }
 }
 
@@ -402,9 +354,7 @@ mod tests {
     use crate::TestSupport;
     use crate::aggregate::count;
     use crate::processors::iterate;
-    use crate::transform::{
-        Accumulating, ByItem, Filtering, FlatMapping, Inner, Mapping, Probing, TableBuilding, Then,
-    };
+    use crate::transform::{Accumulating, ByItem, Filtering, FlatMapping, Mapping, Then};
 
     /// Emits the numbers below so many, a few in each call, and is a source like any other.
     struct Slowly(u64, u64);
@@ -448,18 +398,5 @@ mod tests {
         let counts = FusedMeta { meta: Arc::new(iterate(|_| 0..50_u64)), recipe };
         let expected = (1..=50).filter(|n| n % 3 != 0 && n % 4 != 0).map(|n| (n, n % 4)).collect();
         TestSupport::new(move |share| processor(&counts, share)).expect_in_any_order(expected);
-    }
-
-    #[test]
-    fn a_table_of_nothing_is_a_table() {
-        let table = || transform::<u64, _>(TableBuilding { key: |n: &u64| *n });
-        TestSupport::new(move |share| processor(&table(), share)).input(Vec::new()).expect_each(
-            |_, mut emitted| {
-                assert_eq!(emitted.take::<Side>(0).len(), 1);
-            },
-        );
-        let probing = Probing::<u64, u64, _, _>::new(|n: &u64| *n, Inner(|n: u64, _: &u64| n));
-        let joined = move |share| processor(&sided(probing.clone()), share);
-        TestSupport::new(joined).input(vec![1, 2, 3]).input_at::<1>(Vec::new()).expect(Vec::new());
     }
 }

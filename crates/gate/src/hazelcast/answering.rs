@@ -120,6 +120,18 @@ impl<R: Request> Answering<'_, R> {
         }
     }
 
+    /// The same for an operation that may be parked and whose result may be large: its memory is counted when it comes later.
+    pub(super) fn invoke_counted<T, F>(
+        self,
+        encode: F,
+        start: impl FnOnce(CountedMaker<'_, '_, R, F>) -> Invoked<T>,
+    ) -> Handled
+    where
+        F: Fn(T) -> R::Response + Copy,
+    {
+        self.invoke(encode, |maker| start(CountedMaker { maker }))
+    }
+
     /// Answers when `invocation` is done.
     pub(super) fn follow<T, F>(self, invocation: Invocation<T>, encode: F) -> Handled
     where
@@ -211,6 +223,18 @@ impl<R: Request, F> ReplyMaker<'_, '_, R, F> {
     pub(super) fn make(self) -> Reply<R, F> {
         self.made.set(true);
         Reply { ticket: self.answering.ticket(), encode: self.encode, request: PhantomData }
+    }
+}
+
+/// Makes a reply whose memory is counted.
+pub(super) struct CountedMaker<'a, 'c, R: Request, F> {
+    maker: ReplyMaker<'a, 'c, R, F>,
+}
+
+impl<R: Request, F> CountedMaker<'_, '_, R, F> {
+    pub(super) fn make(self) -> CountedReply<R, F> {
+        let counted = self.maker.answering.counted();
+        CountedReply { reply: self.maker.make(), counted }
     }
 }
 
@@ -348,5 +372,31 @@ where
 
     fn is_cancelled(&self) -> bool {
         self.ticket.is_gone()
+    }
+}
+
+/// The same for a result that may be large.
+pub(super) struct CountedReply<R: Request, F> {
+    reply: Reply<R, F>,
+    counted: Counted,
+}
+
+impl<R, T, F> Answer<T> for CountedReply<R, F>
+where
+    R: Request + 'static,
+    T: Weighs + Send + 'static,
+    F: Fn(T) -> R::Response + Send + 'static,
+{
+    fn give(self, result: GridResult<T>) {
+        let Self { reply: Reply { ticket, encode, .. }, counted } = self;
+        ticket.answer_counted::<R, _>(result, encode, &counted);
+    }
+
+    fn parks(&mut self, leaving: &Leaving) -> bool {
+        self.reply.ticket.wait(Some(leaving))
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.reply.ticket.is_gone()
     }
 }

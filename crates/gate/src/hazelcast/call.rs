@@ -1,7 +1,7 @@
 //! One request while its handler runs.
 
 use super::answering::{Answering, Counting};
-use super::clients::MapsByName;
+use super::clients::{Locked, LockedByName};
 use super::failure::{Failure, Handled};
 use super::host::Host;
 use super::login::Identity;
@@ -9,13 +9,13 @@ use super::registrations::Registrations;
 use super::rights::{self, Actions};
 use super::sql::Statements;
 use super::waiters::Waiters;
-use filbert_grid::{Action, Map, Service};
+use filbert_grid::{Action, Allowance, Map, Service};
 use filbert_net::{ConnectionInfo, Outbound, Outlet};
-use filbert_wire::PartitionId;
 use filbert_wire::frame::{Flags, FrameWriter};
 use filbert_wire::message::{MessageReader, Request, Version};
 use filbert_wire::messages::answers::Found;
 use filbert_wire::messages::error::ErrorCode;
+use filbert_wire::{Data, PartitionId};
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -36,8 +36,8 @@ pub(super) struct Desk {
     pub(super) statements: Arc<Statements>,
     /// As whom they run; made with the first.
     pub(super) sql_session: Option<filbert_sql::Session>,
-    /// The maps that the client has locked keys of, perhaps.
-    locked: MapsByName,
+    /// What the client has locked keys of, perhaps.
+    locked: LockedByName,
 }
 
 /// A request of type `R` while its handler runs.
@@ -65,14 +65,15 @@ impl Desk {
         }
     }
 
-    /// The client may hold locks of that map from now on.
-    pub(super) fn locks(&mut self, map: &Map) {
-        if self.locked.get(map.name()).is_none_or(Map::is_destroyed) {
-            // Now and then, so that a client that uses ever new maps does not keep those alive that are gone.
+    /// The client may hold locks there from now on.
+    pub(super) fn locks(&mut self, structure: &Locked) {
+        let key = structure.key();
+        if self.locked.get(&key).is_none_or(Locked::is_destroyed) {
+            // Now and then, so that a client that uses ever new ones does not keep those alive that are gone.
             if self.locked.len().is_power_of_two() {
-                self.locked.retain(|_, map| !map.is_destroyed());
+                self.locked.retain(|_, locked| !locked.is_destroyed());
             }
-            self.locked.insert(Arc::clone(map.name()), map.clone());
+            self.locked.insert(key, structure.clone());
         }
     }
 
@@ -83,8 +84,8 @@ impl Desk {
         self.registrations.clear();
         let client = self.identity.client;
         let locked = self.host.clients.leave(client, std::mem::take(&mut self.locked));
-        for map in locked.into_iter().flat_map(HashMap::into_values) {
-            map.release_locks_of(client).detach();
+        for locked in locked.into_iter().flat_map(HashMap::into_values) {
+            locked.release(client);
         }
     }
 
@@ -117,6 +118,14 @@ impl Desk {
     }
 }
 
+/// The type of a value that is null.
+const NULL: i32 = 0;
+
+/// A value that may be null. The Node.js client says so within the value, the others leave it out.
+pub(super) fn present(value: Option<&Data>) -> Option<&Data> {
+    value.filter(|value| value.type_id() != NULL)
+}
+
 impl<'c, R: Request> Call<'c, R> {
     pub(super) fn new(desk: &'c mut Desk, out: &'c mut Outbound, reader: &MessageReader) -> Self {
         let (correlation, partition) = (reader.correlation(), reader.partition());
@@ -131,10 +140,14 @@ impl<'c, R: Request> Call<'c, R> {
 
     /// The map for a request that may find any number of entries: they are counted while they are found, and too many are refused.
     pub(super) fn bounded(&mut self, map: &Map) -> Map {
+        map.within(&self.allowance())
+    }
+
+    /// What the answer may take; counted by whoever finds what is in it.
+    pub(super) fn allowance(&mut self) -> Allowance {
         let allowance = self.desk.host.allowance();
-        let map = map.within(&allowance);
-        self.counting = Counting::Inside(allowance);
-        map
+        self.counting = Counting::Inside(allowance.clone());
+        allowance
     }
 
     /// The answer is all there is of what it holds: it cannot be refused when it is there.

@@ -2,7 +2,7 @@
 //!
 //! Locks belong to a client, so they go when its last connection does. An id that one user's client has cannot be taken by another's.
 
-use filbert_grid::Map;
+use filbert_grid::{Map, MultiMap, Service, Structure};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 use uuid::Uuid;
@@ -22,12 +22,43 @@ struct Known {
     connections: usize,
     /// What it last said of itself.
     statistics: Option<String>,
-    /// The maps that connections which are gone had locked keys of.
-    locked: MapsByName,
+    /// What connections which are gone had locked keys of.
+    locked: LockedByName,
 }
 
-/// Maps, by their names.
-pub(super) type MapsByName = HashMap<Arc<str>, Map>;
+/// Structures whose keys may be locked, by kind and name.
+pub(super) type LockedByName = HashMap<(Service, Arc<str>), Locked>;
+
+/// A structure whose keys can be locked.
+#[derive(Debug, Clone)]
+pub(super) enum Locked {
+    Map(Map),
+    MultiMap(Arc<MultiMap>),
+}
+
+impl Locked {
+    pub(super) fn key(&self) -> (Service, Arc<str>) {
+        match self {
+            Locked::Map(map) => (Service::Map, Arc::clone(map.name())),
+            Locked::MultiMap(map) => (Service::MultiMap, Arc::clone(map.name())),
+        }
+    }
+
+    pub(super) fn is_destroyed(&self) -> bool {
+        match self {
+            Locked::Map(map) => map.is_destroyed(),
+            Locked::MultiMap(map) => map.is_destroyed(),
+        }
+    }
+
+    /// Gives back what a client has locked there.
+    pub(super) fn release(&self, client: Uuid) {
+        match self {
+            Locked::Map(map) => map.release_locks_of(client).detach(),
+            Locked::MultiMap(map) => map.release_locks_of(client).detach(),
+        }
+    }
+}
 
 impl Clients {
     fn known(&self) -> MutexGuard<'_, BTreeMap<Uuid, Known>> {
@@ -50,14 +81,14 @@ impl Clients {
         same
     }
 
-    /// A connection of that client is gone, which may have locked keys of these maps. All maps that the client may have locked keys
-    /// of, when it was the last.
-    pub(super) fn leave(&self, client: Uuid, locked: MapsByName) -> Option<MapsByName> {
+    /// A connection of that client is gone, which may have locked keys of these. All that the client may have locked keys of, when it
+    /// was the last.
+    pub(super) fn leave(&self, client: Uuid, locked: LockedByName) -> Option<LockedByName> {
         let mut known = self.known();
         let entry = known.get_mut(&client)?;
         entry.locked.extend(locked);
         // What was destroyed has no locks any more, and is not kept alive.
-        entry.locked.retain(|_, map| !map.is_destroyed());
+        entry.locked.retain(|_, locked| !locked.is_destroyed());
         entry.connections -= 1;
         if entry.connections > 0 {
             return None;

@@ -123,7 +123,7 @@ pub(super) fn destroy_proxy(call: Call<'_, DestroyProxy>, request: DestroyProxy)
     let service = structures::service_of(&request.service_name)?;
     let actions = call.desk.actions(service, &request.name);
     call.desk.check(actions, Action::Destroy, service, &request.name)?;
-    call.desk.host.grid.structures().destroy(service, &request.name);
+    structures::destroy(&call.desk.host, service, &request.name)?;
     call.now(Done {})
 }
 
@@ -132,7 +132,9 @@ pub(super) fn get_distributed_objects(
     _request: GetDistributedObjects,
 ) -> Handled {
     let all = call.desk.host.grid.structures().list();
-    let seen = all.into_iter().filter(|(service, name)| call.desk.actions(*service, name).any());
+    let seen = all
+        .into_iter()
+        .filter(|(service, name)| structures::is_listed(*service) && call.desk.actions(*service, name).any());
     let object = |(service, name): (Service, Arc<str>)| DistributedObjectInfo {
         service_name: structures::name_of(service).into(),
         name: (&*name).into(),
@@ -149,7 +151,7 @@ pub(super) fn add_distributed_object_listener(
     let (outlet, correlation) = (call.outlet().clone(), call.correlation());
     let (source, rights) = (call.desk.host.grid.member(), Arc::clone(&call.desk.identity.rights));
     let watcher = call.desk.host.grid.structures().watch(move |change, service, name| {
-        if !rights.of(service, name).any() {
+        if !structures::is_listed(service) || !rights.of(service, name).any() {
             return;
         }
         let event_type = match change {

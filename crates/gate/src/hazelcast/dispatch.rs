@@ -5,21 +5,31 @@
 
 use super::call::{Call, Desk};
 use super::connect;
+use super::cp;
 use super::executor;
 use super::failure::{Failure, Handled};
 use super::handles::Handles;
 use super::list;
 use super::map;
+use super::multi_map;
+use super::numbers;
 use super::queue;
+use super::replicated_map;
+use super::ringbuffer;
 use super::schemas;
+use super::set;
 use super::sql;
 use super::topic;
-use filbert_grid::{Action, ExecutorService, List, Map, Queue, Service, Topic};
+use filbert_grid::{
+    Action, AtomicLong, AtomicReference, CountDownLatch, ExecutorService, FencedLock, FlakeIdGenerator, List,
+    Map, MultiMap, PnCounter, Queue, ReplicatedMap, Ringbuffer, Semaphore, Service, Set, Topic,
+};
 use filbert_net::Outbound;
 use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::{
-    MESSAGES, client, executor as e, list as l, map as m, queue as q, sql as s, topic as t,
+    MESSAGES, client, cp as c, executor as e, flake_id, list as l, map as m, multi_map as mm, pn_counter,
+    queue as q, replicated_map as rm, ringbuffer as r, set as w, sql as s, topic as t,
 };
 use std::sync::Arc;
 
@@ -48,6 +58,9 @@ pub struct Served {
 macro_rules! served {
     (
         login { $($login:ty => $login_handler:path;)* }
+        grouped { $($cp:ident in $cp_handles:ident: $cp_structure:ty {
+            $($cp_action:ident $cp_request:ty => $cp_handler:path;)*
+        })* }
         $($service:ident in $handles:ident: $structure:ty { $($action:ident $request:ty => $handler:path;)* })*
     ) => {
         /// Every message that is served, service by service.
@@ -58,6 +71,11 @@ macro_rules! served {
                 name: <$request as Request>::NAME,
                 need: Need::Right(Service::$service, Action::$action),
             },)*)*
+            $($(Served {
+                id: <$cp_request as Request>::ID,
+                name: <$cp_request as Request>::NAME,
+                need: Need::Right(Service::$cp, Action::$cp_action),
+            },)*)*
         ];
 
         /// A client that is logged in, with what it uses.
@@ -67,11 +85,12 @@ macro_rules! served {
             /// How many structures had been destroyed when the last message came.
             destroyed: u64,
             $($handles: Handles<$structure>,)*
+            $($cp_handles: Handles<$cp_structure>,)*
         }
 
         impl Guest {
             pub(super) fn new(desk: Desk) -> Self {
-                Self { destroyed: desk.host.destroyed(), desk, $($handles: Handles::default(),)* }
+                Self { destroyed: desk.host.destroyed(), desk, $($handles: Handles::default(),)* $($cp_handles: Handles::default(),)* }
             }
 
             /// Forgets what may have been destroyed, so that it is not kept alive.
@@ -79,6 +98,7 @@ macro_rules! served {
             fn forget(&mut self, destroyed: u64) {
                 self.destroyed = destroyed;
                 $(self.$handles.forget();)*
+                $(self.$cp_handles.forget();)*
             }
 
             /// Finds the handler of a message and runs it.
@@ -93,6 +113,12 @@ macro_rules! served {
                         let request = self.desk.decode::<$request>(reader)?;
                         let structure = self.$handles.open(&request.name, Action::$action, &self.desk)?;
                         $handler(structure, Call::new(&mut self.desk, out, reader), request)
+                    })*)*
+                    $($(<$cp_request as Request>::ID => {
+                        let request = self.desk.decode::<$cp_request>(reader)?;
+                        let name = cp::structure_name(&request.group, &request.name).into_owned();
+                        let structure = self.$cp_handles.open(&name, Action::$cp_action, &self.desk)?;
+                        $cp_handler(structure, Call::new(&mut self.desk, out, reader), request)
                     })*)*
                     $(<$login as Request>::ID => {
                         let request = self.desk.decode::<$login>(reader)?;
@@ -123,9 +149,55 @@ served! {
         client::FetchSchema => schemas::fetch_schema;
         client::SendAllSchemas => schemas::send_all_schemas;
         m::FetchNearCacheInvalidationMetadata => map::fetch_near_cache_invalidation_metadata;
+        c::semaphore::GetSemaphoreType => cp::semaphore::get_semaphore_type;
+        c::group::CreateCpGroup => cp::create_cp_group;
+        c::group::DestroyCpObject => cp::destroy_cp_object;
+        c::session::CreateSession => cp::create_session;
+        c::session::CloseSession => cp::close_session;
+        c::session::HeartbeatSession => cp::heartbeat_session;
+        c::session::GenerateThreadId => cp::generate_thread_id;
         s::Close => sql::close;
         s::Execute => sql::execute;
         s::Fetch => sql::fetch;
+    }
+    grouped {
+        AtomicLong in atomic_longs: Arc<AtomicLong> {
+            Execute c::atomic_long::Apply => cp::long::apply;
+            Execute c::atomic_long::Alter => cp::long::alter;
+            Put c::atomic_long::AddAndGet => cp::long::add_and_get;
+            Put c::atomic_long::CompareAndSet => cp::long::compare_and_set;
+            Read c::atomic_long::Get => cp::long::get;
+            Put c::atomic_long::GetAndAdd => cp::long::get_and_add;
+            Put c::atomic_long::GetAndSet => cp::long::get_and_set;
+        }
+        AtomicReference in atomic_references: Arc<AtomicReference> {
+            Execute c::atomic_ref::Apply => cp::reference::apply;
+            Put c::atomic_ref::CompareAndSet => cp::reference::compare_and_set;
+            Read c::atomic_ref::Contains => cp::reference::contains;
+            Read c::atomic_ref::Get => cp::reference::get;
+            Put c::atomic_ref::Set => cp::reference::set;
+        }
+        CountDownLatch in latches: Arc<CountDownLatch> {
+            Put c::latch::TrySetCount => cp::latch::try_set_count;
+            Read c::latch::Await => cp::latch::wait;
+            Put c::latch::CountDown => cp::latch::count_down;
+            Read c::latch::GetCount => cp::latch::get_count;
+            Read c::latch::GetRound => cp::latch::get_round;
+        }
+        Semaphore in semaphores: Arc<Semaphore> {
+            Put c::semaphore::Init => cp::semaphore::init;
+            Lock c::semaphore::Acquire => cp::semaphore::acquire;
+            Lock c::semaphore::Release => cp::semaphore::release;
+            Lock c::semaphore::Drain => cp::semaphore::drain;
+            Put c::semaphore::Change => cp::semaphore::change;
+            Read c::semaphore::AvailablePermits => cp::semaphore::available_permits;
+        }
+        FencedLock in fenced_locks: Arc<FencedLock> {
+            Lock c::fenced_lock::Lock => cp::lock::lock;
+            Lock c::fenced_lock::TryLock => cp::lock::try_lock;
+            Lock c::fenced_lock::Unlock => cp::lock::unlock;
+            Read c::fenced_lock::GetLockOwnership => cp::lock::get_lock_ownership;
+        }
     }
     Map in maps: Map {
         Put m::Put => map::put;
@@ -182,6 +254,8 @@ served! {
         Read m::KeySetWithPagingPredicate => map::key_set_with_paging_predicate;
         Read m::ValuesWithPagingPredicate => map::values_with_paging_predicate;
         Read m::EntriesWithPagingPredicate => map::entries_with_paging_predicate;
+        Read m::FetchKeys => map::fetch_keys;
+        Read m::FetchEntries => map::fetch_entries;
         Read m::Aggregate => map::aggregate;
         Read m::AggregateWithPredicate => map::aggregate_with_predicate;
         Read m::Project => map::project;
@@ -246,6 +320,85 @@ served! {
         Read l::Sub => list::sub;
         Read l::Iterator => list::iterator;
         Read l::ListIterator => list::list_iterator;
+    }
+    Set in sets: Arc<Set> {
+        Read w::Size => set::size;
+        Read w::Contains => set::contains;
+        Read w::ContainsAll => set::contains_all;
+        Put w::Add => set::add;
+        Remove w::Remove => set::remove;
+        Put w::AddAll => set::add_all;
+        Remove w::CompareAndRemoveAll => set::compare_and_remove_all;
+        Remove w::CompareAndRetainAll => set::compare_and_retain_all;
+        Remove w::Clear => set::clear;
+        Read w::GetAll => set::get_all;
+        Listen w::AddListener => set::add_listener;
+        Listen w::RemoveListener => set::remove_listener;
+        Read w::IsEmpty => set::is_empty;
+    }
+    MultiMap in multi_maps: Arc<MultiMap> {
+        Put mm::Put => multi_map::put;
+        Read mm::Get => multi_map::get;
+        Remove mm::Remove => multi_map::remove;
+        Read mm::KeySet => multi_map::key_set;
+        Read mm::Values => multi_map::values;
+        Read mm::EntrySet => multi_map::entry_set;
+        Read mm::ContainsKey => multi_map::contains_key;
+        Read mm::ContainsValue => multi_map::contains_value;
+        Read mm::ContainsEntry => multi_map::contains_entry;
+        Read mm::Size => multi_map::size;
+        Remove mm::Clear => multi_map::clear;
+        Read mm::ValueCount => multi_map::value_count;
+        Listen mm::AddEntryListenerToKey => multi_map::add_entry_listener_to_key;
+        Listen mm::AddEntryListener => multi_map::add_entry_listener;
+        Listen mm::RemoveEntryListener => multi_map::remove_entry_listener;
+        Lock mm::Lock => multi_map::lock;
+        Lock mm::TryLock => multi_map::try_lock;
+        Lock mm::IsLocked => multi_map::is_locked;
+        Lock mm::Unlock => multi_map::unlock;
+        Lock mm::ForceUnlock => multi_map::force_unlock;
+        Remove mm::RemoveEntry => multi_map::remove_entry;
+        Remove mm::Delete => multi_map::delete;
+        Put mm::PutAll => multi_map::put_all;
+    }
+    ReplicatedMap in replicated_maps: ReplicatedMap {
+        Put rm::Put => replicated_map::put;
+        Read rm::Size => replicated_map::size;
+        Read rm::IsEmpty => replicated_map::is_empty;
+        Read rm::ContainsKey => replicated_map::contains_key;
+        Read rm::ContainsValue => replicated_map::contains_value;
+        Read rm::Get => replicated_map::get;
+        Remove rm::Remove => replicated_map::remove;
+        Put rm::PutAll => replicated_map::put_all;
+        Remove rm::Clear => replicated_map::clear;
+        Listen rm::AddEntryListenerToKeyWithPredicate => replicated_map::add_entry_listener_to_key_with_predicate;
+        Listen rm::AddEntryListenerWithPredicate => replicated_map::add_entry_listener_with_predicate;
+        Listen rm::AddEntryListenerToKey => replicated_map::add_entry_listener_to_key;
+        Listen rm::AddEntryListener => replicated_map::add_entry_listener;
+        Listen rm::RemoveEntryListener => replicated_map::remove_entry_listener;
+        Read rm::KeySet => replicated_map::key_set;
+        Read rm::Values => replicated_map::values;
+        Read rm::EntrySet => replicated_map::entry_set;
+        Listen rm::AddNearCacheEntryListener => replicated_map::add_near_cache_entry_listener;
+    }
+    Ringbuffer in ringbuffers: Arc<Ringbuffer> {
+        Read r::Size => ringbuffer::size;
+        Read r::TailSequence => ringbuffer::tail_sequence;
+        Read r::HeadSequence => ringbuffer::head_sequence;
+        Read r::Capacity => ringbuffer::capacity;
+        Read r::RemainingCapacity => ringbuffer::remaining_capacity;
+        Put r::Add => ringbuffer::add;
+        Read r::ReadOne => ringbuffer::read_one;
+        Put r::AddAll => ringbuffer::add_all;
+        Read r::ReadMany => ringbuffer::read_many;
+    }
+    FlakeIdGenerator in flake_id_generators: Arc<FlakeIdGenerator> {
+        Put flake_id::NewIdBatch => numbers::new_id_batch;
+    }
+    PnCounter in pn_counters: Arc<PnCounter> {
+        Read pn_counter::Get => numbers::get;
+        Put pn_counter::Add => numbers::add;
+        Read pn_counter::GetConfiguredReplicaCount => numbers::configured_replica_count;
     }
     Executor in executors: ExecutorService {
         Destroy e::Shutdown => executor::shutdown;

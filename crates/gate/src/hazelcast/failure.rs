@@ -81,6 +81,12 @@ fn code_of(error: &GridError) -> ErrorCode {
         GridError::Task(TaskError::TimedOut { .. })
         | GridError::TimedOut { .. }
         | GridError::TimedOutInPart { .. } => ErrorCode::OperationTimeout,
+        GridError::OtherType { .. } => ErrorCode::ClassCast,
+        GridError::BadState { .. } => ErrorCode::IllegalState,
+        GridError::StaleSequence { .. } => ErrorCode::StaleSequence,
+        GridError::ConsistencyLost { .. } => ErrorCode::ConsistencyLost,
+        GridError::SessionExpired { .. } => ErrorCode::SessionExpired,
+        GridError::TooMany { .. } => ErrorCode::Overload,
         GridError::NotLockOwner { .. } => ErrorCode::IllegalMonitorState,
         GridError::BadArgument { .. } => ErrorCode::IllegalArgument,
         GridError::NotRegistered { .. } | GridError::BadData { .. } => ErrorCode::Serialization,

@@ -4,6 +4,7 @@
 
 use super::host::Host;
 use super::rights::Rights;
+use super::settings::User;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -28,7 +29,7 @@ pub(super) struct Identity {
 }
 
 /// What a client shows.
-pub(super) enum Credentials<'a> {
+pub(crate) enum Credentials<'a> {
     Password { name: Option<&'a str>, password: Option<&'a str> },
     Token(&'a [u8]),
 }
@@ -61,24 +62,30 @@ impl Host {
         if users.is_empty() {
             return Some((None, Rights::everything()));
         }
-        let mut found = None;
-        for user in users {
-            let fits = match credentials {
-                Credentials::Password { name, password } => {
-                    let right = user
-                        .password
-                        .as_ref()
-                        .is_some_and(|known| known.is(password.unwrap_or_default().as_bytes()));
-                    subtle_eq(name.unwrap_or_default(), &user.name) & right
-                }
-                Credentials::Token(token) => user.token.as_ref().is_some_and(|known| known.is(token)),
-            };
-            if fits {
-                found = Some((Some(Arc::from(user.name.as_str())), user.may.clone()));
-            }
-        }
-        found
+        let user = whose(users, credentials)?;
+        Some((Some(Arc::from(user.name.as_str())), user.may.clone()))
     }
+}
+
+/// Whose credentials these are. All users are looked at, so that the time does not tell which of them is known.
+pub(crate) fn whose<'a>(users: &'a [User], credentials: &Credentials<'_>) -> Option<&'a User> {
+    let mut found = None;
+    for user in users {
+        let fits = match credentials {
+            Credentials::Password { name, password } => {
+                let right = user
+                    .password
+                    .as_ref()
+                    .is_some_and(|known| known.is(password.unwrap_or_default().as_bytes()));
+                subtle_eq(name.unwrap_or_default(), &user.name) & right
+            }
+            Credentials::Token(token) => user.token.as_ref().is_some_and(|known| known.is(token)),
+        };
+        if fits {
+            found = Some(user);
+        }
+    }
+    found
 }
 
 fn subtle_eq(given: &str, known: &str) -> bool {

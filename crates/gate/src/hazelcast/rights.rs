@@ -9,10 +9,6 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The kinds of structures that rights can name.
-const SERVICES: [Service; 5] =
-    [Service::Map, Service::List, Service::Queue, Service::Topic, Service::Executor];
-
 /// The actions that rights can name, with their words.
 const ACTIONS: [(Action, &str); 10] = [
     (Action::Create, "create"),
@@ -125,6 +121,12 @@ impl Rights {
         self.rights.iter().any(|right| is_all(right) && right.actions == Actions::ALL)
     }
 
+    /// True when there is a right to any action on any structure of that kind.
+    pub(super) fn any_of(&self, service: Service) -> bool {
+        let fits = |right: &Right| right.service.is_none_or(|known| known == service) && right.actions.any();
+        self.rights.iter().any(fits)
+    }
+
     /// What may be done with that structure.
     pub(crate) fn of(&self, service: Service, name: &str) -> Actions {
         let fits = |right: &&Right| {
@@ -160,8 +162,8 @@ impl FromStr for Rights {
             None => return Err(wrong("there is no kind with a slash before the name".to_owned())),
             Some(("*", name)) => (None, name),
             Some((word, name)) => {
-                let known = SERVICES.into_iter().find(|service| service.as_str() == word);
-                let kinds = || SERVICES.map(Service::as_str).join(", ");
+                let known = Service::ALL.iter().copied().find(|service| service.as_str() == word);
+                let kinds = || Service::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
                 (Some(known.ok_or_else(|| wrong(format!("{word:?} is none of {}", kinds())))?), name)
             }
         };

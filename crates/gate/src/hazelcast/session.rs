@@ -140,7 +140,7 @@ impl Session {
             _ if asked != shortened(cluster) => "it asked for another cluster",
             _ => "its user, password or token is wrong",
         };
-        tracing::warn!(peer = %self.info.peer, failures, asked_for = ?asked, cluster = ?cluster, why, "a login failed");
+        tracing::warn!(peer = %self.info.peer, failures, asked_for = asked, cluster, why, "a login failed");
         if *failures >= self.host.settings.failed_logins {
             return Err(Close::because("too many logins failed"));
         }

@@ -4,18 +4,16 @@ use super::call::Desk;
 use super::failure::{Failure, Handled};
 use super::handles::Handles;
 use super::host::Host;
-use filbert_grid::{Action, ExecutorService, Grid, List, Map, Queue, Service, Topic};
+use filbert_grid::{
+    Action, AtomicLong, AtomicReference, CountDownLatch, ExecutorService, FencedLock, FlakeIdGenerator, Grid,
+    List, Map, MultiMap, PnCounter, Queue, ReliableTopic, ReplicatedMap, Ringbuffer, Semaphore, Service, Set,
+    Topic,
+};
 use filbert_wire::messages::error::ErrorCode;
 use std::sync::Arc;
 
-/// What clients call each kind.
-const NAMES: [(Service, &str); 5] = [
-    (Service::Map, "hz:impl:mapService"),
-    (Service::List, "hz:impl:listService"),
-    (Service::Queue, "hz:impl:queueService"),
-    (Service::Topic, "hz:impl:topicService"),
-    (Service::Executor, "hz:impl:executorService"),
-];
+/// What the services of the CP subsystem are called: their structures are no distributed objects to clients, and end for good.
+const CP: &str = "hz:raft:";
 
 /// What clients call that kind.
 pub(super) fn name_of(service: Service) -> &'static str {
@@ -28,6 +26,23 @@ pub(super) fn service_of(name: &str) -> Result<Service, Failure> {
     known.ok_or_else(|| Failure::unsupported(&format!("service {name:?}")))
 }
 
+/// True when clients list structures of that kind, and hear of them.
+pub(super) fn is_listed(service: Service) -> bool {
+    !name_of(service).starts_with(CP)
+}
+
+/// Ends a structure. One of the CP subsystem cannot be made again, also when it was not there yet.
+pub(super) fn destroy(host: &Host, service: Service, name: &str) -> Handled {
+    let structures = host.grid.structures();
+    if is_listed(service) {
+        structures.destroy(service, name);
+    } else {
+        make(host, service, name)?;
+        structures.end(service, name);
+    }
+    Ok(())
+}
+
 /// A kind of structure that sessions open by name.
 pub(super) trait Opens: Sized {
     const SERVICE: Service;
@@ -37,7 +52,10 @@ pub(super) trait Opens: Sized {
 }
 
 macro_rules! opens {
-    ($($service:ident $structure:ty = $open:ident;)*) => {
+    ($($service:ident $name:literal $structure:ty = $open:ident;)*) => {
+        /// What clients call each kind.
+        const NAMES: &[(Service, &str)] = &[$((Service::$service, $name)),*];
+
         $(impl Opens for $structure {
             const SERVICE: Service = Service::$service;
 
@@ -60,11 +78,23 @@ macro_rules! opens {
 }
 
 opens! {
-    Map Map = map;
-    List Arc<List> = list;
-    Queue Arc<Queue> = queue;
-    Topic Arc<Topic> = topic;
-    Executor ExecutorService = executor;
+    Map "hz:impl:mapService" Map = map;
+    List "hz:impl:listService" Arc<List> = list;
+    Queue "hz:impl:queueService" Arc<Queue> = queue;
+    Topic "hz:impl:topicService" Arc<Topic> = topic;
+    Executor "hz:impl:executorService" ExecutorService = executor;
+    Set "hz:impl:setService" Arc<Set> = set;
+    MultiMap "hz:impl:multiMapService" Arc<MultiMap> = multi_map;
+    ReplicatedMap "hz:impl:replicatedMapService" ReplicatedMap = replicated_map;
+    Ringbuffer "hz:impl:ringbufferService" Arc<Ringbuffer> = ringbuffer;
+    ReliableTopic "hz:impl:reliableTopicService" Arc<ReliableTopic> = reliable_topic;
+    FlakeIdGenerator "hz:impl:flakeIdGeneratorService" Arc<FlakeIdGenerator> = flake_id_generator;
+    PnCounter "hz:impl:PNCounterService" Arc<PnCounter> = pn_counter;
+    AtomicLong "hz:raft:atomicLongService" Arc<AtomicLong> = atomic_long;
+    AtomicReference "hz:raft:atomicRefService" Arc<AtomicReference> = atomic_reference;
+    CountDownLatch "hz:raft:countDownLatchService" Arc<CountDownLatch> = count_down_latch;
+    Semaphore "hz:raft:semaphoreService" Arc<Semaphore> = semaphore;
+    FencedLock "hz:raft:lockService" Arc<FencedLock> = fenced_lock;
 }
 
 impl<H: Opens> Handles<H> {

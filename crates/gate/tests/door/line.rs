@@ -141,10 +141,14 @@ impl Client {
 
     /// Sends a request; what joins the answer to it.
     pub(crate) fn send<R: Request>(&mut self, request: &R) -> i64 {
+        self.send_to(-1, request)
+    }
+
+    fn send_to<R: Request>(&mut self, partition: i32, request: &R) -> i64 {
         let correlation = self.next;
         self.next += 1;
         let mut out = BytesMut::new();
-        request.encode(correlation, -1, &mut out);
+        request.encode(correlation, partition, &mut out);
         self.stream.write_all(&out).unwrap();
         correlation
     }
@@ -186,6 +190,16 @@ impl Client {
 
     pub(crate) fn call<R: Request>(&mut self, request: &R) -> Result<R::Response, ErrorResponse> {
         let correlation = self.send(request);
+        self.answer::<R>(correlation)
+    }
+
+    /// The same for a request that says its partition.
+    pub(crate) fn call_on<R: Request>(
+        &mut self,
+        partition: i32,
+        request: &R,
+    ) -> Result<R::Response, ErrorResponse> {
+        let correlation = self.send_to(partition, request);
         self.answer::<R>(correlation)
     }
 

@@ -19,3 +19,4 @@ mod listening;
 mod login;
 mod messages;
 mod rights;
+mod structures;

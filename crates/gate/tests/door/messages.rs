@@ -63,7 +63,7 @@ fn what_is_not_known_is_unsupported_and_the_connection_lives_on() {
         let error = ErrorResponse::decode(&client.answer_to(99)).unwrap();
         assert_eq!(error.errors[0].code, ErrorCode::UnsupportedOperation as i32);
     }
-    let service_name = "hz:impl:ringbufferService".into();
+    let service_name = "hz:impl:cardinalityEstimatorService".into();
     let refused = client.refused(&CreateProxy { name: "r".into(), service_name });
     assert_eq!(refused, ErrorCode::UnsupportedOperation);
     assert!(client.call(&Ping {}).is_ok());

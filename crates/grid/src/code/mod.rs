@@ -11,6 +11,7 @@ mod function;
 mod interceptor;
 mod processor;
 mod registry;
+mod store;
 mod task;
 
 pub use entry::{Entry, EntryChange, EntryProcessor};
@@ -20,6 +21,8 @@ pub(crate) use interceptor::Guarded;
 pub use interceptor::Interceptor;
 pub(crate) use processor::Processor;
 pub use registry::Registry;
+pub use store::MapStore;
+pub(crate) use store::StoreCalls;
 pub(crate) use task::TASK;
 pub use task::{ExecutorTask, TaskContext};
 

@@ -1,5 +1,6 @@
 //! What code a member knows. Filled before the member serves, or while it runs; read by operations.
 
+use super::store::Stores;
 use super::{Code, EntryProcessor, ExecutorTask, Function, Interceptor};
 use crate::error::{GridError, GridResult};
 use filbert_pool::caught;
@@ -79,6 +80,7 @@ pub struct Registry {
     pub(super) functions: Arc<RwLock<Shelf<dyn Function>>>,
     pub(super) interceptors: Arc<RwLock<Shelf<dyn Interceptor>>>,
     pub(super) tasks: Arc<RwLock<Shelf<dyn ExecutorTask>>>,
+    pub(super) stores: Stores,
 }
 
 impl Registry {
@@ -104,7 +106,8 @@ impl std::fmt::Debug for Registry {
         debug
             .field("interceptors", &sorted(&interceptors.named))
             .field("interceptor_classes", &interceptors.classes.len());
-        debug.field("tasks", &sorted(&tasks.named)).field("task_classes", &tasks.classes.len()).finish()
+        debug.field("tasks", &sorted(&tasks.named)).field("task_classes", &tasks.classes.len());
+        debug.field("map_stores", &self.stores.names()).finish()
     }
 }
 

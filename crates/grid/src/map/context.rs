@@ -1,6 +1,7 @@
 //! What the partitions of one map share.
 
 use crate::code::Registry;
+use crate::map::behind::Behind;
 use crate::map::events::MapListeners;
 use crate::map::interceptors::Interceptors;
 use crate::map::settings::{EvictionPolicy, MapSettings, MaxSize};
@@ -8,8 +9,10 @@ use crate::query::Catalog;
 use crate::settings::GridSettings;
 use crate::structures::Service;
 use filbert_pool::Stages;
-use std::sync::Arc;
+use filbert_store::{Damage, MapLog, Store, StoreError};
+use filbert_wire::PartitionId;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// What the partitions of one map share; read by all, written where it says so.
@@ -20,6 +23,8 @@ pub(crate) struct MapContext {
     pub(crate) settings: MapSettings,
     pub(crate) listeners: MapListeners,
     pub(crate) interceptors: Interceptors,
+    /// The store behind the map, if it has one.
+    pub(crate) behind: Option<Arc<Behind>>,
     pub(crate) registry: Registry,
     pub(crate) catalog: Catalog,
     pub(crate) stages: Stages,
@@ -28,6 +33,10 @@ pub(crate) struct MapContext {
     pub(crate) sweep_interval: Duration,
     /// Seeds the stores' hash.
     pub(crate) seed: u64,
+    /// Where its changes go, when it is kept on disk.
+    pub(crate) log: Option<MapLog>,
+    /// What of it could not be read from disk; known before anyone uses the map.
+    damage: OnceLock<Vec<Damage>>,
     destroyed: AtomicBool,
     /// Entries or bytes in all partitions, kept only when the map's bound is over all of them.
     used: AtomicI64,
@@ -41,12 +50,19 @@ impl MapContext {
         settings: &GridSettings,
         registry: &Registry,
         catalog: &Catalog,
+        store: Option<&Store>,
     ) -> Self {
+        // Only a map is set by its name.
+        let of_map = if service == Service::Map { settings.maps.of(name) } else { MapSettings::default() };
+        let behind = of_map.store.as_ref().map(|store| Arc::new(Behind::new(name, store, registry, stages)));
+        let log = of_map.persistence.as_ref().zip(store).map(|(settings, store)| store.log(name, settings));
         Self {
             service,
             name: Arc::clone(name),
-            // Only a map is set by its name.
-            settings: if service == Service::Map { settings.maps.of(name) } else { MapSettings::default() },
+            settings: of_map,
+            behind,
+            log,
+            damage: OnceLock::new(),
             listeners: MapListeners::new(stages.event(), service, name),
             interceptors: Interceptors::new(),
             registry: registry.clone(),
@@ -72,6 +88,18 @@ impl MapContext {
 
     pub(crate) fn set_destroyed(&self) {
         self.destroyed.store(true, Ordering::Release);
+    }
+
+    /// These places could not be read: the partitions that had data there are not served.
+    pub(crate) fn set_damage(&self, damage: Vec<Damage>) {
+        let _ = self.damage.set(damage);
+    }
+
+    /// Why a partition is not served.
+    #[inline]
+    pub(crate) fn damage_of(&self, partition: PartitionId) -> Option<StoreError> {
+        let damage = self.damage.get()?.iter().find(|damage| damage.reaches(partition.number() as u16))?;
+        Some(StoreError::Damaged { map: self.name.to_string(), damage: damage.clone() })
     }
 
     /// A partition's share of the map changed by so many entries and bytes.

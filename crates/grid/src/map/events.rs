@@ -31,6 +31,8 @@ pub enum MapEventKind {
     EvictAll = 32,
     /// All keys were removed.
     ClearAll = 64,
+    /// A key came from the store behind the map.
+    Loaded = 512,
 }
 
 impl MapEventKind {
@@ -73,7 +75,12 @@ pub struct Interest {
 
 impl Interest {
     /// Everything, with values.
-    pub const ALL: Interest = Interest { flags: 127, key: None, condition: None, include_value: true };
+    pub const ALL: Interest = Interest {
+        flags: 127 | MapEventKind::Loaded.flag(),
+        key: None,
+        condition: None,
+        include_value: true,
+    };
 
     fn wants_values(&self) -> bool {
         self.include_value || self.condition.is_some()

@@ -3,6 +3,7 @@
 //! Times are milliseconds of the member's clock. An entry has its own line here only when it can expire at all.
 
 use crate::map::settings::MapSettings;
+use filbert_store::Life;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -68,6 +69,23 @@ impl Expiry {
         let mut made = Self { due: NonZeroU64::MAX, ttl_end, ttl_ms, max_idle_ms };
         made.used(now);
         Some(made)
+    }
+
+    /// How it is stored: in calendar time, which goes on while the member is down.
+    pub(crate) fn life(&self, now: Duration, unix_ms: u64) -> Life {
+        let left = self.ttl_end.saturating_sub(millis(now));
+        let ends_unix_ms = if self.ttl_ms == NEVER { NEVER } else { unix_ms.saturating_add(left) };
+        Life { ttl_ms: self.ttl_ms, max_idle_ms: self.max_idle_ms, ends_unix_ms }
+    }
+
+    /// As it was stored; idle from now on.
+    pub(crate) fn restored(life: &Life, now: Duration, unix_ms: u64) -> Self {
+        let left = life.ends_unix_ms.saturating_sub(unix_ms);
+        let ttl_end = if life.ends_unix_ms == NEVER { NEVER } else { millis(now).saturating_add(left) };
+        let (ttl_ms, max_idle_ms) = (life.ttl_ms, life.max_idle_ms);
+        let mut made = Self { due: NonZeroU64::MAX, ttl_end, ttl_ms, max_idle_ms };
+        made.used(now);
+        made
     }
 
     /// The entry was used.

@@ -13,9 +13,11 @@
 //! | `operations/` | what can be done with a partition, one small value each |
 //! | `partition/` | the verbs that operations are made of |
 //! | `store/` | entries in little memory |
+//! | `behind/` | the store behind a map, which is user code: what waits to be written to it, what is asked of it |
 //! | `journal.rs`, `journal_reader.rs` | the last changes, for readers that come later |
 //! | `interceptors.rs`, `locks.rs`, `expiry.rs`, `events.rs`, `settings.rs` | what they say |
 
+mod behind;
 mod context;
 mod events;
 mod expiry;
@@ -41,7 +43,7 @@ pub use journal_reader::JournalReader;
 pub use locks::Owner;
 pub(crate) use locks::{Locks, Unlocked};
 pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSignal};
-pub use settings::{EvictionPolicy, JournalSettings, MapSettings, MaxSize};
+pub use settings::{EvictionPolicy, JournalSettings, MapSettings, MapStoreSettings, MaxSize};
 pub(crate) use store::copied;
 pub use store::{Slot, Store};
 pub use typed::{ReadingPairs, TypedMap, TypedMapEvent};

@@ -1,6 +1,7 @@
 //! What can be set per map, by name or by pattern.
 
 use filbert_pool::settings_fields::{Field, Shape};
+use filbert_store::PersistenceSettings;
 use serde::{Deserialize, Serialize};
 
 /// Which entry goes when a map has no more room.
@@ -64,6 +65,31 @@ filbert_pool::settings_struct! {
         pub per_entry_stats: bool = false => Shape::Flag,
         /// Keeps the last changes of the map for readers that come later. Not set: none are kept.
         pub journal: Option<JournalSettings> = None => Shape::Table(JournalSettings::FIELDS),
+        /// The store behind the map, which its entries are written to and loaded from. Not set: there is none.
+        pub store: Option<MapStoreSettings> = None => Shape::Table(MapStoreSettings::FIELDS),
+        /// Keeps the map on disk, in grid.data_directory. Not set: in memory only.
+        pub persistence: Option<PersistenceSettings> = None => Shape::Table(PersistenceSettings::FIELDS),
+    }
+}
+
+fn any_text(_: &str) -> Result<(), String> {
+    Ok(())
+}
+
+filbert_pool::settings_struct! {
+    /// The store behind a map: user code that is registered with the member by name.
+    pub struct MapStoreSettings {
+        /// The name under which it is registered.
+        pub name: String = String::new() => Shape::Text(any_text),
+        /// How long a change may wait before it is written, in milliseconds; whoever made it does not wait. 0: it is written at once, and
+        /// whoever made it waits until it is.
+        pub write_delay_ms: u64 = 0 => Shape::Number(0, 86_400_000),
+        /// How many changes are written together at most.
+        pub batch: usize = 1_000 => Shape::Number(1, 1_000_000),
+        /// How many keys may have a change that is not written; further changes are refused.
+        pub queue: usize = 100_000 => Shape::Number(1, 1_000_000_000),
+        /// With a delay: how long a change that the store refused waits before it is tried again.
+        pub retry_ms: u64 = 1_000 => Shape::Number(1, 86_400_000),
     }
 }
 
@@ -83,6 +109,9 @@ impl MapSettings {
     /// What is wrong with them, if anything is: a bound takes a size and a policy.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         use EvictionPolicy::{Lfu, Lru, None as Never, Random};
+        if self.store.as_ref().is_some_and(|store| store.name.trim().is_empty()) {
+            return Some("store: name says which of the stores that are registered with the member it is");
+        }
         match (self.eviction, self.max_size) {
             (Never, Some(_)) => {
                 Some("max_size: without eviction = \"lru\", \"lfu\" or \"random\" it means nothing")

@@ -5,8 +5,11 @@
 //! name and looked up where the operation runs, so that the same value can be sent to another member.
 
 mod turn;
+mod under_way;
 
+pub(crate) use turn::HeldBack;
 pub use turn::Turn;
+pub(crate) use under_way::{Duty, UnderWay};
 
 use crate::error::{GridError, GridResult};
 use serde::Serialize;
@@ -24,6 +27,11 @@ pub trait Target: Send + 'static {
     /// not tried, and a thousand that wait cost no more than one.
     fn is_in_line(_event: &Self::Event) -> bool {
         false
+    }
+
+    /// Why no operation can work on it, whatever it is: what it holds could not be read from disk.
+    fn refuses(&self) -> Option<GridError> {
+        None
     }
 }
 

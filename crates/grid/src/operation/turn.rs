@@ -1,7 +1,10 @@
 //! What an operation has around it while it runs.
 
 use super::Target;
+use super::under_way::UnderWay;
+use crate::error::GridError;
 use filbert_pool::{Clock, Offer, Offered, TaskFuture};
+use filbert_store::Pending;
 use filbert_wire::PartitionId;
 use std::time::Duration;
 
@@ -11,12 +14,13 @@ pub struct Turn<'a, T: Target> {
     clock: &'a Clock,
     partition: PartitionId,
     pub(crate) events: Vec<T::Event>,
-    pub(crate) held: Vec<TaskFuture<Offered>>,
+    pub(crate) held: Vec<HeldBack>,
+    pub(crate) stored: Option<Pending>,
 }
 
 impl<'a, T: Target> Turn<'a, T> {
     pub(crate) fn new(clock: &'a Clock, partition: PartitionId) -> Self {
-        Self { clock, partition, events: Vec::new(), held: Vec::new() }
+        Self { clock, partition, events: Vec::new(), held: Vec::new(), stored: None }
     }
 
     /// The time since some fixed moment; deadlines are measured by it.
@@ -50,7 +54,54 @@ impl<'a, T: Target> Turn<'a, T> {
     /// or the offer's time is over: a publisher is slowed, no thread waits.
     pub fn offered(&mut self, offer: Offer) {
         if let Offer::Pending(later) = offer {
-            self.held.push(later);
+            self.held.push(HeldBack::Offer(later));
+        }
+    }
+
+    /// A store is told of a change. The answer of this operation is held back until the store has it, or refuses it.
+    pub(crate) fn writes(&mut self, under_way: UnderWay) {
+        self.held.push(HeldBack::Write(under_way));
+    }
+
+    /// A change was appended to a log: the answer of this operation is held back until it is on disk.
+    pub(crate) fn stores(&mut self, pending: Pending) {
+        self.stored = Some(match self.stored.take() {
+            Some(before) => before.or_later(pending),
+            None => pending,
+        });
+    }
+}
+
+/// What an answer is held back for.
+#[derive(Debug)]
+pub(crate) enum HeldBack {
+    /// An event that found no room yet.
+    Offer(TaskFuture<Offered>),
+    /// A change that a store does not have yet.
+    Write(UnderWay),
+}
+
+impl HeldBack {
+    pub(crate) fn is_done(&self) -> bool {
+        match self {
+            HeldBack::Offer(offered) => offered.is_done(),
+            HeldBack::Write(under_way) => under_way.is_done(),
+        }
+    }
+
+    /// Why the operation failed after all, once it is done.
+    pub(crate) fn refused(&self) -> Option<GridError> {
+        match self {
+            HeldBack::Offer(_) => None,
+            HeldBack::Write(under_way) => under_way.refused(),
+        }
+    }
+
+    /// Calls back when it is done, with what [`HeldBack::refused`] says then.
+    pub(crate) fn on_complete(self, callback: impl FnOnce(Option<GridError>) + Send + 'static) {
+        match self {
+            HeldBack::Offer(offered) => offered.on_complete(move |_| callback(None)),
+            HeldBack::Write(under_way) => under_way.on_complete(callback),
         }
     }
 }

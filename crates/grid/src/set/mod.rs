@@ -1,4 +1,4 @@
-//! A set: items, each once, in no order.
+//! A set: items, each once, in the order in which they came.
 //!
 //! It lives on one strand, on the partition of its name: every operation is atomic. Those that look at all items do so in one turn: what
 //! they copy are references, some ten million a second.
@@ -11,7 +11,8 @@ use crate::operation::Step;
 use crate::structures::{Service, Structure};
 use filbert_pool::Clock;
 use filbert_wire::{Data, PartitionId};
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -39,7 +40,9 @@ pub struct Set {
 /// The items of a set.
 #[derive(Debug)]
 pub(crate) struct Members {
-    items: HashSet<Data>,
+    /// Each with its number: the order in which they came.
+    items: HashMap<Data, u64>,
+    next: u64,
     max_size: usize,
     listeners: ItemListeners,
 }
@@ -49,7 +52,7 @@ impl State for Members {
     type Event = Infallible;
 
     fn end(&mut self) -> Vec<Infallible> {
-        self.items = HashSet::new();
+        self.items = HashMap::new();
         Vec::new()
     }
 }
@@ -58,22 +61,41 @@ impl Members {
     /// Adds those that are not there; whether there was one. None when there is not room for all.
     fn add(&mut self, turn: &mut KeptTurn<'_, Self>, items: Vec<Data>) -> bool {
         if items.len() > self.max_size.saturating_sub(self.items.len())
-            && items.iter().collect::<HashSet<_>>().iter().filter(|item| !self.items.contains(**item)).count()
+            && items
+                .iter()
+                .collect::<HashSet<_>>()
+                .iter()
+                .filter(|item| !self.items.contains_key(**item))
+                .count()
                 > self.max_size.saturating_sub(self.items.len())
         {
             return false;
         }
-        let added: Vec<Data> = items.into_iter().filter(|item| self.items.insert(item.clone())).collect();
+        let mut added = Vec::new();
+        for item in items {
+            if let Entry::Vacant(place) = self.items.entry(item) {
+                added.push(place.key().clone());
+                place.insert(self.next);
+                self.next += 1;
+            }
+        }
         self.listeners.publish(turn, ItemChange::Added, &added);
         !added.is_empty()
     }
 
     /// Removes those that `goes` says; whether there was one.
     fn remove(&mut self, turn: &mut KeptTurn<'_, Self>, goes: impl Fn(&Data) -> bool) -> bool {
-        let removed: Vec<Data> = self.items.extract_if(|item| goes(item)).collect();
+        let removed = in_order(self.items.extract_if(|item, _| goes(item)));
         self.listeners.publish(turn, ItemChange::Removed, &removed);
         !removed.is_empty()
     }
+}
+
+/// Items in the order in which they came.
+fn in_order(items: impl Iterator<Item = (Data, u64)>) -> Vec<Data> {
+    let mut items: Vec<_> = items.collect();
+    items.sort_unstable_by_key(|(_, number)| *number);
+    items.into_iter().map(|(item, _)| item).collect()
 }
 
 acts! {
@@ -82,16 +104,16 @@ acts! {
     Read "set.size" Size {} -> usize = |self, set, _turn| Step::done(set.items.len());
     /// Whether each of some items is there.
     Read "set.contains_all" ContainsAll { items: Vec<Data> } -> bool
-        = |self, set, _turn| Step::done(self.items.iter().all(|item| set.items.contains(item)));
+        = |self, set, _turn| Step::done(self.items.iter().all(|item| set.items.contains_key(item)));
     /// All items.
     Read "set.get_all" GetAll {} -> Vec<Data>, long
-        = |self, set, _turn| Step::done(set.items.iter().cloned().collect());
+        = |self, set, _turn| Step::done(in_order(set.items.iter().map(|(item, number)| (item.clone(), *number))));
     /// Adds items; whether there was a new one.
     Put "set.add_all" AddAll { items: Vec<Data> } -> bool
         = |self, set, turn| Step::done(set.add(turn, std::mem::take(&mut self.items)));
     /// Removes an item.
     Remove "set.remove" Remove { item: Data } -> bool = |self, set, turn| {
-        let removed = set.items.take(&self.item);
+        let removed = set.items.remove_entry(&self.item).map(|(item, _)| item);
         set.listeners.publish(turn, ItemChange::Removed, removed.as_slice());
         Step::done(removed.is_some())
     };
@@ -109,7 +131,7 @@ impl Set {
     pub(crate) fn new(grid: &Grid, name: &Arc<str>) -> Self {
         let listeners = ItemListeners::new(grid, Service::Set, name);
         let max_size = item_bound(grid.settings().sets.of(name).max_size);
-        let members = Members { items: HashSet::new(), max_size, listeners: listeners.clone() };
+        let members = Members { items: HashMap::new(), next: 0, max_size, listeners: listeners.clone() };
         let clock = grid.stages().clock();
         Self { keeper: Keeper::single(grid, name, members), listeners, clock }
     }
@@ -134,7 +156,7 @@ impl Set {
         self.contains_all(vec![item.clone()])
     }
 
-    /// All items, as they are at one moment, in no order.
+    /// All items, as they are at one moment, in the order in which they came.
     pub fn get_all(&self) -> Invocation<Vec<Data>> {
         self.keeper.call(GetAll {})
     }

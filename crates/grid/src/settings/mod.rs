@@ -7,7 +7,7 @@ pub use patterns::Patterns;
 use crate::map::MapSettings;
 use crate::multi_map::ValueCollection;
 use filbert_pool::ExecutorSettings;
-use filbert_pool::settings_fields::{self, Shape, quoted_key};
+use filbert_pool::settings_fields::{self, Shape, is_named, quoted_key};
 
 /// The most threads of one executor.
 const MOST_THREADS: u64 = 1024;
@@ -60,6 +60,8 @@ filbert_pool::settings_struct! {
         pub scan_slice_entries: u32 = 1_000 => Shape::Number(1, 1_000_000_000),
         /// How often a partition that has entries with an end looks for those whose time is over.
         pub sweep_interval_ms: u64 = 1_000 => Shape::Number(1, DAY_MS),
+        /// The folder of maps that are kept on disk; one member at a time uses it. Nothing is there without such maps.
+        pub data_directory: String = "filbert-data".to_owned() => Shape::Text(is_named),
     }
 }
 

@@ -4,8 +4,9 @@ use super::alarms::Alarms;
 use super::waiting::{Parked, Waiting};
 use super::{Answer, Leaving, Strands};
 use crate::error::{GridError, GridResult};
-use crate::operation::{Operation, Step, Target, Turn};
-use filbert_pool::{Clock, Offered, StageKind, TaskError, TaskFuture, caught};
+use crate::operation::{HeldBack, Operation, Step, Target, Turn};
+use filbert_pool::{Clock, StageKind, TaskError, caught};
+use filbert_store::Pending;
 use filbert_wire::PartitionId;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,8 +28,34 @@ pub(super) struct Cell<T: Target> {
     leaving: Option<Leaving>,
 }
 
-/// Offers to listeners that an operation made and that found no room yet, over all its runs: its answer comes after them.
-type Held = Vec<TaskFuture<Offered>>;
+/// What the answer of an operation comes after, over all its runs.
+#[derive(Default)]
+struct Held {
+    /// Offers to listeners that found no room yet, changes that a store behind the map does not have yet.
+    under_way: Vec<HeldBack>,
+    /// Its last change that is to be on disk; those before it are there no later.
+    stored: Option<Pending>,
+}
+
+impl Held {
+    fn is_empty(&self) -> bool {
+        self.under_way.is_empty() && self.stored.is_none()
+    }
+
+    fn add(&mut self, under_way: Vec<HeldBack>, stored: Option<Pending>) {
+        if !under_way.is_empty() {
+            // Forgotten when they are over, so that a long operation keeps no more than are really waiting.
+            self.under_way.retain(|held| !held.is_done() || held.refused().is_some());
+            self.under_way.extend(under_way);
+        }
+        if let Some(stored) = stored {
+            self.stored = Some(match self.stored.take() {
+                Some(before) => before.or_later(stored),
+                None => stored,
+            });
+        }
+    }
+}
 
 /// Where an operation stands after a run.
 enum After<O: Operation> {
@@ -62,7 +89,7 @@ impl<T: Target> Cell<T> {
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
-        let mut held = Held::new();
+        let mut held = Held::default();
         match self.step(operation, &mut held) {
             After::Done(result) if held.is_empty() => Some(result),
             after => {
@@ -74,14 +101,17 @@ impl<T: Target> Cell<T> {
 
     /// Runs something that is no operation: it cannot wait, and what it tells listeners does not hold it back.
     #[inline]
-    pub(super) fn look<R>(&mut self, look: impl FnOnce(&mut T, &mut Turn<'_, T>) -> R) -> R {
+    pub(super) fn look<R>(&mut self, look: impl FnOnce(&mut T, &mut Turn<'_, T>) -> R) -> Option<R> {
+        if self.target.refuses().is_some() {
+            return None;
+        }
         let mut turn = Turn::new(&self.clock, self.partition);
         let seen = look(&mut self.target, &mut turn);
         let Turn { events, .. } = turn;
         if !events.is_empty() {
             self.happened(&events);
         }
-        seen
+        Some(seen)
     }
 
     /// Runs an operation whose answer is made already.
@@ -90,7 +120,7 @@ impl<T: Target> Cell<T> {
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
-        self.go_on(operation, Held::new(), answer);
+        self.go_on(operation, Held::default(), answer);
     }
 
     /// Runs an operation that may have run before, and then left offers behind.
@@ -111,13 +141,14 @@ impl<T: Target> Cell<T> {
 
     #[inline]
     fn step<O: Operation<Target = T>>(&mut self, mut operation: O, before: &mut Held) -> After<O> {
+        if let Some(refused) = self.target.refuses() {
+            return After::Done(Err(refused));
+        }
         let mut turn = Turn::new(&self.clock, self.partition);
         let step = operation.run(&mut self.target, &mut turn);
-        let Turn { events, held, .. } = turn;
-        if !held.is_empty() {
-            // Forgotten when they are over, so that a long operation keeps no more than are really waiting.
-            before.retain(|offered| !offered.is_done());
-            before.extend(held);
+        let Turn { events, held, stored, .. } = turn;
+        if !held.is_empty() || stored.is_some() {
+            before.add(held, stored);
         }
         if !events.is_empty() {
             self.happened(&events);
@@ -246,16 +277,31 @@ fn mail_expire<T: Target>(home: &Weak<Strands<T>>, partition: PartitionId, clock
     }
 }
 
-/// Gives the answer when every event was taken or given up. The last of them usually is so last: a callback for that one, and none for
-/// those that are over by then. One for each would be a way to `generic` for each, or, when that is closed, a level of the stack.
-fn give_after<T: Send + 'static>(mut held: Held, result: GridResult<T>, answer: impl Answer<T>) {
-    while let Some(offered) = held.pop() {
-        if !offered.is_done() {
-            offered.on_complete(move |_| give_after(held, result, answer));
+/// Gives the answer when every event was taken or given up, every change written or refused, and what was changed is on disk. The last of them
+/// usually is so last: a callback for that one, and none for those that are over by then. One for each would be a way to `generic` for each,
+/// or, when that is closed, a level of the stack.
+fn give_after<T: Send + 'static>(mut held: Held, mut result: GridResult<T>, answer: impl Answer<T>) {
+    while let Some(last) = held.under_way.pop() {
+        if !last.is_done() {
+            last.on_complete(move |refused| give_after(held, unless(refused, result), answer));
             return;
         }
+        result = unless(last.refused(), result);
     }
-    answer.give(result);
+    match held.stored {
+        None => answer.give(result),
+        Some(pending) => pending.then(move |stored| {
+            answer.give(result.and_then(|given| stored.map(|()| given).map_err(Into::into)))
+        }),
+    }
+}
+
+/// The result, unless something that the operation left under way was refused.
+fn unless<T>(refused: Option<GridError>, result: GridResult<T>) -> GridResult<T> {
+    match refused {
+        Some(error) if result.is_ok() => Err(error),
+        _ => result,
+    }
 }
 
 fn panicked(task: &'static str, message: String) -> GridError {

@@ -241,7 +241,7 @@ impl<T: Target> Strands<T> {
         name: &'static str,
         look: impl FnOnce(&mut T, &mut Turn<'_, T>) -> R,
     ) -> Option<R> {
-        self.strand(partition).try_run_here(name, |cell| cell.look(look)).ok()?.ok()
+        self.strand(partition).try_run_here(name, |cell| cell.look(look)).ok()?.ok()?
     }
 
     /// Mails `step` to the strand of `partition`, for the cell's own purposes.

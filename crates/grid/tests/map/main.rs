@@ -15,6 +15,7 @@ mod many;
 mod oracle;
 mod processors;
 mod slow_listener;
+mod stores;
 
 use filbert_grid::{Grid, GridSettings, MapSettings, Registry};
 use filbert_pool::Stages;

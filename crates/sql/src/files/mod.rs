@@ -30,6 +30,7 @@ mod sink;
 mod source;
 mod store;
 mod table;
+mod version;
 
 pub use cache::CacheSnapshot;
 pub(crate) use copy::CopyFiles;
@@ -107,6 +108,13 @@ impl Files {
     /// What is kept of files in memory; none when nothing is.
     pub(crate) fn cached(&self) -> Option<CacheSnapshot> {
         self.cache.as_deref().map(ColumnCache::snapshot)
+    }
+
+    /// Another number when the files at that place are others, or others are in them.
+    pub(crate) async fn version(&self, place: &str) -> Result<u64, SqlError> {
+        let (location, access) = (Location::parse(place)?, Arc::clone(&self.access));
+        let looked = self.reactor.submit("look at files", move || version::of(&[location], &access));
+        looked.await?
     }
 
     /// The files that there are at these locations now, in order.

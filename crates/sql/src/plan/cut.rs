@@ -4,15 +4,19 @@
 //! the analysis of a plan. Each is replaced by an exchange, or gets one below it; what is between exchanges is a fragment, and nothing
 //! in it starts tasks of its own. A sort-preserving merge only reads ahead; it stays, above an exchange that runs its inputs side by side.
 //!
+//! A sort is replaced by one that can end its turn, and a join that compares rows reads them in pieces for the same reason.
+//!
 //! Rows of an endless input are handed on at once: a filter or a join that waits until it has a whole batch of them would wait for long.
 //!
 //! It is the last step of the physical optimizer, so `EXPLAIN` shows what will run.
 
+use super::pacing::PaceExec;
 use super::yielding::YieldExec;
 use crate::exchange::ExchangeExec;
+use crate::sort::SortRunsExec;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
-use datafusion::common::{Result, internal_err};
+use datafusion::common::{JoinType, Result, internal_err};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::analyze::AnalyzeExec;
 use datafusion::physical_plan::buffer::BufferExec;
@@ -25,6 +29,7 @@ use datafusion::physical_plan::joins::{
 };
 use datafusion::physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion::physical_plan::repartition::RepartitionExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::sorts::sort_preserving_merge::SortPreservingMergeExec;
 use datafusion::physical_plan::union::{InterleaveExec, UnionExec};
 use datafusion::physical_plan::unnest::UnnestExec;
@@ -83,11 +88,34 @@ fn cut(plan: Arc<dyn ExecutionPlan>, batch_rows: usize) -> Result<Transformed<Ar
         if waits_for_batches(&*plan) {
             return changed(row_by_row(plan, batch_rows)?);
         }
+    } else if let Some(sort) = plan.downcast_ref::<SortExec>()
+        && let Some(sort) = SortRunsExec::in_place_of(sort)?
+    {
+        return changed(yielding(Arc::new(sort)));
+    }
+    if let Some(inputs) = paced(&*plan) {
+        let keep = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+        return changed(yielding(plan.replace_children(inputs, keep)?));
     }
     if may_loop(&*plan) {
         return changed(yielding(plan));
     }
     Ok(Transformed::no(plan))
+}
+
+/// For a join that can look at many pairs of rows before one meets its condition, its two sides: the left one, which it keeps, and the right
+/// one in pieces.
+fn paced(plan: &dyn ExecutionPlan) -> Option<Vec<Arc<dyn ExecutionPlan>>> {
+    let [left, right] = plan.children()[..] else { return None };
+    let (left, right) = (Arc::clone(left), Arc::clone(right));
+    if plan.is::<NestedLoopJoinExec>() {
+        return Some(PaceExec::of_pairs(left, right).into());
+    }
+    let join = plan.downcast_ref::<HashJoinExec>()?;
+    // Inner and outer ones hand on every pair with the same key.
+    let keeps_pairs =
+        matches!(join.join_type(), JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full);
+    (join.filter().is_some() || !keeps_pairs).then(|| vec![left, Arc::new(PaceExec::by_turns(right)) as _])
 }
 
 /// True for joins that keep rows until they fill a batch.

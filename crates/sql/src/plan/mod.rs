@@ -2,6 +2,7 @@
 
 mod cut;
 mod lists;
+mod pacing;
 mod plannable;
 mod pushdown;
 mod size;
@@ -9,6 +10,7 @@ mod wrong;
 mod yielding;
 
 pub(crate) use cut::CutFragments;
+pub use pacing::{PaceExec, TallyExec};
 pub(crate) use plannable::make_plannable;
 pub(crate) use pushdown::{Rule, guarded};
 pub use yielding::YieldExec;

@@ -13,8 +13,7 @@ use std::time::{Duration, Instant};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Keeps every worker busy for as long as it is let.
-pub(crate) const ENDLESS: &str =
-    "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b";
+pub(crate) const ENDLESS: &str = "SELECT count(*) FROM generate_series(1, 10000000) a, generate_series(1, 10000000) b WHERE a.value + b.value < 0";
 
 pub(crate) fn started(settings: SqlSettings) -> (Stages, Sql) {
     let stages = Stages::builder().set("fragment.threads", 2).start().unwrap();

@@ -5,5 +5,6 @@ mod admission;
 mod answers;
 mod asking;
 mod copies;
+mod fairness;
 mod limits;
 mod pools;

@@ -250,9 +250,12 @@ impl<'r> Select<'r> {
             6 if kind == Kind::Text => {
                 format!("{left} {}LIKE {}", self.random.pick(&["", "NOT "]), self.random.pick(&PATTERNS))
             }
-            // In parentheses: the parser takes everything behind it for its right side, an AND as well. With itself and not with a
-            // value of another table: DataFusion 55 answers that wrongly over a FULL JOIN.
-            _ => format!("({left} IS NOT DISTINCT FROM {left})"),
+            // In parentheses: the parser takes everything behind it for its right side, an AND as well. With the same of the first table.
+            _ => {
+                let first =
+                    (1..4).fold(left.clone(), |text, table| text.replace(&format!("x{table}."), "x0."));
+                format!("({left} IS NOT DISTINCT FROM {first})")
+            }
         }
     }
 

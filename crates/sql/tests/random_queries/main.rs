@@ -44,8 +44,17 @@ fn ours(batches: &[RecordBatch]) -> Vec<String> {
     rows
 }
 
+/// The same query with its subquery evaluated first. SQLite 3.40 to 3.50 gives rows that the subquery alone does not, when it is a UNION ALL with a
+/// RIGHT JOIN in it and becomes a part of the query around it.
+fn for_sqlite(text: &str) -> String {
+    match text.strip_prefix("SELECT * FROM (").and_then(|rest| rest.rsplit_once(") AS q ")) {
+        Some((subquery, rest)) => format!("WITH q AS MATERIALIZED ({subquery}) SELECT * FROM q {rest}"),
+        None => text.to_owned(),
+    }
+}
+
 fn theirs(sqlite: &Connection, text: &str) -> rusqlite::Result<Vec<String>> {
-    let mut statement = sqlite.prepare(text)?;
+    let mut statement = sqlite.prepare(&for_sqlite(text))?;
     let columns = statement.column_count();
     let mut answer = statement.query([])?;
     let mut rows = Vec::new();
@@ -100,7 +109,7 @@ fn is_unsupported(error: &SqlError) -> bool {
 
 /// Seeds that found mistakes beyond those that are tried every time: a condition moved to the wrong side of a join, lists of columns that
 /// were compared by their names.
-const FOUND: [u64; 2] = [591, 8479];
+const FOUND: [u64; 3] = [591, 6950, 8479];
 
 #[test]
 fn random_queries_agree_with_sqlite() {

@@ -1,11 +1,12 @@
-//! Code that the tests of clients call: entry processors, interceptors and tasks under the ids that Hazelcast keeps for them. The table of their fields
+//! Code that the tests of clients call: entry processors, interceptors, functions and tasks under the ids that Hazelcast keeps for them. The table of their fields
 //! and behaviour is `../../remote_controller/fixtures.md`.
 
 use crate::order_entries::OrderEntries;
 use filbert::grid::query::Catalog;
-use filbert::grid::{ExecutorTask, TaskContext};
+use filbert::grid::{ExecutorTask, Function, FunctionError, MapStore, TaskContext};
 use filbert::{Data, Entry, EntryProcessor, FromData, Interceptor, Registry, ToData};
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// The factory of most fixtures.
@@ -15,7 +16,7 @@ const OLDER: i32 = 666;
 /// What stands before the fields of an identified object: a flag byte and two ids.
 const BEFORE_FIELDS: usize = 9;
 
-/// A registry with the entry processors, interceptors and tasks.
+/// A registry with the entry processors, interceptors, functions and tasks.
 pub(crate) fn registry() -> Registry {
     let multiply = |absent| {
         move |fields: &[u8]| Ok(MultiplyKey { by: Fields(fields).int()?, absent, pause: Duration::ZERO })
@@ -30,11 +31,15 @@ pub(crate) fn registry() -> Registry {
             Ok(MultiplyKey { by: fields.int()?, absent: Some(-1), pause })
         })
         .with_interceptor_class(OLDER, 6, |fields| Ok(PrefixOnGet(Fields(fields).text()?)))
+        .with_function_class(OLDER, 14, |fields| Ok(HasPrefix(Fields(fields).text()?)))
+        .with_function_class(CLIENT_TESTS, 16, |fields| Ok(Multiply(Fields(fields).long()?)))
+        .with_function_class(CLIENT_TESTS, 17, |fields| Ok(AppendText(Fields(fields).text()?)))
         .with_task_class(CLIENT_TESTS, 5, |fields| Ok(Task::Append(Fields(fields).text()?)))
         .with_task_class(CLIENT_TESTS, 6, |fields| Ok(Task::Sleep(millis(Fields(fields).long()?))))
         .with_task_class(CLIENT_TESTS, 7, |_| Ok(Task::Fail))
         .with_task_class(CLIENT_TESTS, 8, |_| Ok(Task::MemberUuid))
         .with_task_class(CLIENT_TESTS, 10, |_| Ok(Task::ReturnNull))
+        .with_map_store("com.hazelcast.client.test.SampleMapStore", |_| Ok(MemoryStore::default()))
 }
 
 /// The comparators of paging predicates.
@@ -77,6 +82,69 @@ impl Fields<'_> {
         let (text, rest) = self.0.split_at_checked(length).ok_or("its text ends too early")?;
         self.0 = rest;
         String::from_utf8(text.to_vec()).map_err(|error| error.to_string())
+    }
+}
+
+/// The value that a function is given, of the type that it takes.
+fn argument<T: FromData>(value: Option<&Data>) -> Result<T, FunctionError> {
+    let value = value.ok_or("there is no value")?;
+    T::from_data(value).map_err(|error| FunctionError::OtherType(error.to_string()))
+}
+
+/// Whether a text begins with another one.
+struct HasPrefix(String);
+
+impl Function for HasPrefix {
+    fn apply(&self, value: Option<&Data>) -> Result<Option<Data>, FunctionError> {
+        Ok(Some(data(&argument::<String>(value)?.starts_with(&self.0))?))
+    }
+}
+
+/// Multiplies a number.
+struct Multiply(i64);
+
+impl Function for Multiply {
+    fn apply(&self, value: Option<&Data>) -> Result<Option<Data>, FunctionError> {
+        Ok(Some(data(&argument::<i64>(value)?.wrapping_mul(self.0))?))
+    }
+}
+
+/// Puts a text behind a text.
+struct AppendText(String);
+
+impl Function for AppendText {
+    fn apply(&self, value: Option<&Data>) -> Result<Option<Data>, FunctionError> {
+        Ok(Some(data(&(argument::<String>(value)? + &self.0))?))
+    }
+}
+
+/// A store that is a map in memory.
+#[derive(Default)]
+struct MemoryStore(Mutex<HashMap<Data, Data>>);
+
+impl MemoryStore {
+    fn entries(&self) -> MutexGuard<'_, HashMap<Data, Data>> {
+        self.0.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+}
+
+impl MapStore for MemoryStore {
+    fn load(&self, key: &Data) -> Result<Option<Data>, String> {
+        Ok(self.entries().get(key).cloned())
+    }
+
+    fn load_all_keys(&self) -> Result<Vec<Data>, String> {
+        Ok(self.entries().keys().cloned().collect())
+    }
+
+    fn store(&self, key: &Data, value: &Data) -> Result<(), String> {
+        self.entries().insert(key.clone(), value.clone());
+        Ok(())
+    }
+
+    fn delete(&self, key: &Data) -> Result<(), String> {
+        self.entries().remove(key);
+        Ok(())
     }
 }
 

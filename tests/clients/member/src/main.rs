@@ -6,7 +6,7 @@ mod fixtures;
 mod order_entries;
 
 use clap::Parser;
-use filbert::{Member, MemberConfig, PostgresSettings, Shutdown};
+use filbert::{HttpSettings, Member, MemberConfig, PostgresSettings, Shutdown};
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -47,9 +47,12 @@ fn run() -> Result<(), Box<dyn Error>> {
     if let Some(name) = cluster_name {
         config.hazelcast.cluster_name = name;
     }
-    // Several run at a time; whoever wants the PostgreSQL door says where.
+    // Several run at a time; whoever wants the door for PostgreSQL or HTTP says where.
     if config.postgres.address == PostgresSettings::default().address {
         config.postgres.address.set_port(0);
+    }
+    if config.http.address == HttpSettings::default().address {
+        config.http.address.set_port(0);
     }
     let member = Member::builder().config(config).registry(fixtures::registry()).start()?;
     fixtures::add_comparators(member.grid().catalog());

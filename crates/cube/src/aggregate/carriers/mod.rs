@@ -13,9 +13,10 @@ mod lane;
 mod product;
 mod seen;
 mod sum;
+mod text;
 
 use super::function::Function;
-use super::values::{Kind, Values, plain};
+use super::values::{Kind, Values, is_text, plain};
 use crate::error::CubeError;
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
@@ -115,6 +116,8 @@ pub(super) fn carriers_of(function: &Function, input: &DataType) -> Result<Box<d
         Function::CountDistinct => distinct::of(input)?,
         Function::Custom(custom) => custom.carriers(input)?,
         Function::Sum => sum::of(kind()?, number),
+        Function::Min if is_text(number) => text::of::<false>(),
+        Function::Max if is_text(number) => text::of::<true>(),
         Function::Min => extreme::of::<false>(kind()?, number),
         Function::Max => extreme::of::<true>(kind()?, number),
         Function::Avg => average::of(kind()?, number),

@@ -37,7 +37,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
         Command::Check { file } => {
             let config = settings_file::read(Some(file))?;
-            for (door, tls) in [("hazelcast", config.hazelcast.tls), ("postgres", config.postgres.tls)] {
+            let doors = [
+                ("hazelcast", config.hazelcast.tls),
+                ("postgres", config.postgres.tls),
+                ("http", config.http.tls),
+            ];
+            for (door, tls) in doors {
                 let Some(tls) = tls else { continue };
                 let wrong = |error| vec![format!("{door}.tls: {error}")];
                 tls.check()
@@ -66,9 +71,12 @@ fn whole(config: &MemberConfig) -> Result<toml::Table, toml::ser::Error> {
     }
     table.insert("hazelcast".to_owned(), hazelcast.into());
     table.insert("postgres".to_owned(), toml::Table::try_from(&config.postgres)?.into());
+    table.insert("http".to_owned(), toml::Table::try_from(&config.http)?.into());
     table.insert("sql".to_owned(), toml::Table::try_from(&config.sql)?.into());
     let mut grid = toml::Table::try_from(&config.grid)?;
-    for kind in ["map", "list", "queue"] {
+    for kind in
+        MemberConfig::sections().into_iter().filter(|section| section.is_named).map(|section| section.name)
+    {
         if let Some(structures) =
             grid.remove(kind).filter(|value| value.as_table().is_none_or(|all| !all.is_empty()))
         {

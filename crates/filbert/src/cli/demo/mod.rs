@@ -1,6 +1,7 @@
 //! `filbert demo`: a tour of what works, embedded, in a few seconds. Each act is a file and grows with the product.
 #![expect(clippy::disallowed_methods, reason = "the demo shows how long things take on the real clock")]
 
+mod cube;
 mod events;
 mod flow;
 mod grid;
@@ -39,6 +40,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     grid::show(&member, out, quick)?;
     flow::show(&member, out, quick)?;
     sql::show(&member, out, quick)?;
+    cube::show(&member, out, quick)?;
     kernel::show(&member, out, quick)?;
     strands::show(&member, out, quick)?;
     events::show(&member, out)?;
@@ -54,7 +56,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     writeln!(out, "\nShut down in {ended:.1} ms; {} threads left behind.", report.left_behind.len())?;
     writeln!(
         out,
-        "Next: `filbert start` and a Python client, `filbert map --help`, `filbert job --help`, `filbert sql`, `filbert stages`, README.md."
+        "Next: `filbert start` and a Python client, `filbert map --help`, `filbert job --help`, `filbert sql`, `filbert cube --help`, `filbert stages`, README.md."
     )?;
     Ok(())
 }

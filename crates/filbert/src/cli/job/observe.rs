@@ -1,13 +1,10 @@
 //! Runs a job and looks at it while it runs: a progress line on a terminal.
 
 use super::super::interruption::Interruption;
-use super::super::progress::show;
+use super::super::progress::{EVERY, show};
 use filbert::flow::{JobMetrics, JobStatus};
 use filbert::{Dag, Job, JobError, Member, TaskError};
 use std::time::Duration;
-
-/// How often a running job is looked at.
-const EVERY: Duration = Duration::from_millis(50);
 
 /// What was seen of a job.
 pub(super) struct Observed {

@@ -110,10 +110,10 @@ impl Interpreter {
         Ok(Then::GoOn)
     }
 
-    /// Runs a statement; what it wrote before it failed is written.
+    /// Runs a statement; what it wrote before it failed is written, to a file when that is closed: only a good end replaces what a file has by nothing.
     fn run(&mut self, statement: &Statement) -> Outcome {
         let ran = self.runner.run(statement, &mut self.output);
-        let flushed = self.output.to.flush();
+        let flushed = if ran.is_ok() || self.output.is_terminal { self.output.to.flush() } else { Ok(()) };
         ran?;
         Ok(flushed?)
     }

@@ -30,8 +30,8 @@ use interpreter::Interpreter;
 use print::Format;
 use runner::{Output, Runner};
 use std::cell::RefCell;
-use std::fs::File;
-use std::io::{BufReader, BufWriter, IsTerminal};
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -120,8 +120,43 @@ fn output(path: Option<&Path>) -> Result<Output, Box<dyn std::error::Error>> {
         let is_terminal = stdout.is_terminal();
         return Ok(Output { to: Box::new(BufWriter::new(stdout)), is_terminal });
     };
-    let file = File::create(path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    Ok(Output { to: Box::new(BufWriter::new(file)), is_terminal: false })
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    let file = file.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    Ok(Output { to: Box::new(BufWriter::new(Replacing { file, is_new: false })), is_terminal: false })
+}
+
+/// A file that keeps what it has until something else is written, or a statement ends well without a word: one that is wrong costs nobody the
+/// answer of yesterday.
+struct Replacing {
+    file: File,
+    is_new: bool,
+}
+
+impl Replacing {
+    fn renew(&mut self) -> std::io::Result<()> {
+        if !self.is_new {
+            empty(&self.file)?;
+            self.is_new = true;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Replacing {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.renew()?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.renew()?;
+        self.file.flush()
+    }
+}
+
+/// A pipe or a device has nothing that could be left over.
+fn empty(file: &File) -> std::io::Result<()> {
+    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
 /// The file to run, if there is one that is not the standard input.

@@ -2,7 +2,7 @@
 
 use super::super::Outcome;
 use super::super::interruption::Interruption;
-use super::super::progress;
+use super::super::progress::Progress;
 use super::super::text::grouped;
 use super::engine::{Came, Engine};
 use super::place::StatementError;
@@ -14,10 +14,6 @@ use std::cell::{Cell, RefCell};
 use std::error::Error;
 use std::io::{IsTerminal, Write};
 use std::rc::Rc;
-use std::time::Duration;
-
-/// Statements that take less are not worth a line of progress.
-const SOON: Duration = Duration::from_millis(500);
 
 /// Where rows go.
 pub(super) struct Output {
@@ -57,22 +53,10 @@ impl Runner {
 
     /// Runs a statement to its end, or until it is interrupted.
     pub(super) fn run(&self, statement: &Statement, out: &mut Output) -> Outcome {
-        let (clock, began) = (&self.clock, self.clock.now());
-        let (rows, is_shown) = (Cell::new(0), Cell::new(false));
-        // A line of progress would stand among rows.
-        let is_hidden = Cell::new(!self.is_watched);
-        let hide = || {
-            if is_shown.take() {
-                progress::show("");
-            }
-        };
+        let progress = Progress::begin(&self.clock, self.is_watched);
+        let rows = Cell::new(0);
         let mut watch = || -> Outcome {
-            let elapsed = clock.now().saturating_sub(began);
-            if !is_hidden.get() && elapsed >= SOON {
-                let (rows, seconds) = (grouped(rows.get()), elapsed.as_secs_f64());
-                progress::show(&format!("running: {seconds:.1} s, {rows} rows so far; Ctrl-C cancels"));
-                is_shown.set(true);
-            }
+            progress.show(|| format!("{} rows so far", grouped(rows.get())));
             self.interruption.interrupted().map_or(Ok(()), |interrupted| Err(interrupted.into()))
         };
         let mut printer: Option<Box<dyn Printer>> = None;
@@ -80,19 +64,21 @@ impl Runner {
             match (came, &mut printer) {
                 (Came::Planned(description), printer) => *printer = Some(self.format.printer(description)),
                 (Came::Rows(batch), Some(printer)) => {
-                    hide();
+                    progress.hide();
                     printer.batch(batch, &mut out.to).map_err(broken)?;
                     rows.set(rows.get() + batch.num_rows() as u64);
-                    is_hidden.set(is_hidden.get() || (out.is_terminal && printer.has_written()));
+                    if out.is_terminal && printer.has_written() {
+                        progress.end();
+                    }
                 }
                 (Came::Rows(_), None) => {}
             }
             Ok(())
         };
         let ran = self.engine.borrow_mut().run(&statement.text, &mut watch, &mut take);
-        hide();
+        progress.hide();
         ran.map_err(|error| self.told(statement, error))?;
-        let elapsed = self.timing.then(|| self.clock.now().saturating_sub(began));
+        let elapsed = self.timing.then(|| progress.elapsed());
         if let Some(printer) = &mut printer {
             printer.end(&Summary { rows: rows.get(), elapsed }, &mut out.to).map_err(broken)?;
         }

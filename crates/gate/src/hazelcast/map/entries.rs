@@ -17,7 +17,7 @@ pub(in crate::hazelcast) fn get(map: &Map, mut call: Call<'_, m::Get>, request: 
         return Ok(());
     }
     let partition = request.key.partition();
-    let operation = op::Get { key: request.key };
+    let operation = op::Get::new(request.key);
     call.answering().run(map.strands(), partition, operation, |value| Found { value })
 }
 
@@ -61,7 +61,7 @@ pub(in crate::hazelcast) fn set_with_max_idle(
     call.answering().run(map.strands(), partition, operation, |()| Found { value: None })
 }
 
-/// There is no store outside, so a transient value is one like any other.
+/// One that the store behind the map is not told of.
 pub(in crate::hazelcast) fn put_transient(
     map: &Map,
     call: Call<'_, m::PutTransient>,
@@ -69,8 +69,9 @@ pub(in crate::hazelcast) fn put_transient(
 ) -> Handled {
     let partition = request.key.partition();
     let place = place(&call, request.key, request.thread_id);
-    let operation = op::Set { place, value: request.value, lifetime: Lifetime::ttl_ms(request.ttl_ms) };
-    call.answering().run(map.strands(), partition, operation, |()| Done {})
+    let operation =
+        op::PutTransient { place, value: request.value, lifetime: Lifetime::ttl_ms(request.ttl_ms) };
+    call.answering().run(map.strands(), partition, operation, |_| Done {})
 }
 
 pub(in crate::hazelcast) fn put_transient_with_max_idle(
@@ -81,7 +82,7 @@ pub(in crate::hazelcast) fn put_transient_with_max_idle(
     let partition = request.key.partition();
     let place = place(&call, request.key, request.thread_id);
     let lifetime = Lifetime { ttl_ms: request.ttl_ms, max_idle_ms: request.max_idle_ms };
-    let operation = op::Put { place, value: request.value, lifetime };
+    let operation = op::PutTransient { place, value: request.value, lifetime };
     call.answering().run(map.strands(), partition, operation, |value| Found { value })
 }
 
@@ -140,7 +141,7 @@ pub(in crate::hazelcast) fn contains_key(
     request: m::ContainsKey,
 ) -> Handled {
     let partition = request.key.partition();
-    let operation = op::ContainsKey { key: request.key };
+    let operation = op::ContainsKey::new(request.key);
     call.answering().run(map.strands(), partition, operation, |value| Flag { value })
 }
 

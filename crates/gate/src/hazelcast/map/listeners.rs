@@ -57,7 +57,7 @@ pub(in crate::hazelcast) fn add_entry_listener_to_key_with_predicate(
 }
 
 /// The condition that a client's predicate is. What cannot be read does not match.
-fn condition(desk: &Desk, data: &Data) -> Result<EventCondition, Failure> {
+pub(in crate::hazelcast) fn condition(desk: &Desk, data: &Data) -> Result<EventCondition, Failure> {
     let (predicate, catalog) = (predicate(desk, data)?, desk.host.grid.catalog().clone());
     Ok(Arc::new(move |key: &Data, value: &Data| {
         predicate.matches(&Entry::new(key, value, &catalog)).unwrap_or(false)
@@ -69,16 +69,37 @@ pub(super) fn listen<R>(map: &Map, call: Call<'_, R>, interest: Interest) -> Han
 where
     R: Request<Response = Registered> + Raises<m::EntryEvent>,
 {
+    listen_to_entries(call, |id, listener| {
+        map.add_listener(id, interest, listener);
+        map.listener_remover(id)
+    })
+}
+
+/// A listener that sends what it hears to a connection.
+type Sends = Box<dyn Fn(&MapEvent) + Send + Sync>;
+
+/// Registers a listener for the connection by `add`, which is given an id and the listener and says how it is removed.
+pub(in crate::hazelcast) fn listen_to_entries<R, U>(
+    call: Call<'_, R>,
+    add: impl FnOnce(Uuid, Sends) -> U,
+) -> Handled
+where
+    R: Request<Response = Registered> + Raises<m::EntryEvent>,
+    U: FnOnce() -> bool + Send + 'static,
+{
     let registration = call.registration()?;
     let (outlet, correlation, member) =
         (call.outlet().clone(), call.correlation(), call.desk.host.grid.member());
-    map.add_listener(registration, interest, move |event| {
-        let mut out = BytesMut::new();
-        encode_event(&entry_event(event, member), R::EVENT_ID, correlation, &mut out);
-        // A connection that is gone listens no more.
-        let _ = outlet.send(out);
-    });
-    call.desk.registrations.add(registration, map.listener_remover(registration));
+    let undo = add(
+        registration,
+        Box::new(move |event| {
+            let mut out = BytesMut::new();
+            encode_event(&entry_event(event, member), R::EVENT_ID, correlation, &mut out);
+            // A connection that is gone listens no more.
+            let _ = outlet.send(out);
+        }),
+    );
+    call.desk.registrations.add(registration, undo);
     call.now(Registered { registration })
 }
 

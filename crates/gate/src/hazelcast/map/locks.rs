@@ -2,6 +2,7 @@
 
 use super::{owner, place, timeout_ms};
 use crate::hazelcast::call::Call;
+use crate::hazelcast::clients::Locked;
 use crate::hazelcast::failure::Handled;
 use filbert_grid::Map;
 use filbert_grid::map::operations as op;
@@ -9,7 +10,7 @@ use filbert_wire::messages::answers::{Done, Flag};
 use filbert_wire::messages::map as m;
 
 /// A lease as clients say it: none when it is not positive, or as good as for ever.
-fn lease_ms(lease_ms: i64) -> Option<u64> {
+pub(in crate::hazelcast) fn lease_ms(lease_ms: i64) -> Option<u64> {
     u64::try_from(lease_ms).ok().filter(|lease| *lease > 0 && *lease != i64::MAX as u64)
 }
 
@@ -18,7 +19,7 @@ pub(in crate::hazelcast) fn lock(map: &Map, call: Call<'_, m::Lock>, request: m:
     // It may be parked for long: then it must not keep the buffer alive that its message came in.
     let place = place(&call, request.key.detached(), request.thread_id).within_ms(u64::MAX);
     let operation = op::Lock { place, lease_ms: lease_ms(request.ttl_ms) };
-    call.desk.locks(map);
+    call.desk.locks(&Locked::Map(map.clone()));
     call.answering().run(map.strands(), partition, operation, |()| Done {})
 }
 
@@ -27,7 +28,7 @@ pub(in crate::hazelcast) fn try_lock(map: &Map, call: Call<'_, m::TryLock>, requ
     let place = place(&call, request.key.detached(), request.thread_id);
     let place = place.within_ms(timeout_ms(request.timeout_ms));
     let operation = op::TryLock { place, lease_ms: lease_ms(request.lease_ms) };
-    call.desk.locks(map);
+    call.desk.locks(&Locked::Map(map.clone()));
     call.answering().run(map.strands(), partition, operation, |value| Flag { value })
 }
 

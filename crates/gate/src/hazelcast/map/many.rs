@@ -2,10 +2,9 @@
 
 use super::owner;
 use crate::hazelcast::call::Call;
-use crate::hazelcast::failure::{Failure, Handled};
+use crate::hazelcast::failure::Handled;
 use filbert_grid::Map;
 use filbert_wire::messages::answers::{Count, Done, Flag, Items, Pairs};
-use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::map as m;
 
 pub(in crate::hazelcast) fn contains_value(
@@ -70,27 +69,18 @@ pub(in crate::hazelcast) fn evict_all(
 }
 
 pub(in crate::hazelcast) fn flush(map: &Map, call: Call<'_, m::Flush>, _request: m::Flush) -> Handled {
-    call.answering().follow_all(map.flush(), |()| Done {})
+    call.answering().follow_long(map.flush(), |()| Done {})
 }
 
-/// There is nothing to load from: said so, as Hazelcast does, and not passed over.
-fn no_store(map: &Map) -> Handled {
-    let text = format!("map {} has no store behind it that could be loaded from", map.name());
-    Err(Failure::new(ErrorCode::IllegalArgument, text))
-}
-
-pub(in crate::hazelcast) fn load_all(
-    map: &Map,
-    _call: Call<'_, m::LoadAll>,
-    _request: m::LoadAll,
-) -> Handled {
-    no_store(map)
+pub(in crate::hazelcast) fn load_all(map: &Map, call: Call<'_, m::LoadAll>, request: m::LoadAll) -> Handled {
+    call.answering().follow_long(map.load_all(request.replace_existing_values), |()| Done {})
 }
 
 pub(in crate::hazelcast) fn load_given_keys(
     map: &Map,
-    _call: Call<'_, m::LoadGivenKeys>,
-    _request: m::LoadGivenKeys,
+    call: Call<'_, m::LoadGivenKeys>,
+    request: m::LoadGivenKeys,
 ) -> Handled {
-    no_store(map)
+    let loaded = map.load_keys(request.keys, request.replace_existing_values);
+    call.answering().follow_long(loaded, |()| Done {})
 }

@@ -2,6 +2,7 @@
 
 mod entries;
 mod interceptors;
+mod iteration;
 mod listeners;
 mod locks;
 mod many;
@@ -11,6 +12,7 @@ mod queries;
 
 pub(super) use entries::*;
 pub(super) use interceptors::*;
+pub(super) use iteration::*;
 pub(super) use listeners::*;
 pub(super) use locks::*;
 pub(super) use many::*;
@@ -26,7 +28,7 @@ use filbert_wire::message::Request;
 
 /// Who a request acts for: a thread of the client that the connection belongs to, whatever the request says of other clients.
 #[inline]
-fn owner<R: Request>(call: &Call<'_, R>, thread: i64) -> Owner {
+pub(super) fn owner<R: Request>(call: &Call<'_, R>, thread: i64) -> Owner {
     Owner { id: call.client(), thread }
 }
 
@@ -37,6 +39,6 @@ fn place<R: Request>(call: &Call<'_, R>, key: Data, thread: i64) -> Place {
 }
 
 /// A time-out as clients say it: negative is none at all.
-fn timeout_ms(timeout_ms: i64) -> u64 {
+pub(super) fn timeout_ms(timeout_ms: i64) -> u64 {
     u64::try_from(timeout_ms).unwrap_or(0)
 }

@@ -10,6 +10,7 @@ mod locking;
 mod many;
 mod processing;
 mod reading;
+mod storing;
 mod writing;
 
 use crate::allowance::Allowance;
@@ -27,6 +28,7 @@ use crate::strands::mail_until_taken;
 use crate::strands::{Spread, Strands};
 use crate::structures::{Service, Structure};
 use filbert_pool::Stages;
+use filbert_store::Store;
 use filbert_wire::{Data, PartitionId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,11 +74,15 @@ impl MapStructure {
         settings: &GridSettings,
         registry: &Registry,
         catalog: &Catalog,
+        store: Option<&Store>,
     ) -> Self {
-        let context = Arc::new(MapContext::new(service, name, stages, settings, registry, catalog));
+        let context = Arc::new(MapContext::new(service, name, stages, settings, registry, catalog, store));
         let strands = Strands::partitioned_with_home(stages, name, |home, partition| {
             MapPartition::new(&context, home.clone(), partition)
         });
+        if let Some(behind) = &context.behind {
+            behind.set_home(&Arc::downgrade(&strands));
+        }
         Self { context, strands }
     }
 }
@@ -93,8 +99,15 @@ impl Structure for MapStructure {
         &self.context.name
     }
 
-    fn destroy(&self) {
+    fn leave(&self) {
         self.context.set_destroyed();
+        // Nothing that still happens to it is stored: what is stored from now on is of the next map of that name.
+        if let Some(log) = &self.context.log {
+            log.reset();
+        }
+    }
+
+    fn destroy(&self) {
         self.remove_interceptors(|_| true);
         let (home, clock) = (Arc::downgrade(&self.strands), self.context.stages.clock());
         for partition in self.strands.partitions() {
@@ -151,6 +164,11 @@ impl Map {
     /// Its partitions, for operations of one's own.
     pub fn strands(&self) -> &Arc<Strands<MapPartition>> {
         &self.structure.strands
+    }
+
+    /// What of it could not be read from disk; said once, before anyone uses it.
+    pub(crate) fn set_damage(&self, damage: Vec<filbert_store::Damage>) {
+        self.structure.context.set_damage(damage);
     }
 
     /// What its queries look up.

@@ -5,29 +5,40 @@ use crate::invocation::Invocation;
 use crate::map::operations::{
     ContainsKey, ContainsValue, FetchEntries, Get, GetEntryView, Page, Size, Stats,
 };
-use crate::map::partition::{EntryView, LocalMapStats};
+use crate::map::partition::{EntryView, LocalMapStats, MapPartition};
+use crate::operation::Turn;
 use filbert_wire::{Data, PartitionId};
 
 impl Map {
     /// The value of `key`.
     #[inline]
     pub fn get(&self, key: Data) -> Invocation<Option<Data>> {
-        self.call(key.partition(), Get { key })
+        self.call(key.partition(), Get::new(key))
     }
 
     /// Gives the bytes of the value of `key` to `read` without a copy, if the partition is idle and the map has no interceptors;
-    /// `None` otherwise: then [`Map::get`]. For whoever writes them into a message at once.
+    /// `None` otherwise, and also when a store behind the map has to be asked: then [`Map::get`]. For whoever writes them into a message at
+    /// once.
     #[inline]
     pub fn try_read<R>(&self, key: &Data, read: impl FnOnce(Option<&[u8]>) -> R) -> Option<R> {
         if self.structure.context.interceptors.any() {
             return None;
         }
-        self.strands().try_look(key.partition(), "map.read", |map, turn| read(map.get(turn, key)))
+        let may_be_elsewhere = self.structure.context.behind.is_some();
+        let look = |map: &mut MapPartition, turn: &mut Turn<'_, MapPartition>| {
+            let found = if may_be_elsewhere && map.find(turn, key).is_none() {
+                return None;
+            } else {
+                map.get(turn, key)
+            };
+            Some(read(found))
+        };
+        self.strands().try_look(key.partition(), "map.read", look).flatten()
     }
 
     /// Whether `key` is there.
     pub fn contains_key(&self, key: Data) -> Invocation<bool> {
-        self.call(key.partition(), ContainsKey { key })
+        self.call(key.partition(), ContainsKey::new(key))
     }
 
     /// Whether any key has this value. Looks at all entries.

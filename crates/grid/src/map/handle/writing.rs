@@ -4,8 +4,8 @@ use super::Map;
 use crate::invocation::Invocation;
 use crate::map::expiry::Lifetime;
 use crate::map::operations::{
-    Delete, Evict, Put, PutIfAbsent, Remove, RemoveIfSame, Replace, ReplaceIfSame, Set, SetTtl, TryPut,
-    TryRemove,
+    Delete, Evict, Put, PutIfAbsent, PutTransient, Remove, RemoveIfSame, Replace, ReplaceIfSame, Set, SetTtl,
+    TryPut, TryRemove,
 };
 use filbert_wire::Data;
 
@@ -32,9 +32,9 @@ impl Map {
         self.call(key.partition(), Set { place: self.place(key), value, lifetime })
     }
 
-    /// Gives `key` a value that no store outside is to have. There is none yet, so it is [`Map::set_for`].
-    pub fn put_transient(&self, key: Data, value: Data, lifetime: Lifetime) -> Invocation<()> {
-        self.set_for(key, value, lifetime)
+    /// Gives `key` a value that the store behind the map is not to have; the one before, if it is here.
+    pub fn put_transient(&self, key: Data, value: Data, lifetime: Lifetime) -> Invocation<Option<Data>> {
+        self.call(key.partition(), PutTransient { place: self.place(key), value, lifetime })
     }
 
     /// Gives `key` a value if it has none; the one it has.
@@ -85,15 +85,5 @@ impl Map {
     /// Evicts `key`; whether it was there. Listeners hear that it was evicted, not removed.
     pub fn evict(&self, key: Data) -> Invocation<bool> {
         self.call(key.partition(), Evict { place: self.place(key) })
-    }
-
-    /// Writes what waits to be written to a store outside. There is none yet, so nothing waits.
-    pub fn flush(&self) -> Invocation<()> {
-        Invocation::ready(Ok(()))
-    }
-
-    /// Loads keys from a store outside. There is none yet, so there is nothing to load.
-    pub fn load_all(&self) -> Invocation<()> {
-        Invocation::ready(Ok(()))
     }
 }

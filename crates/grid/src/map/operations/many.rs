@@ -1,6 +1,6 @@
 //! Several keys of one partition at once.
 
-use super::{MapTurn, Patience, Slice};
+use super::{Asked, MapTurn, Patience, Slice};
 use crate::allowance::{Allowance, Tally, Weighs};
 use crate::error::{GridError, GridResult};
 use crate::map::expiry::Lifetime;
@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 pub struct GetAll {
     keys: Vec<Data>,
     #[serde(skip)]
+    asked: Asked,
+    #[serde(skip)]
     done: usize,
     #[serde(skip)]
     found: Vec<(Data, Data)>,
@@ -26,7 +28,7 @@ pub struct GetAll {
 impl GetAll {
     /// Those of `keys`, which all are of one partition.
     pub fn new(keys: Vec<Data>) -> Self {
-        Self { keys, done: 0, found: Vec::new(), tally: Tally::default() }
+        Self { keys, asked: Asked::default(), done: 0, found: Vec::new(), tally: Tally::default() }
     }
 
     /// Takes no more memory than that.
@@ -45,6 +47,12 @@ impl Operation for GetAll {
     const SHORT: bool = false;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        // Before the first is read; what goes meanwhile is asked for no more.
+        if self.done == 0
+            && let Some(missing) = self.asked.wait(map, turn, &self.keys)
+        {
+            return missing;
+        }
         let chain = map.interceptors();
         let mut slice = Slice::begin(map, turn);
         while let Some(key) = self.keys.get(self.done) {
@@ -99,8 +107,8 @@ impl Operation for PutAll {
     const SHORT: bool = false;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if map.context().is_destroyed() {
-            return Step::failed(super::destroyed(map));
+        if let Some(refused) = map.refuses_changes() {
+            return Step::failed(refused);
         }
         let mut slice = Slice::begin(map, turn);
         while let Some((key, value)) = self.entries.get(self.done) {

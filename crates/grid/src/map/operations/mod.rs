@@ -4,28 +4,33 @@
 //! others have their turn between them.
 
 mod journal;
+mod load;
 mod lock;
 mod many;
 mod process;
 mod read;
 mod remove;
+mod restore;
 mod scan;
 mod upkeep;
 mod write;
 
 pub use journal::{ReadJournal, SpanOfJournal};
+pub use load::LoadKeys;
+pub(crate) use load::{Asked, BringLoaded, ForgetRefused};
 pub(crate) use lock::EndLeases;
 pub use lock::{ForceUnlock, IsLocked, Lock, ReleaseLocksOf, TryLock, Unlock};
 pub use many::{GetAll, PutAll};
 pub use process::{ExecuteOnEntries, ExecuteOnKey, ExecuteOnKeys};
 pub use read::{ContainsKey, Get, GetEntryView, Size, Stats};
 pub use remove::{Clear, Delete, Evict, Remove, RemoveAll, RemoveIfSame, TryRemove};
+pub(crate) use restore::{Restore, Restored};
 pub(crate) use scan::copied_together;
 pub use scan::{
     ContainsValue, Entries, EntryFilter, EntryRef, Everything, FetchEntries, Keys, Page, Pick, Scan, Values,
 };
 pub(crate) use upkeep::{Destroy, Sweep};
-pub use write::{Put, PutIfAbsent, Replace, ReplaceIfSame, Set, SetTtl, TryPut};
+pub use write::{Put, PutIfAbsent, PutTransient, Replace, ReplaceIfSame, Set, SetTtl, TryPut};
 
 use crate::error::GridError;
 use crate::map::locks::Owner;
@@ -82,12 +87,14 @@ pub struct Place {
     /// Who changes it: a lock of the same owner does not hold it up.
     pub owner: Owner,
     patience: Patience,
+    #[serde(skip)]
+    asked: Asked,
 }
 
 impl Place {
     /// `key`, changed by `owner`, who waits for a lock as long as the settings say.
     pub fn new(key: Data, owner: Owner) -> Self {
-        Self { key, owner, patience: Patience::default() }
+        Self { key, owner, patience: Patience::default(), asked: Asked::default() }
     }
 
     /// The same, with a time of its own; 0 does not wait, `u64::MAX` waits for ever.
@@ -118,8 +125,8 @@ impl Place {
     where
         O: Operation<Target = MapPartition>,
     {
-        if map.context().is_destroyed() {
-            return Some(Step::failed(destroyed(map)));
+        if let Some(refused) = map.refuses_changes() {
+            return Some(Step::failed(refused));
         }
         match map.check_lock(turn, &self.key, self.owner) {
             Ok(()) => None,
@@ -135,6 +142,17 @@ impl Place {
                 Some(self.patience.wait(map, turn, MapSignal::Free(self.key.clone())))
             }
         }
+    }
+}
+
+impl Place {
+    /// `Some` while the key has no entry and the store behind the map is asked for it.
+    #[inline]
+    fn missing<O>(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Option<Step<O>>
+    where
+        O: Operation<Target = MapPartition>,
+    {
+        self.asked.wait(map, turn, [&self.key])
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! What a processor sees of an entry, and what it does to it, goes through the map's interceptors, as for anyone.
 
-use super::{EntryFilter, EntryRef, MapTurn, Patience, Place, Slice};
+use super::{Asked, EntryFilter, EntryRef, MapTurn, Patience, Place, Slice};
 use crate::code::Processor;
 use crate::code::{Code, EntryChange};
 use crate::error::{GridError, GridResult};
@@ -14,8 +14,9 @@ use crate::map::events::MapEventKind;
 use crate::map::expiry::Lifetime;
 use crate::map::partition::{MapPartition, MapSignal};
 use crate::map::store::{Slot, copied};
-use crate::operation::{Action, Operation, Step};
+use crate::operation::{Action, HeldBack, Operation, Step};
 use filbert_pool::{Executor, ExecutorSettings, SettingsError, Stages};
+use filbert_store::Pending;
 use filbert_wire::Data;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, Mutex};
@@ -38,6 +39,10 @@ pub struct ExecuteOnKey {
 struct Absence {
     number: u64,
     result: Mutex<Option<GridResult<Option<Data>>>>,
+    /// What it was changed to, as far as that is not on disk yet.
+    stored: Mutex<Option<Pending>>,
+    /// The same of a store behind the map.
+    held: Mutex<Vec<HeldBack>>,
 }
 
 impl ExecuteOnKey {
@@ -67,7 +72,12 @@ impl ExecuteOnKey {
             Ok(value) => value,
             Err(error) => return Step::failed(error),
         };
-        let absence = Arc::new(Absence { number: map.new_absence(), result: Mutex::new(None) });
+        let absence = Arc::new(Absence {
+            number: map.new_absence(),
+            result: Mutex::default(),
+            stored: Mutex::default(),
+            held: Mutex::default(),
+        });
         let (home, partition, known) = (map.home().clone(), turn.partition(), Arc::clone(&absence));
         let (sent, clock) = (key.clone(), turn.clock().clone());
         let work = move || {
@@ -110,6 +120,10 @@ impl Operation for ExecuteOnKey {
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(away) = &self.away {
             let result = away.result.lock().unwrap_or_else(|broken| broken.into_inner()).take();
+            if let Some(stored) = away.stored.lock().unwrap_or_else(|broken| broken.into_inner()).take() {
+                turn.stores(stored);
+            }
+            turn.held.append(&mut away.held.lock().unwrap_or_else(|broken| broken.into_inner()));
             return match result {
                 Some(result) => Step::Done(result),
                 None => Step::Wait { event: MapSignal::Returned(away.number), deadline: None },
@@ -117,6 +131,9 @@ impl Operation for ExecuteOnKey {
         }
         if let Some(blocked) = self.place.blocked(map, turn) {
             return blocked;
+        }
+        if let Some(missing) = self.place.missing(map, turn) {
+            return missing;
         }
         let processor = match map.context().registry.processor(&self.code) {
             Ok(processor) => processor,
@@ -193,11 +210,21 @@ impl Operation for BringBack {
     const ACTION: Action = Action::Execute;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if !map.context().is_destroyed()
-            && let Err(error) = apply(map, turn, &self.key, self.change.take())
+        let applied = match map.refuses_changes() {
+            // The map is gone, and with it whoever wanted to know.
+            Some(GridError::Destroyed { .. }) => Ok(()),
+            Some(refused) if self.change.is_some() => Err(refused),
+            _ => apply(map, turn, &self.key, self.change.take()),
+        };
+        if let Err(error) = applied
             && let Some(away) = &self.away
         {
             *away.result.lock().unwrap_or_else(|broken| broken.into_inner()) = Some(Err(error));
+        }
+        if let Some(away) = &self.away {
+            // Nobody waits for this operation: whoever sent the entry away is answered when the change is stored.
+            *away.stored.lock().unwrap_or_else(|broken| broken.into_inner()) = turn.stored.take();
+            *away.held.lock().unwrap_or_else(|broken| broken.into_inner()) = std::mem::take(&mut turn.held);
         }
         map.bring_back(turn, &self.key, self.absence);
         Step::done(())
@@ -214,6 +241,8 @@ pub struct ExecuteOnKeys {
     code: Code,
     patience: Patience,
     #[serde(skip)]
+    asked: Asked,
+    #[serde(skip)]
     done: usize,
     #[serde(skip)]
     processor: Option<Processor>,
@@ -224,7 +253,15 @@ pub struct ExecuteOnKeys {
 impl ExecuteOnKeys {
     /// `code` on the entries of these keys.
     pub fn new(keys: Vec<Data>, code: Code) -> Self {
-        Self { keys, code, patience: Patience::default(), done: 0, processor: None, given: Vec::new() }
+        Self {
+            keys,
+            code,
+            patience: Patience::default(),
+            asked: Asked::default(),
+            done: 0,
+            processor: None,
+            given: Vec::new(),
+        }
     }
 }
 
@@ -244,8 +281,13 @@ impl Operation for ExecuteOnKeys {
     const SHORT: bool = false;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if map.context().is_destroyed() {
-            return Step::failed(super::destroyed(map));
+        if let Some(refused) = map.refuses_changes() {
+            return Step::failed(refused);
+        }
+        if self.done == 0
+            && let Some(missing) = self.asked.wait(map, turn, &self.keys)
+        {
+            return missing;
         }
         let processor = match made(&mut self.processor, &self.code, map) {
             Ok(processor) => processor,
@@ -303,8 +345,8 @@ impl<F: EntryFilter> Operation for ExecuteOnEntries<F> {
     const SHORT: bool = false;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if map.context().is_destroyed() {
-            return Step::failed(super::destroyed(map));
+        if let Some(refused) = map.refuses_changes() {
+            return Step::failed(refused);
         }
         let processor = match made(&mut self.processor, &self.code, map) {
             Ok(processor) => processor,

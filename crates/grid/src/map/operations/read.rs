@@ -1,6 +1,6 @@
-//! Reads of one key, and of a partition's figures. They wait for nothing.
+//! Reads of one key, and of a partition's figures. They wait for nothing but the store behind the map, for a key that has no entry.
 
-use super::MapTurn;
+use super::{Asked, MapTurn};
 use crate::map::partition::{EntryView, LocalMapStats, MapPartition};
 use crate::operation::{Action, Operation, Step};
 use filbert_wire::Data;
@@ -11,6 +11,16 @@ use serde::{Deserialize, Serialize};
 pub struct Get {
     /// The key.
     pub key: Data,
+    #[serde(skip)]
+    asked: Asked,
+}
+
+impl Get {
+    /// The value of `key`.
+    #[inline]
+    pub fn new(key: Data) -> Self {
+        Self { key, asked: Asked::default() }
+    }
 }
 
 impl Operation for Get {
@@ -20,6 +30,9 @@ impl Operation for Get {
     const ACTION: Action = Action::Read;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if let Some(missing) = self.asked.wait(map, turn, [&self.key]) {
+            return missing;
+        }
         Step::Done(map.read(turn, &self.key))
     }
 }
@@ -29,6 +42,15 @@ impl Operation for Get {
 pub struct ContainsKey {
     /// The key.
     pub key: Data,
+    #[serde(skip)]
+    asked: Asked,
+}
+
+impl ContainsKey {
+    /// Whether `key` is there.
+    pub fn new(key: Data) -> Self {
+        Self { key, asked: Asked::default() }
+    }
 }
 
 impl Operation for ContainsKey {
@@ -38,6 +60,9 @@ impl Operation for ContainsKey {
     const ACTION: Action = Action::Read;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if let Some(missing) = self.asked.wait(map, turn, [&self.key]) {
+            return missing;
+        }
         Step::done(map.get(turn, &self.key).is_some())
     }
 }

@@ -26,6 +26,9 @@ impl Operation for Remove {
         if let Some(blocked) = self.place.blocked(map, turn) {
             return blocked;
         }
+        if let Some(missing) = self.place.missing(map, turn) {
+            return missing;
+        }
         map.count_remove();
         let found = map.find(turn, &self.place.key);
         Step::Done(found.map_or(Ok(None), |slot| map.take(turn, slot, MapEventKind::Removed, true)))
@@ -48,6 +51,9 @@ impl Operation for Delete {
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(blocked) = self.place.blocked(map, turn) {
             return blocked;
+        }
+        if let Some(missing) = self.place.missing(map, turn) {
+            return missing;
         }
         map.count_remove();
         Step::Done(take_found(map, turn, &self.place.key, MapEventKind::Removed))
@@ -85,6 +91,9 @@ impl Operation for RemoveIfSame {
         if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.expected]) {
             return blocked;
         }
+        if let Some(missing) = self.place.missing(map, turn) {
+            return missing;
+        }
         map.count_remove();
         let found = map.find(turn, &self.place.key);
         let same = found.filter(|slot| identity(map.store().value(*slot)) == self.expected.identity());
@@ -112,6 +121,9 @@ impl Operation for TryRemove {
             Some(blocked) => return blocked,
             None => {}
         }
+        if let Some(missing) = self.place.missing(map, turn) {
+            return missing;
+        }
         map.count_remove();
         Step::Done(take_found(map, turn, &self.place.key, MapEventKind::Removed))
     }
@@ -121,7 +133,7 @@ impl Operation for TryRemove {
     }
 }
 
-/// Evicts a key; whether it was there. With no store behind the map it is gone.
+/// Evicts a key; whether it was there. The store behind the map keeps it; without one it is gone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Evict {
     /// The key.
@@ -157,7 +169,13 @@ impl Operation for Clear {
     const SHORT: bool = false;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if let Some(refused) = map.refuses_changes() {
+            return Step::failed(refused);
+        }
         let kind = if self.evicts { MapEventKind::Evicted } else { MapEventKind::Removed };
+        if !self.evicts {
+            map.clear_store(turn);
+        }
         Step::done(map.clear(turn, kind))
     }
 }
@@ -188,6 +206,9 @@ impl<F: EntryFilter> Operation for RemoveAll<F> {
     const SHORT: bool = false;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if let Some(refused) = map.refuses_changes() {
+            return Step::failed(refused);
+        }
         let mut slice = Slice::begin(map, turn);
         while let Some(slot) = map.store().next(self.cursor) {
             self.cursor = slot.number() + 1;

@@ -30,6 +30,9 @@ impl Operation for Put {
         if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
             return blocked;
         }
+        if let Some(missing) = self.place.missing(map, turn) {
+            return missing;
+        }
         map.count_put();
         Step::Done(map.write(turn, &self.place.key, &self.value, self.lifetime, true))
     }
@@ -58,6 +61,32 @@ impl Operation for Set {
         }
         map.count_put();
         Step::Done(map.write(turn, &self.place.key, &self.value, self.lifetime, false).map(drop))
+    }
+}
+
+/// Gives a key a value that the store behind the map is not to have; the one before, of those that are here.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct PutTransient {
+    /// The key.
+    pub place: Place,
+    /// Its value.
+    pub value: Data,
+    /// How long it lives.
+    pub lifetime: Lifetime,
+}
+
+impl Operation for PutTransient {
+    type Target = MapPartition;
+    type Output = Option<Data>;
+    const NAME: &'static str = "map.put_transient";
+    const ACTION: Action = Action::Put;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
+            return blocked;
+        }
+        map.count_put();
+        Step::Done(map.write_here(turn, &self.place.key, &self.value, self.lifetime))
     }
 }
 
@@ -112,6 +141,9 @@ impl Operation for PutIfAbsent {
         if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
             return blocked;
         }
+        if let Some(missing) = self.place.missing(map, turn) {
+            return missing;
+        }
         if let Some(there) = map.get(turn, &self.place.key) {
             return Step::done(Some(copied(there)));
         }
@@ -138,6 +170,9 @@ impl Operation for Replace {
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.value]) {
             return blocked;
+        }
+        if let Some(missing) = self.place.missing(map, turn) {
+            return missing;
         }
         if map.find(turn, &self.place.key).is_none() {
             return Step::done(None);
@@ -168,6 +203,9 @@ impl Operation for ReplaceIfSame {
         if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.expected, &mut self.value]) {
             return blocked;
         }
+        if let Some(missing) = self.place.missing(map, turn) {
+            return missing;
+        }
         let found = map.find(turn, &self.place.key);
         let same = found.is_some_and(|slot| identity(map.store().value(slot)) == self.expected.identity());
         if !same {
@@ -197,9 +235,13 @@ impl Operation for SetTtl {
         if let Some(blocked) = self.place.blocked(map, turn) {
             return blocked;
         }
+        if let Some(missing) = self.place.missing(map, turn) {
+            return missing;
+        }
         let Some(slot) = map.find(turn, &self.place.key) else { return Step::done(false) };
         let idle = map.expiry(slot).map_or(0, |expiry| i64::try_from(expiry.max_idle_ms).unwrap_or(0));
         map.live_for(turn, slot, Lifetime { ttl_ms: self.ttl_ms, max_idle_ms: idle });
+        map.store_entry(turn, slot);
         Step::done(true)
     }
 }

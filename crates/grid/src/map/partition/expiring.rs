@@ -84,7 +84,7 @@ impl MapPartition {
         }
     }
 
-    fn arm_sweep(&mut self, turn: &MapTurn<'_>, pause: Duration) {
+    pub(super) fn arm_sweep(&mut self, turn: &MapTurn<'_>, pause: Duration) {
         if std::mem::replace(&mut self.sweep_armed, true) {
             return;
         }

@@ -40,25 +40,65 @@ impl MapPartition {
         lifetime: Lifetime,
         want_old: bool,
     ) -> GridResult<Option<Data>> {
+        self.check_store()?;
         let Some(chain) = self.interceptors() else {
-            return Ok(self.put(turn, key, value.as_bytes(), lifetime, want_old));
+            let old = self.put(turn, key, value.as_bytes(), lifetime, want_old);
+            self.tell_store(turn, key, Some(value.as_bytes()));
+            return Ok(old);
         };
+        let (old, value) = self.put_through(turn, &chain, key, value, lifetime)?;
+        self.tell_store(turn, key, Some(value.as_bytes()));
+        Ok(old.filter(|_| want_old))
+    }
+
+    /// The same for a value that the store behind the map is not to have.
+    pub(crate) fn write_here(
+        &mut self,
+        turn: &mut MapTurn<'_>,
+        key: &Data,
+        value: &Data,
+        lifetime: Lifetime,
+    ) -> GridResult<Option<Data>> {
+        self.forget_store(key);
+        match self.interceptors() {
+            None => Ok(self.put(turn, key, value.as_bytes(), lifetime, true)),
+            Some(chain) => self.put_through(turn, &chain, key, value, lifetime).map(|(old, _)| old),
+        }
+    }
+
+    /// What was stored before, and what interceptors made of the new value.
+    fn put_through(
+        &mut self,
+        turn: &mut MapTurn<'_>,
+        chain: &Chain,
+        key: &Data,
+        value: &Data,
+        lifetime: Lifetime,
+    ) -> GridResult<(Option<Data>, Data)> {
         let old = self.find(turn, key).map(|slot| copied(self.store.value(slot)));
         let value = chain.put(old.as_ref(), value)?;
         self.put(turn, key, value.as_bytes(), lifetime, false);
         chain.after_put(&value);
-        Ok(old.filter(|_| want_old))
+        Ok((old, value))
     }
 
     /// The same for the entry in `slot`, and whoever does not ask for what was before.
     pub(crate) fn write_at(&mut self, turn: &mut MapTurn<'_>, slot: Slot, value: &Data) -> GridResult<()> {
+        self.check_store()?;
+        let key = self.context.behind.is_some().then(|| copied(self.store.key(slot)));
         let Some(chain) = self.interceptors() else {
             self.put_at(turn, slot, value.as_bytes());
+            if let Some(key) = key {
+                self.tell_store(turn, &key, Some(value.as_bytes()));
+            }
             return Ok(());
         };
         let value = chain.put(Some(&copied(self.store.value(slot))), value)?;
         self.put_at(turn, slot, value.as_bytes());
         chain.after_put(&value);
+        if let Some(key) = key {
+            self.tell_store(turn, &key, Some(value.as_bytes()));
+        }
         Ok(())
     }
 
@@ -71,14 +111,26 @@ impl MapPartition {
         kind: MapEventKind,
         want_old: bool,
     ) -> GridResult<Option<Data>> {
+        // What is evicted stays in the store.
+        let from_store = self.context.behind.is_some() && kind == MapEventKind::Removed;
+        if from_store {
+            self.check_store()?;
+        }
+        let key = from_store.then(|| copied(self.store.key(slot)));
         let Some(chain) = self.interceptors() else {
             let old = want_old.then(|| copied(self.store.value(slot)));
             self.remove(turn, slot, kind);
+            if let Some(key) = key {
+                self.tell_store(turn, &key, None);
+            }
             return Ok(old);
         };
         let given = chain.remove(copied(self.store.value(slot)))?;
         self.remove(turn, slot, kind);
         chain.after_remove(&given);
+        if let Some(key) = key {
+            self.tell_store(turn, &key, None);
+        }
         Ok(Some(given).filter(|_| want_old))
     }
 }

@@ -2,18 +2,21 @@
 //!
 //! All changes of an entry go through [`MapPartition::put`] and [`MapPartition::remove`], those that someone asked for by way of
 //! `intercepting.rs`; so indexes, events, bounds and
-//! statistics have one place each where they hear of them. It runs on the partition's strand: one thread at a time, nothing locked.
+//! statistics and the log on disk have one place each where they hear of them. It runs on the partition's strand: one thread at a time, nothing locked.
 
 mod eviction;
 mod expiring;
 mod intercepting;
 mod journaling;
+mod loading;
 mod locking;
 mod statistics;
+mod storing;
 
 pub(crate) use locking::Blocked;
 pub use statistics::{EntryView, LocalMapStats};
 
+use crate::error::GridError;
 use crate::map::context::MapContext;
 use crate::map::events::{MapEvent, MapEventKind};
 use crate::map::expiry::{Expiry, Lifetime};
@@ -25,6 +28,7 @@ use crate::operation::{Target, Turn};
 use crate::query::operations::SharedIndexes;
 use crate::strands::{Alarms, Strands};
 use filbert_wire::{Data, PartitionId};
+use loading::Loading;
 use statistics::EntryStats;
 use std::sync::{Arc, Weak};
 
@@ -37,6 +41,8 @@ pub enum MapSignal {
     Returned(u64),
     /// The journal has something new.
     Journal,
+    /// The store behind the map has answered; by the number of the errand.
+    Brought(u64),
 }
 
 /// Hears of every change of the entries of one partition, on its strand; an index does.
@@ -60,6 +66,7 @@ pub struct MapPartition {
     /// Once there is one; a watch keeps them in step.
     indexes: Option<SharedIndexes>,
     journal: Option<Box<Journal>>,
+    loading: Loading,
     stats: LocalMapStats,
     /// Where the next look for entries whose time is over begins.
     sweep_from: u32,
@@ -71,6 +78,11 @@ pub struct MapPartition {
 
 impl Target for MapPartition {
     type Event = MapSignal;
+
+    #[inline]
+    fn refuses(&self) -> Option<GridError> {
+        self.context.damage_of(self.partition).map(GridError::Store)
+    }
 }
 
 type MapTurn<'a> = Turn<'a, MapPartition>;
@@ -88,6 +100,7 @@ impl MapPartition {
             watches: Vec::new(),
             indexes: None,
             journal: context.settings.journal.as_ref().map(|settings| Box::new(Journal::new(settings))),
+            loading: Loading::default(),
             stats: LocalMapStats::default(),
             sweep_from: 0,
             sweep_armed: false,
@@ -171,9 +184,10 @@ impl MapPartition {
         let found = self.find(turn, key);
         let (slot, old) = match found {
             Some(slot) => (slot, self.update(turn, slot, value, want_old)),
-            None => (self.add(turn, key, value), None),
+            None => (self.add(turn, key, value, MapEventKind::Added), None),
         };
         self.live_for(turn, slot, lifetime);
+        self.store_entry(turn, slot);
         // After an update too: it may have grown.
         self.evict_excess(turn, Some(slot));
         old.filter(|_| want_old)
@@ -183,10 +197,12 @@ impl MapPartition {
     pub(crate) fn put_at(&mut self, turn: &mut MapTurn<'_>, slot: Slot, value: &[u8]) {
         self.update(turn, slot, value, false);
         self.live_for(turn, slot, Lifetime::DEFAULT);
+        self.store_entry(turn, slot);
         self.evict_excess(turn, Some(slot));
     }
 
-    fn add(&mut self, turn: &mut MapTurn<'_>, key: &Data, value: &[u8]) -> Slot {
+    /// A new entry, because of `kind`: added or loaded. To the journal it is the same.
+    fn add(&mut self, turn: &mut MapTurn<'_>, key: &Data, value: &[u8], kind: MapEventKind) -> Slot {
         let slot = self.store.insert(key.as_bytes(), value);
         for watch in &mut self.watches {
             watch.changed(slot, key.as_bytes(), None, Some(value));
@@ -200,15 +216,14 @@ impl MapPartition {
             stats.set(slot, EntryStats::new(turn.unix_ms()));
         }
         if let Some(journal) = &mut self.journal {
-            let (kind, key) = (MapEventKind::Added, key.as_bytes());
-            let time_ms = turn.unix_ms();
+            let (kind, key, time_ms) = (MapEventKind::Added, key.as_bytes(), turn.unix_ms());
             journal.add(&Change { kind, key, old_value: None, value: Some(value), time_ms });
             journal.tell(turn);
         }
         let listeners = &self.context.listeners;
-        if listeners.wants(MapEventKind::Added) {
+        if listeners.wants(kind) {
             let value = listeners.wants_values().then(|| copied(value));
-            publish(&self.context, turn, MapEventKind::Added, key.detached(), value, None);
+            publish(&self.context, turn, kind, key.detached(), value, None);
         }
         slot
     }
@@ -272,6 +287,7 @@ impl MapPartition {
             journal.add(&Change { kind, key, old_value, value: None, time_ms: turn.unix_ms() });
             journal.tell(turn);
         }
+        self.store_removal(turn, slot, kind);
         self.forget(slot);
     }
 
@@ -291,6 +307,7 @@ impl MapPartition {
             return self.clear_unlocked(turn, kind);
         }
         self.journal_all(turn, kind);
+        self.store_clear(turn);
         let gone = self.store.len();
         self.context.changed(-(gone as i64), -(self.store.bytes() as i64));
         let store = std::mem::replace(&mut self.store, Store::new(self.context.seed));
@@ -326,6 +343,7 @@ impl MapPartition {
                 journal.add(&Change { kind, key, old_value, value: None, time_ms: turn.unix_ms() });
                 journal.tell(turn);
             }
+            self.store_removal(turn, slot, kind);
             self.forget(slot);
             gone += 1;
         }

@@ -35,6 +35,9 @@ impl Operation for RemoveWhere {
     const SHORT: bool = false;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        if let Some(refused) = map.refuses_changes() {
+            return Step::failed(refused);
+        }
         let mut matching = Vec::new();
         let scanned = self.scanner.run(map, turn, &self.predicate, |slot, _| {
             matching.push(slot);

@@ -289,7 +289,8 @@ impl Rows {
 
 const fn word(kind: MapEventKind) -> &'static str {
     match kind {
-        MapEventKind::Added => "ADDED",
+        // What is loaded is added: the journal makes no difference.
+        MapEventKind::Added | MapEventKind::Loaded => "ADDED",
         MapEventKind::Updated => "UPDATED",
         MapEventKind::Removed => "REMOVED",
         MapEventKind::Evicted => "EVICTED",

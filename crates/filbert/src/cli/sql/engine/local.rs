@@ -1,8 +1,8 @@
 //! Statements in a member of the command's own. Its rows are read on stage `mixed`, one batch at a time.
 
-use super::super::super::Outcome;
-use super::{Came, EVERY, Engine, Watch};
-use filbert::{Member, Session, TaskError};
+use super::super::super::{Outcome, progress};
+use super::{Came, Engine, Watch};
+use filbert::{Member, Session};
 use futures::StreamExt;
 use std::error::Error;
 
@@ -23,17 +23,8 @@ impl Local {
         read: impl Future<Output = T> + Send + 'static,
         watch: Watch<'_>,
     ) -> Result<T, Box<dyn Error>> {
-        let mut coming = self.member.stages().mixed().spawn("read rows", read)?;
-        loop {
-            if let Err(given_up) = watch() {
-                coming.cancel();
-                return Err(given_up);
-            }
-            match coming.wait_timeout(EVERY) {
-                Err(TaskError::TimedOut { .. }) => {}
-                read => return Ok(read?),
-            }
-        }
+        let coming = self.member.stages().mixed().spawn("read rows", read)?;
+        progress::wait(coming, watch)
     }
 }
 

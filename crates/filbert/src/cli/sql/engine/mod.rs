@@ -10,10 +10,6 @@ pub(super) use remote::Remote;
 use super::super::Outcome;
 use filbert::Description;
 use filbert::arrow::array::RecordBatch;
-use std::time::Duration;
-
-/// How often somebody looks up while nothing comes.
-const EVERY: Duration = Duration::from_millis(50);
 
 /// Something of a statement's result.
 pub(super) enum Came<'a> {

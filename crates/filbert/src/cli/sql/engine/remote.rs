@@ -2,8 +2,9 @@
 
 use super::super::super::Outcome;
 use super::super::super::client::{Client, Login};
+use super::super::super::progress::EVERY;
 use super::page;
-use super::{Came, EVERY, Engine, Watch};
+use super::{Came, Engine, Watch};
 use filbert::arrow::array::{RecordBatch, UInt64Array};
 use filbert::arrow::datatypes::{DataType, Field, Schema};
 use filbert::{Description, StatementKind};

@@ -1,6 +1,6 @@
 //! A desk's risk report: profit and loss, value at risk, day over day, and currencies in groups, over a data set that it generates.
 //!
-//! `cargo run --release -p filbert-cube --example market_risk`
+//! `cargo run --release -p filbert-cube --example risk_report`
 
 use arrow::array::{Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use filbert_cube::{Cube, CubeError, Forest, ForestText, MemoryTable, Query};

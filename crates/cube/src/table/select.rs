@@ -1,0 +1,168 @@
+//! What a cube wants of a table, as a `SELECT` for databases that speak SQL.
+//!
+//! The cube filters again, so a condition may be left out, but no row that the filter wants may be lost. SQL has a third truth value and the
+//! cube's filters have two: conditions are therefore brought into a form in which only single ones are negated, each with its missing
+//! values. What the two sides could see differently is left out: regular expressions, zeros and NaN among floats, patterns with a
+//! backslash, texts that are compared by an order that nobody knows.
+
+use super::TableQuery;
+use crate::coordinate::Coordinate;
+use crate::filter::{Filter, Matcher};
+use arrow::datatypes::{DataType, Schema};
+
+/// More values than this in one list are not worth their text.
+const MOST_VALUES: usize = 256;
+
+/// More conditions than this are left out all together: what reads them has bounds of its own.
+const MOST_CONDITIONS: usize = 200;
+
+/// How the other side compares texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextOrder {
+    /// Byte by byte, as cubes do.
+    Bytes,
+    /// By some collation: ranges of texts are not asked for.
+    Unknown,
+}
+
+impl TableQuery {
+    /// A statement that gives these columns, and at least the wanted rows, of what stands after `FROM`, whose columns are `schema`.
+    ///
+    /// ```
+    /// use arrow::datatypes::{DataType, Field, Schema};
+    /// use filbert_cube::{Filter, TableQuery, TextOrder};
+    ///
+    /// let schema = Schema::new(vec![
+    ///     Field::new("desk", DataType::Utf8, true),
+    ///     Field::new("pnl", DataType::Float64, true),
+    /// ]);
+    /// let query = TableQuery::new(["pnl"], Filter::equals("desk", "FX").negated());
+    /// assert_eq!(
+    ///     query.to_select("trades", &schema, TextOrder::Bytes),
+    ///     r#"SELECT "pnl" FROM trades WHERE ("desk" IS NULL OR "desk" <> 'FX')"#
+    /// );
+    /// ```
+    pub fn to_select(&self, from: &str, schema: &Schema, order: TextOrder) -> String {
+        let columns: Vec<String> = self.columns.iter().map(|column| quoted(column)).collect();
+        // Without columns it is the number of rows that counts.
+        let columns = if columns.is_empty() { "1".to_owned() } else { columns.join(", ") };
+        let mut writer = Writer { schema, order, conditions: 0 };
+        match writer.condition(&self.filter, false) {
+            Some(condition) if writer.conditions <= MOST_CONDITIONS => {
+                format!("SELECT {columns} FROM {from} WHERE {condition}")
+            }
+            _ => format!("SELECT {columns} FROM {from}"),
+        }
+    }
+}
+
+/// A name in quotes.
+pub(super) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+struct Writer<'a> {
+    schema: &'a Schema,
+    order: TextOrder,
+    conditions: usize,
+}
+
+impl Writer<'_> {
+    /// A condition that holds wherever the filter does, or its contrary; nothing when there is none but "always".
+    fn condition(&mut self, filter: &Filter, negated: bool) -> Option<String> {
+        match (filter, negated) {
+            (Filter::All, false) | (Filter::None, true) => None,
+            (Filter::All, true) | (Filter::None, false) => Some("false".to_owned()),
+            (Filter::Not(inner), _) => self.condition(inner, !negated),
+            (Filter::And(all), false) | (Filter::Or(all), true) => {
+                let known: Vec<String> =
+                    all.iter().filter_map(|filter| self.condition(filter, negated)).collect();
+                if known.is_empty() { None } else { Some(format!("({})", known.join(" AND "))) }
+            }
+            (Filter::Or(any), false) | (Filter::And(any), true) => {
+                // One side that is not known may want any row.
+                let known: Option<Vec<String>> =
+                    any.iter().map(|filter| self.condition(filter, negated)).collect();
+                known.map(|known| match known.is_empty() {
+                    true => "false".to_owned(),
+                    false => format!("({})", known.join(" OR ")),
+                })
+            }
+            (Filter::Column(column, matcher), _) => {
+                self.conditions += 1;
+                let field = self.schema.field_with_name(column).ok()?;
+                self.column(&quoted(column), plain(field.data_type()), matcher, negated)
+            }
+        }
+    }
+
+    fn column(&self, column: &str, of: &DataType, matcher: &Matcher, negated: bool) -> Option<String> {
+        let (wanted, contrary) = match matcher {
+            Matcher::Null if negated => return Some(format!("{column} IS NOT NULL")),
+            Matcher::Null => return Some(format!("{column} IS NULL")),
+            Matcher::In(values) if values.len() > MOST_VALUES => return None,
+            Matcher::In(values) => {
+                let values: Vec<String> =
+                    values.iter().map(|value| literal(value, of)).collect::<Option<_>>()?;
+                match values.as_slice() {
+                    [] if negated => return None,
+                    [] => return Some("false".to_owned()),
+                    [value] => (format!("{column} = {value}"), format!("{column} <> {value}")),
+                    _ => {
+                        let list = values.join(", ");
+                        (format!("{column} IN ({list})"), format!("{column} NOT IN ({list})"))
+                    }
+                }
+            }
+            Matcher::Compare(comparison, bound) => {
+                if is_text(of) && self.order == TextOrder::Unknown {
+                    return None;
+                }
+                let condition = format!("{column} {} {}", comparison.sign(), literal(bound, of)?);
+                let contrary = format!("NOT {condition}");
+                (condition, contrary)
+            }
+            Matcher::Like(pattern) if is_text(of) && !pattern.contains(['\\', '\0']) => {
+                let pattern = text(pattern);
+                (format!("{column} LIKE {pattern}"), format!("{column} NOT LIKE {pattern}"))
+            }
+            Matcher::Like(_) | Matcher::Regex(_) => return None,
+        };
+        Some(if negated { format!("({column} IS NULL OR {contrary})") } else { wanted })
+    }
+}
+
+/// The type of the values of a column.
+fn plain(data_type: &DataType) -> &DataType {
+    match data_type {
+        DataType::Dictionary(_, values) => plain(values),
+        other => other,
+    }
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+fn text(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
+}
+
+/// The value as SQL writes one of this type; nothing where the two could be understood differently.
+fn literal(value: &Coordinate, of: &DataType) -> Option<String> {
+    let is_whole = of.is_signed_integer() || of.is_unsigned_integer() && *of != DataType::UInt64;
+    match value {
+        Coordinate::Bool(value) if *of == DataType::Boolean => Some(value.to_string()),
+        // The least one is written as the negative of a number that there is not.
+        Coordinate::Int(value) if is_whole && *value != i64::MIN => Some(value.to_string()),
+        Coordinate::Float(value) if *of == DataType::Float64 && value.is_finite() && *value != 0.0 => {
+            Some(format!("CAST('{value:e}' AS DOUBLE PRECISION)"))
+        }
+        Coordinate::Text(value) if is_text(of) && !value.contains('\0') => Some(text(value)),
+        Coordinate::Text(day) if *of == DataType::Date32 => {
+            let is_plain = day.len() == 10 && day.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+            (is_plain && value.days().is_some()).then(|| format!("DATE '{day}'"))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,212 @@
+//! `filbert cube`: measures of a forest over files, as a pivot on the terminal, or as CSV and JSON for programs.
+//!
+//! The query runs in a member of the command's own. The program's own thread waits for it, looks at the signals meanwhile, and writes.
+
+#[path = "../../../examples/market_risk.rs"]
+#[expect(dead_code, reason = "an example is a program of its own as well")]
+pub(super) mod market_risk;
+mod show;
+
+use super::Outcome;
+use super::interruption::Interruption;
+use super::progress::{self, Progress};
+use super::settings_file;
+use super::text::grouped;
+use filbert::cube::{Cube, CubeError, CubeResult, Forest, ForestText, Query, SqlTable};
+use filbert::{Member, Shutdown};
+use show::{Explain, Format};
+use std::error::Error;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The options of `filbert cube`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Arguments {
+    /// Measures and calculated columns: a TOML or JSON file.
+    #[arg(long, value_name = "FILE")]
+    forest: PathBuf,
+    /// Where the rows are: a file, folder or pattern of Parquet, CSV, JSON or Arrow files, or an SQL query in parentheses.
+    #[arg(long, value_name = "PATH")]
+    table: String,
+    /// Measures, separated by commas; all of the forest when there are none.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    measures: Vec<String>,
+    /// Columns to group by, separated by commas.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    by: Vec<String>,
+    /// Which rows count, such as "ccy = 'EUR' and desk in ('FX', 'Rates')".
+    #[arg(long = "where", value_name = "FILTER")]
+    filter: Option<String>,
+    /// Adds rows of totals over these columns, in which the column is *.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    totals: Vec<String>,
+    /// The values of this column stand side by side; without it, those of the last of several columns, if they are few.
+    #[arg(long, value_name = "COLUMN", conflicts_with = "flat")]
+    across: Option<String>,
+    /// A line for each combination of values, and no values side by side.
+    #[arg(long)]
+    flat: bool,
+    /// How the answer is written.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Writes how the answer was computed, instead of the answer.
+    #[arg(long, value_enum, value_name = "AS", num_args = 0..=1, default_missing_value = "text", conflicts_with = "format")]
+    explain: Option<Explain>,
+    /// Gives up after so many milliseconds.
+    #[arg(long, value_name = "MS")]
+    timeout_ms: Option<u64>,
+    /// At most so many threads compute at a time; the answer is the same for any number.
+    #[arg(long, value_name = "THREADS")]
+    parallelism: Option<usize>,
+    /// The query may hold so many megabytes; 1,024 unless this says otherwise.
+    #[arg(long, value_name = "MB")]
+    memory_mb: Option<usize>,
+    /// A TOML file with settings; no door is opened.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "Examples:
+  filbert cube --forest risk.toml --table trades.parquet --measures pnl,var95 --by desk,ccy
+  filbert cube --forest risk.toml --table 'trades/*.parquet' --measures pnl --by desk --where \"ccy <> 'EUR'\" --totals desk
+  filbert cube --forest risk.toml --table trades.csv --by desk,ccy --format csv
+  filbert cube --forest risk.toml --table trades.csv --measures var95 --by desk --explain mermaid
+  filbert cube --forest risk.toml --measures pnl --by region \\
+      --table \"(SELECT * FROM 'trades.csv' JOIN 'books.csv' USING (book))\"
+
+docs/cube.md explains forests and filters. Ctrl-C cancels the query.";
+
+pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let mut config = settings_file::read(arguments.config.as_deref())?;
+    // Whoever names the files may read them anyway; a settings file may say less.
+    if arguments.config.is_none() {
+        config.sql.files = vec!["/".into()];
+    }
+    let forest = forest(&arguments.forest)?;
+    let query = query(arguments, &forest)?;
+    let member = Member::builder().stage_settings(config.stages).grid(config.grid).sql(config.sql).start()?;
+    let interruption = Interruption::heeded_by(&member)?;
+    let answered = answer(arguments, &member, &interruption, forest, query);
+    let answered = answered.map_err(|error| match interruption.interrupted() {
+        Some(interrupted) => interrupted.into(),
+        None => error,
+    });
+    member.shutdown(Shutdown::Cancel)?;
+    let mut out = std::io::stdout().lock();
+    show::write(arguments, &answered?, &mut out)?;
+    Ok(out.flush()?)
+}
+
+/// The measures of a file.
+fn forest(path: &Path) -> Result<Forest, Box<dyn Error>> {
+    let told = |problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
+    let text = std::fs::read_to_string(path).map_err(|error| told(&error))?;
+    let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+    let read = if is_json { ForestText::from_json(&text) } else { ForestText::from_toml(&text) };
+    let forest = read.and_then(|read| read.into_builder().build());
+    Ok(forest.map_err(|error| told(&error))?)
+}
+
+fn query(arguments: &Arguments, forest: &Forest) -> Result<Query, CubeError> {
+    let measures = match arguments.measures.is_empty() {
+        true => forest.names().map(str::to_owned).collect(),
+        false => arguments.measures.clone(),
+    };
+    let mut query = Query::new(measures).by(arguments.by.clone()).totals(arguments.totals.clone());
+    if let Some(filter) = &arguments.filter {
+        query = query.filter(filter.parse()?);
+    }
+    if let Some(timeout) = arguments.timeout_ms {
+        query = query.timeout(Duration::from_millis(timeout));
+    }
+    if let Some(threads) = arguments.parallelism {
+        query = query.parallelism(threads);
+    }
+    if let Some(megabytes) = arguments.memory_mb {
+        query = query.memory_limit(megabytes.saturating_mul(1 << 20));
+    }
+    Ok(if arguments.explain.is_some() { query.explain() } else { query })
+}
+
+/// Asks, and says on a terminal how far it is.
+fn answer(
+    arguments: &Arguments,
+    member: &Member,
+    interruption: &Interruption,
+    forest: Forest,
+    query: Query,
+) -> Result<CubeResult, Box<dyn Error>> {
+    let progress = Progress::begin(&member.stages().clock(), std::io::stderr().is_terminal());
+    let heeded =
+        || -> Outcome { interruption.interrupted().map_or(Ok(()), |interrupted| Err(interrupted.into())) };
+    let (session, place) = (member.sql().session(), arguments.table.clone());
+    let opening = async move {
+        match place.strip_prefix('(').and_then(|query| query.strip_suffix(')')) {
+            Some(query) => SqlTable::of_query(session, "table", query).await,
+            None => SqlTable::open(session, &place).await,
+        }
+    };
+    let opening = member.stages().mixed().spawn("open table", opening)?;
+    let table = progress::wait(opening, &mut || {
+        progress.show(|| "looks at the table".to_owned());
+        heeded()
+    });
+    progress.hide();
+    let cube: Cube = member.cube(forest, table??).build()?;
+    let asked = cube.query(query)?;
+    let seen = asked.progress();
+    let answer = progress::wait(member.stages().mixed().spawn("read answer", asked)?, &mut || {
+        progress.show(|| format!("{} rows read", grouped(seen.rows_read())));
+        heeded()
+    });
+    progress.hide();
+    Ok(answer??)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filbert::SqlSettings;
+    use filbert::arrow::array::{AsArray, RecordBatch};
+    use filbert::arrow::datatypes::{Float64Type, Int64Type};
+    use std::collections::BTreeMap;
+
+    /// The 5th of 100 scenarios from below, as a loss.
+    fn var95(rows: &RecordBatch, desk: &str) -> f64 {
+        let desks = rows.column_by_name("desk").unwrap().as_string::<i32>();
+        let scenarios = rows.column_by_name("scenario").unwrap().as_primitive::<Int64Type>();
+        let pnl = rows.column_by_name("pnl").unwrap().as_primitive::<Float64Type>();
+        let mut sums: BTreeMap<i64, f64> = BTreeMap::new();
+        for row in (0..rows.num_rows()).filter(|row| desk == "*" || desks.value(*row) == desk) {
+            *sums.entry(scenarios.value(row)).or_default() += pnl.value(row);
+        }
+        sums.remove(&0);
+        let mut sums: Vec<f64> = sums.into_values().collect();
+        sums.sort_by(f64::total_cmp);
+        -sums[4]
+    }
+
+    #[test]
+    fn the_example_finds_the_value_at_risk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = market_risk::write(folder.path(), 48).unwrap();
+        let sql = SqlSettings { files: vec![folder.path().to_owned()], ..Default::default() };
+        let member = Member::builder().sql(sql).start().unwrap();
+        let query = Query::new(["var95", "diversification", "trades"]).by(["desk"]).totals(["desk"]);
+        let answer = market_risk::ask(&member, &path, query).unwrap();
+        let rows = market_risk::scenarios(48).unwrap();
+        let batch = answer.batch();
+        let (desks, found) =
+            (batch.column(0).as_string::<i32>(), batch.column(1).as_primitive::<Float64Type>());
+        assert_eq!(desks.iter().flatten().collect::<Vec<_>>(), ["Credit", "Equity", "FX", "Rates", "*"]);
+        for (desk, found) in desks.iter().flatten().zip(found.values()) {
+            assert_eq!(*found, var95(&rows, desk), "{desk}");
+        }
+        let apart: f64 = found.values()[..4].iter().sum();
+        let saved = batch.column(2).as_primitive::<Float64Type>();
+        assert_eq!(saved.values()[4], apart - found.values()[4]);
+        assert_eq!(batch.column(3).as_primitive::<Int64Type>().values(), &[12, 12, 12, 12, 48]);
+    }
+}

@@ -1,0 +1,89 @@
+//! What a member tells those who watch it: figures for Prometheus, the same as JSON, and whether it is well.
+//!
+//! | Page | Who reads it |
+//! |---|---|
+//! | `/metrics` | Prometheus |
+//! | `/status` | `filbert top`, and programs: the same figures, with connections, queries and jobs |
+//! | `/health/live`, `/health/ready` | whoever restarts a member that hangs, or sends it clients |
+//!
+//! Everything is read when it is asked for; nothing here costs a member that nobody watches. Pages are made on stage `mixed`, so a member whose
+//! stages do not get on with their work does not answer, which is what `/health/live` is for.
+
+mod figures;
+mod prometheus;
+
+use crate::doors::Listening;
+use figures::Figures;
+use filbert_gate::http::{Page, Pages};
+use filbert_grid::Grid;
+use filbert_pool::Stages;
+use filbert_sql::Sql;
+use futures::future::BoxFuture;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What there is to watch of a member.
+#[derive(Debug, Clone)]
+pub(crate) struct Monitor {
+    grid: Grid,
+    sql: Sql,
+    doors: Vec<Listening>,
+    /// When it began, by the clock of the stages.
+    began: Duration,
+    is_ending: Arc<AtomicBool>,
+}
+
+const PAGES: &str = "/metrics        figures, for Prometheus\n/status         figures, connections, queries and jobs, as JSON\n\
+                     /health/live    200 while the member gets on with its work\n/health/ready   200 while it takes clients\n";
+
+impl Monitor {
+    pub(crate) fn new(grid: &Grid, sql: &Sql, doors: Vec<Listening>) -> Self {
+        let began = grid.stages().clock().now();
+        Self { grid: grid.clone(), sql: sql.clone(), doors, began, is_ending: Arc::default() }
+    }
+
+    /// From now on the member takes nobody in.
+    pub(crate) fn ends(&self) {
+        self.is_ending.store(true, Ordering::Release);
+    }
+
+    fn stages(&self) -> &Stages {
+        self.grid.stages()
+    }
+
+    fn ready(&self) -> Page {
+        if self.is_ending.load(Ordering::Acquire) {
+            Page::text("ending\n").unwell()
+        } else {
+            Page::text("ready\n")
+        }
+    }
+}
+
+impl Pages for Monitor {
+    fn page(&self, path: &str) -> Option<BoxFuture<'static, Page>> {
+        let monitor = self.clone();
+        Some(match path {
+            "/" => Box::pin(async { Page::text(PAGES) }),
+            "/health/live" => Box::pin(async { Page::text("live\n") }),
+            "/health/ready" => Box::pin(async move { monitor.ready() }),
+            "/metrics" => Box::pin(async move {
+                let figures = Figures::of(&monitor).await;
+                Page::text(prometheus::text(&figures)).of("text/plain; version=0.0.4; charset=utf-8")
+            }),
+            "/status" => Box::pin(async move {
+                let figures = Figures::of(&monitor).await.with_details(&monitor).await;
+                match serde_json::to_string(&figures) {
+                    Ok(json) => Page::text(json).of("application/json"),
+                    Err(error) => Page::text(format!("{error}\n")).unwell(),
+                }
+            }),
+            _ => return None,
+        })
+    }
+
+    fn is_public(&self, path: &str) -> bool {
+        path.starts_with("/health/")
+    }
+}

@@ -1,0 +1,149 @@
+//! `filbert cube`.
+
+use crate::{await_handler, command, filbert, signal, text};
+use std::process::Stdio;
+
+const FOREST: &str = r#"
+[[measure]]
+name = "pnl"
+kind = "aggregator"
+column = "pnl"
+
+[[measure]]
+name = "trades"
+kind = "aggregator"
+aggregation = "count"
+
+[[measure]]
+name = "each"
+kind = "combinator"
+combination = { expression = "pnl / trades" }
+"#;
+
+const TRADES: &str = "desk,ccy,pnl\nFX,EUR,1.5\nRates,EUR,2\nFX,USD,3\nFX,EUR,4\n";
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = Self(tempfile::tempdir().unwrap());
+        std::fs::write(folder.path("risk.toml"), FOREST).unwrap();
+        std::fs::write(folder.path("trades.csv"), TRADES).unwrap();
+        folder
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_string_lossy().into_owned()
+    }
+
+    /// Runs `filbert cube` over the trades: its status, output, and what it said of mistakes.
+    fn cube(&self, words: &[&str]) -> (Option<i32>, String, String) {
+        let (forest, table) = (self.path("risk.toml"), self.path("trades.csv"));
+        let ran = filbert(&[&["cube", "--forest", &forest, "--table", &table], words].concat());
+        (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+    }
+
+    fn shown(&self, words: &[&str]) -> String {
+        let (status, shown, said) = self.cube(words);
+        assert_eq!(status, Some(0), "{said}");
+        shown
+    }
+}
+
+#[test]
+fn a_pivot_is_shown() {
+    let folder = Folder::new();
+    let pivot = "desk   EUR  USD\n-----  ---  ---\nFX     5.5  3.0\nRates  2.0";
+    assert_eq!(folder.shown(&["--measures", "pnl", "--by", "desk,ccy"]), pivot);
+    let across = "ccy   FX  Rates\n---  ---  -----\nEUR  5.5    2.0\nUSD  3.0";
+    assert_eq!(folder.shown(&["--measures", "pnl", "--by", "desk,ccy", "--across", "desk"]), across);
+    let flat = "desk   ccy  pnl\n-----  ---  ---\nFX     EUR  5.5\nFX     USD  3.0\nRates  EUR  2.0";
+    assert_eq!(folder.shown(&["--measures", "pnl", "--by", "desk,ccy", "--flat"]), flat);
+    let words = ["--measures", "pnl,each", "--by", "desk", "--where", "not ccy = 'USD'", "--totals", "desk"];
+    let totals = "desk   pnl  each\n-----  ---  ----\nFX     5.5  2.75\nRates  2.0   2.0\n*      7.5   2.5";
+    assert_eq!(folder.shown(&words), totals);
+}
+
+#[test]
+fn programs_read_csv_and_json() {
+    let folder = Folder::new();
+    // Without measures: all of them.
+    let csv = folder.shown(&["--by", "desk", "--format", "csv", "--parallelism", "1", "--memory-mb", "64"]);
+    assert_eq!(csv, "desk,each,pnl,trades\nFX,2.8333333333333335,8.5,3\nRates,2.0,2.0,1");
+    let json = folder.shown(&["--measures", "trades", "--by", "ccy", "--format", "json"]);
+    let expected = serde_json::json!([{ "ccy": "EUR", "trades": 3 }, { "ccy": "USD", "trades": 1 }]);
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), expected);
+}
+
+#[test]
+fn queries_are_tables_and_plans_are_shown() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("regions.csv"), "ccy,region\nEUR,Europe\nUSD,America\n").unwrap();
+    let joined = format!(
+        "(SELECT * FROM '{}' JOIN '{}' USING (ccy))",
+        folder.path("trades.csv"),
+        folder.path("regions.csv")
+    );
+    let forest = folder.path("risk.toml");
+    let words = [
+        "cube",
+        "--forest",
+        &forest,
+        "--table",
+        &joined,
+        "--measures",
+        "pnl",
+        "--by",
+        "region",
+        "--format",
+        "csv",
+    ];
+    assert_eq!(text(&filbert(&words).stdout), "region,pnl\nAmerica,3.0\nEurope,7.5");
+    let plan = folder.shown(&["--measures", "each", "--by", "desk", "--where", "ccy = 'EUR'", "--explain"]);
+    assert!(plan.contains("WHERE \"ccy\" = 'EUR'") && plan.contains("3 rows"), "{plan}");
+    let chart = folder.shown(&["--measures", "each", "--explain", "mermaid"]);
+    assert!(chart.starts_with("flowchart") && chart.contains("each"), "{chart}");
+}
+
+#[test]
+fn mistakes_are_told() {
+    let folder = Folder::new();
+    std::fs::write(folder.path("cycle.toml"), FOREST.replace("pnl / trades", "each + 1")).unwrap();
+    let (forest, cycle, table) =
+        (folder.path("risk.toml"), folder.path("cycle.toml"), folder.path("trades.csv"));
+    let missing = folder.path("missing.parquet");
+    for (words, said) in [
+        (&["--forest", &forest, "--table", &table, "--measures", "pln"][..], "is it \"pnl\"?"),
+        (
+            &["--forest", &forest, "--table", &table, "--by", "dsk"],
+            "has no column \"dsk\"; it has: ccy, desk, pnl",
+        ),
+        (&["--forest", &forest, "--table", &table, "--where", "ccy ="], "filter at character"),
+        (&["--forest", &forest, "--table", &missing], "no such file"),
+        (&["--forest", &missing, "--table", &table], "missing.parquet"),
+        (&["--forest", &cycle, "--table", &table], "cycle.toml: the measures form a cycle: each -> each"),
+        (&["--forest", &forest, "--table", &table, "--by", "desk", "--across", "ccy"], "grouped by"),
+    ] {
+        let failed = filbert(&[&["cube"], words].concat());
+        assert_eq!(failed.status.code(), Some(1), "{words:?}");
+        assert!(text(&failed.stderr).contains(said), "{words:?}: {}", text(&failed.stderr));
+    }
+}
+
+/// More rows than anybody waits for.
+const ENDLESS: &str = "(SELECT 'FX' AS desk, 1.0 AS pnl FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b)";
+
+#[test]
+fn a_query_ends_in_time_or_when_it_is_told() {
+    let folder = Folder::new();
+    let forest = folder.path("risk.toml");
+    let words = ["cube", "--forest", &forest, "--table", ENDLESS, "--measures", "pnl"];
+    let late = filbert(&[&words[..], &["--timeout-ms", "200"]].concat());
+    assert_eq!(late.status.code(), Some(1));
+    assert!(text(&late.stderr).contains("200 ms"), "{}", text(&late.stderr));
+    let child = command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    await_handler(child.id());
+    signal(child.id(), "INT");
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130), "{}", text(&ended.stderr));
+}

@@ -1,0 +1,69 @@
+//! What is asked of a store, on `mixed`, and brought to the strand that wants it.
+
+use super::{Behind, MAIL_AGAIN, READ};
+use crate::error::{GridError, GridResult};
+use crate::invocation::Invocation;
+use crate::map::operations::BringLoaded;
+use crate::strands::mail_until_taken;
+use filbert_pool::StageKind;
+use filbert_wire::{Data, PartitionId};
+use std::sync::{Arc, OnceLock};
+
+/// Some keys of one partition that the store is asked for.
+#[derive(Debug)]
+pub(crate) struct Errand {
+    /// Which signal says that it is over.
+    pub(crate) number: u64,
+    /// How many entries came of it, once the strand has them.
+    pub(crate) brought: OnceLock<GridResult<usize>>,
+}
+
+impl Behind {
+    /// Asks the store for `keys` of a partition; [`BringLoaded`] has the answer.
+    pub(crate) fn ask(
+        self: &Arc<Self>,
+        partition: PartitionId,
+        keys: Vec<Data>,
+        replace: bool,
+        errand: &Arc<Errand>,
+    ) -> GridResult<()> {
+        let (behind, errand) = (Arc::clone(self), Arc::clone(errand));
+        let ask = move || {
+            let loaded = behind.store().and_then(|store| match &keys[..] {
+                [key] => store
+                    .call(|store| store.load(key))
+                    .map(|value| value.map(|value| (key.clone(), value)).into_iter().collect()),
+                keys => store.call(|store| store.load_all(keys)),
+            });
+            let bring = BringLoaded { keys, loaded: Some(loaded), replace, errand: Some(errand) };
+            if let Some(home) = behind.home.get() {
+                mail_until_taken(home, partition, &behind.clock, bring, MAIL_AGAIN);
+            }
+        };
+        self.stages.mixed().submit(READ, ask).map(|asks| asks.detach()).map_err(GridError::Refused)
+    }
+
+    /// All keys that the store has.
+    pub(crate) fn all_keys(self: &Arc<Self>) -> Invocation<Vec<Data>> {
+        let behind = Arc::clone(self);
+        let ask = move || behind.store().and_then(|store| store.call(|store| store.load_all_keys()));
+        match self.stages.mixed().submit(READ, ask) {
+            Ok(later) => Invocation::later(later),
+            Err(refused) => Invocation::ready(Err(GridError::Refused(refused))),
+        }
+    }
+
+    /// Runs `then` with the result of `first`, on the `generic` stage.
+    pub(crate) fn after<T: Send + 'static>(
+        &self,
+        first: Invocation<T>,
+        then: impl FnOnce(T) -> Invocation<()> + Send + 'static,
+    ) -> Invocation<()> {
+        let (promise, later) = self.stages.promise(StageKind::Mixed, READ);
+        first.on_complete(move |result| match result {
+            Ok(output) => then(output).on_complete(move |result| promise.keep(result)),
+            Err(error) => promise.keep(Err(error)),
+        });
+        Invocation::later(later)
+    }
+}

@@ -1,0 +1,291 @@
+//! The store behind a map: what waits to be written to it, and what is asked of it.
+//!
+//! ```text
+//! change on a strand -> queue -- at once, or after the delay -> a batch on `mixed` -> store
+//!                         \----- without a delay the answer is held back until its change is written
+//! key without an entry -> errand on `mixed` -> store -> entry, back on the strand
+//! ```
+//!
+//! An entry changes before the store does, so a reader may see a value that is not written yet. When the store refuses it, whoever wrote
+//! it is told, and the key is evicted: the next reader is given what the store has. With a delay nobody waits for the store, and what it
+//! refuses is tried again.
+//!
+//! Rejected: to write to the store first and change the entry then. Each write would come to the strand twice, with the key closed to
+//! others between, and a busy key could be written no faster than one change at a time. Here changes that come while a batch is being
+//! written make the next one, and several of a key are one.
+//!
+//! Batches and errands run on `mixed`; the queue is behind a lock that is held for a look-up, so strands and io loops may take it.
+
+mod errand;
+mod queue;
+
+pub(crate) use errand::Errand;
+
+use crate::code::{Registry, StoreCalls};
+use crate::error::{GridError, GridResult};
+use crate::invocation::Invocation;
+use crate::map::operations::ForgetRefused;
+use crate::map::partition::MapPartition;
+use crate::map::settings::MapStoreSettings;
+use crate::operation::{Duty, UnderWay};
+use crate::strands::{Alarms, FARTHEST, Strands, mail_until_taken};
+use filbert_pool::{Clock, Promise, StageId, StageKind, Stages, TaskError};
+use filbert_wire::Data;
+use queue::{Queue, Taken};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::Duration;
+
+/// What batches are called in metrics and errors.
+const WRITE: &str = "map.store";
+/// What reads are called.
+const READ: &str = "map.load";
+/// How long a full mailbox is left alone before it is tried again.
+const MAIL_AGAIN: Duration = Duration::from_millis(10);
+
+/// The store behind a map.
+#[derive(Debug)]
+pub(crate) struct Behind {
+    map: Arc<str>,
+    settings: MapStoreSettings,
+    registry: Registry,
+    stages: Stages,
+    clock: Clock,
+    /// Made by the first who needs it, on `mixed`: it is user code, and may connect to something.
+    made: OnceLock<GridResult<StoreCalls>>,
+    /// Where the map's entries are.
+    home: OnceLock<Weak<Strands<MapPartition>>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    queue: Queue<Duty>,
+    /// A task on `mixed` takes batches out.
+    writes: bool,
+    alarms: Alarms,
+    /// Who waits until all that came before some number is written.
+    flushes: Vec<(u64, Promise<GridResult<()>>)>,
+}
+
+/// A change that a store did not take, and why.
+type Refused = (Taken<Duty>, GridError);
+
+/// The task that writes. Dropped before it has run, because the member ends, it gives up what waits.
+struct Writer {
+    behind: Arc<Behind>,
+    ran: bool,
+}
+
+impl Writer {
+    fn run(mut self) {
+        self.ran = true;
+        self.behind.write_batches();
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if !self.ran {
+            let lost = std::mem::take(&mut *self.behind.state());
+            // Not under the lock: whoever is told may write again.
+            drop(lost);
+        }
+    }
+}
+
+fn lost() -> GridError {
+    GridError::Task(TaskError::Cancelled { stage: StageId::of(StageKind::Mixed), task: WRITE })
+}
+
+impl Behind {
+    pub(crate) fn new(
+        map: &Arc<str>,
+        settings: &MapStoreSettings,
+        registry: &Registry,
+        stages: &Stages,
+    ) -> Self {
+        Self {
+            map: Arc::clone(map),
+            settings: settings.clone(),
+            registry: registry.clone(),
+            stages: stages.clone(),
+            clock: stages.clock(),
+            made: OnceLock::new(),
+            home: OnceLock::new(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// The map's entries live there.
+    pub(crate) fn set_home(&self, home: &Weak<Strands<MapPartition>>) {
+        let _ = self.home.set(home.clone());
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    /// The store itself; on `mixed` only.
+    fn store(&self) -> GridResult<&StoreCalls> {
+        let made = self.made.get_or_init(|| self.registry.map_store(&self.settings.name, &self.map));
+        made.as_ref().map_err(Clone::clone)
+    }
+
+    /// Refuses another change when too many wait.
+    pub(crate) fn check_room(&self) -> GridResult<()> {
+        if self.state().queue.len() < self.settings.queue {
+            return Ok(());
+        }
+        Err(GridError::TooMany { what: "changes that wait for the map's store", limit: self.settings.queue })
+    }
+
+    /// A key has another value now, or none. What the answer of whoever changed it waits for, if it waits.
+    pub(crate) fn write(self: &Arc<Self>, key: &Data, value: Option<Data>) -> Option<UnderWay> {
+        let through = self.settings.write_delay_ms == 0;
+        let (under_way, duty) = through.then(|| UnderWay::new(lost())).unzip();
+        let due = self.clock.now().saturating_add(Duration::from_millis(self.settings.write_delay_ms));
+        let mut state = self.state();
+        state.queue.put(key, value, due, duty);
+        self.go_on(state);
+        under_way
+    }
+
+    /// What the store will have for `key`, when that is not there yet.
+    pub(crate) fn unwritten(&self, key: &Data) -> Option<Option<Data>> {
+        self.state().queue.find(key).cloned()
+    }
+
+    /// Writes all that waits now.
+    pub(crate) fn flush(self: &Arc<Self>) -> Invocation<()> {
+        let mut state = self.state();
+        let number = state.queue.hurry();
+        if state.queue.is_written(number) {
+            return Invocation::ready(Ok(()));
+        }
+        let (promise, later) = self.stages.promise(StageKind::Mixed, "map.flush");
+        state.flushes.push((number, promise));
+        self.go_on(state);
+        Invocation::later(later)
+    }
+
+    /// Sees to it that what is due is written, and that a timer is set for what is not.
+    fn go_on(self: &Arc<Self>, mut state: MutexGuard<'_, State>) {
+        let Some(due) = state.queue.next_due().filter(|_| !state.writes) else { return };
+        let now = self.clock.now();
+        if due > now {
+            if state.alarms.must_set(due) {
+                let behind = Arc::downgrade(self);
+                self.clock.after((due - now).min(FARTHEST), move || Self::came(&behind, due));
+            }
+            return;
+        }
+        state.writes = true;
+        drop(state);
+        let writer = Writer { behind: Arc::clone(self), ran: false };
+        // Refused when the member ends: then the writer says so.
+        let _ = self.stages.mixed().submit(WRITE, move || writer.run()).map(|writes| writes.detach());
+    }
+
+    fn came(behind: &Weak<Self>, due: Duration) {
+        let Some(behind) = behind.upgrade() else { return };
+        let mut state = behind.state();
+        state.alarms.came(due);
+        behind.go_on(state);
+    }
+
+    /// Writes batch after batch, until nothing is due.
+    fn write_batches(self: &Arc<Self>) {
+        loop {
+            let mut state = self.state();
+            let batch = state.queue.take(self.clock.now(), self.settings.batch);
+            if batch.is_empty() {
+                state.writes = false;
+                self.go_on(state);
+                return;
+            }
+            drop(state);
+            let (written, failed) = self.write_batch(batch);
+            self.wrote(written, failed);
+        }
+    }
+
+    /// The changes that are written, and those that are not, each with what the store said.
+    fn write_batch(&self, batch: Vec<Taken<Duty>>) -> (Vec<Taken<Duty>>, Vec<Refused>) {
+        if batch.len() > 1 && self.write_together(&batch).is_ok() {
+            return (batch, Vec::new());
+        }
+        // One by one, so that a change which is refused refuses no other.
+        let (mut written, mut failed) = (Vec::new(), Vec::new());
+        for change in batch {
+            let alone = self.store().and_then(|store| match &change.value {
+                Some(value) => store.call(|store| store.store(&change.key, value)),
+                None => store.call(|store| store.delete(&change.key)),
+            });
+            match alone {
+                Ok(()) => written.push(change),
+                Err(error) => failed.push((change, error)),
+            }
+        }
+        (written, failed)
+    }
+
+    fn write_together(&self, batch: &[Taken<Duty>]) -> GridResult<()> {
+        let (mut values, mut gone) = (Vec::new(), Vec::new());
+        for change in batch {
+            match &change.value {
+                Some(value) => values.push((change.key.clone(), value.clone())),
+                None => gone.push(change.key.clone()),
+            }
+        }
+        let store = self.store()?;
+        if !values.is_empty() {
+            store.call(|store| store.store_all(&values))?;
+        }
+        if !gone.is_empty() {
+            store.call(|store| store.delete_all(&gone))?;
+        }
+        Ok(())
+    }
+
+    /// A batch is over: whoever waits for it is told.
+    fn wrote(self: &Arc<Self>, written: Vec<Taken<Duty>>, failed: Vec<Refused>) {
+        let through = self.settings.write_delay_ms == 0;
+        let mut state = self.state();
+        state.queue.wrote();
+        let error = failed.first().map(|(_, error)| error.clone());
+        let mut refused = Vec::new();
+        for (change, error) in failed {
+            if through {
+                refused.push((change, error));
+            } else {
+                let pause = Duration::from_millis(self.settings.retry_ms);
+                state.queue.again(change, self.clock.now().saturating_add(pause));
+            }
+        }
+        let flushes = std::mem::take(&mut state.flushes);
+        let (told, wait): (Vec<_>, Vec<_>) =
+            flushes.into_iter().partition(|(number, _)| error.is_some() || state.queue.is_written(*number));
+        state.flushes = wait;
+        drop(state);
+        if let Some(error) = &error {
+            tracing::warn!(map = &*self.map, %error, "a map's store refused changes");
+        }
+        // Evicted first: whoever is told that it was refused does not find it any more.
+        refused.iter().for_each(|(change, _)| self.forget(&change.key));
+        let all = written.into_iter().map(|change| (change, None));
+        let all = all.chain(refused.into_iter().map(|(change, error)| (change, Some(error))));
+        for (change, error) in all {
+            change.told.into_iter().for_each(|duty| duty.end(error.clone()));
+        }
+        for (_, promise) in told {
+            promise.keep(error.clone().map_or(Ok(()), Err));
+        }
+    }
+
+    fn forget(&self, key: &Data) {
+        if let Some(home) = self.home.get() {
+            let forget = ForgetRefused { key: key.clone() };
+            mail_until_taken(home, key.partition(), &self.clock, forget, MAIL_AGAIN);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! The partition on disk: every change is appended to the map's log where it happens, and a start puts entries back.
+//!
+//! What is stored is what the map holds: also entries that expired or were evicted are gone there. Not stored: locks, whose owners are gone
+//! after a restart, uses of entries, statistics, and the event journal. A time to live goes on while the member is down; how long an
+//! entry was idle is counted anew.
+
+use super::statistics::EntryStats;
+use super::{MapPartition, MapTurn, eviction};
+use crate::error::GridError;
+use crate::map::events::MapEventKind;
+use crate::map::expiry::Expiry;
+use crate::map::settings::EvictionPolicy;
+use crate::map::store::Slot;
+use filbert_store::{Change, Life};
+use filbert_wire::Data;
+
+impl MapPartition {
+    /// Why no change can be made now: the map is gone, or its log cannot be written.
+    #[inline]
+    pub(crate) fn refuses_changes(&self) -> Option<GridError> {
+        if self.context.is_destroyed() {
+            return Some(GridError::Destroyed { structure: format!("map {}", self.context.name) });
+        }
+        self.context.log.as_ref()?.refuses().map(GridError::Store)
+    }
+
+    /// Stores an entry as it is now.
+    #[inline]
+    pub(crate) fn store_entry(&self, turn: &mut MapTurn<'_>, slot: Slot) {
+        if self.context.log.is_some() {
+            let life = self.expiry.get(slot).map(|expiry| expiry.life(turn.now(), turn.unix_ms()));
+            let (key, value) = (self.store.key(slot), self.store.value(slot));
+            self.store_change(turn, &Change::Put { key, value, life }, true);
+        }
+    }
+
+    /// Stores that an entry goes. When its time was over, nobody asked for that, and nobody waits: it may have been a reader who found it.
+    #[inline]
+    pub(super) fn store_removal(&self, turn: &mut MapTurn<'_>, slot: Slot, kind: MapEventKind) {
+        if self.context.log.is_some() {
+            let waits = kind != MapEventKind::Expired;
+            self.store_change(turn, &Change::Remove { key: self.store.key(slot) }, waits);
+        }
+    }
+
+    /// Stores that all entries go.
+    pub(super) fn store_clear(&self, turn: &mut MapTurn<'_>) {
+        if !self.store.is_empty() {
+            self.store_change(turn, &Change::Clear, true);
+        }
+    }
+
+    fn store_change(&self, turn: &mut MapTurn<'_>, change: &Change<'_>, waits: bool) {
+        let Some(log) = &self.context.log else { return };
+        if let Some(pending) = log.append(self.partition.number() as u16, change)
+            && waits
+        {
+            turn.stores(pending);
+        }
+    }
+
+    /// Puts back an entry that was stored. Nobody hears of it: it was there all the time.
+    pub(crate) fn restore(&mut self, turn: &MapTurn<'_>, key: &Data, value: &Data, life: Option<Life>) {
+        if self.store.find(key.as_bytes()).is_some() {
+            return;
+        }
+        let slot = self.store.insert(key.as_bytes(), value.as_bytes());
+        for watch in &mut self.watches {
+            watch.changed(slot, key.as_bytes(), None, Some(value.as_bytes()));
+        }
+        self.context.changed(1, self.store.cost(slot) as i64);
+        if self.context.settings.eviction == EvictionPolicy::Lru {
+            *self.store.note_mut(slot) = eviction::tick(turn.now());
+        }
+        if let Some(stats) = &mut self.entry_stats {
+            stats.set(slot, EntryStats::new(turn.unix_ms()));
+        }
+        if let Some(life) = life {
+            self.expiry.set(slot, Expiry::restored(&life, turn.now(), turn.unix_ms()));
+            self.arm_sweep(turn, self.context.sweep_interval);
+        }
+    }
+}

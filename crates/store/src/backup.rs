@@ -1,0 +1,248 @@
+//! Backups: made of a data directory, also of one that a member uses; restored into one; and a look at either.
+//!
+//! While a map is read, its snapshot is not changed: a lock keeps folds away, of whatever process. Its log is only ever appended to, so a
+//! backup has every change up to some moment, the same as a crash at that moment would leave.
+//!
+//! These block, and are run by whoever calls them: the command line.
+
+use crate::backup_file::{BackupReader, BackupWriter, Item};
+use crate::error::{Damage, StoreError};
+use crate::folder;
+use crate::overlay::{Overlay, place};
+use crate::shelf::{self, Access, SHELVES, Shelf};
+use crate::store::{self, Recovery, maps_folder};
+use std::path::{Path, PathBuf};
+
+/// Entries that are gathered for a fold while a backup is restored, in bytes.
+const GATHERED: usize = 32 << 20;
+
+/// Where a long chore stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// The map it is at.
+    pub map: String,
+    /// Entries of it so far.
+    pub entries: u64,
+    /// Steps done of `steps`.
+    pub done: u64,
+    /// Steps in all.
+    pub steps: u64,
+}
+
+/// What was found of one map.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MapReport {
+    /// Its name.
+    pub name: String,
+    /// Its entries, those whose time is over included.
+    pub entries: u64,
+    /// The bytes of keys and values.
+    pub bytes: u64,
+    /// Bytes at the end of its log that were never flushed.
+    pub torn_bytes: u64,
+    /// What cannot be read.
+    pub damage: Vec<Damage>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// By name.
+    pub maps: Vec<MapReport>,
+}
+
+impl Report {
+    /// True when nothing is damaged.
+    pub fn is_sound(&self) -> bool {
+        self.maps.iter().all(|map| map.damage.is_empty())
+    }
+
+    /// Entries of all maps.
+    pub fn entries(&self) -> u64 {
+        self.maps.iter().map(|map| map.entries).sum()
+    }
+}
+
+fn not_a_data_directory(path: &Path) -> StoreError {
+    let error = std::io::Error::new(
+        std::io::ErrorKind::NotFound,
+        "it is no data directory of a member, and no backup",
+    );
+    StoreError::io("read", path, &error)
+}
+
+/// Reads everything in a data directory.
+fn read_all(
+    directory: &Path,
+    progress: &mut dyn FnMut(&Progress),
+    mut begin: impl FnMut(&str) -> Result<(), StoreError>,
+    mut each: impl FnMut(&crate::Entry) -> Result<(), StoreError>,
+) -> Result<Report, StoreError> {
+    if !store::is_one(directory) {
+        return Err(not_a_data_directory(directory));
+    }
+    let mut report = Report::default();
+    let maps = store::maps(directory)?;
+    let steps = (maps.len() * SHELVES) as u64;
+    for (number, (name, folder)) in maps.into_iter().enumerate() {
+        begin(&name)?;
+        let recovery = Recovery::read(&name, &folder, Access::Look)?;
+        let (torn_bytes, mut damage) = (recovery.torn_bytes, recovery.damage.clone());
+        let (mut entries, mut bytes, mut failed) = (0, 0, Ok(()));
+        for (shelf, state) in recovery.into_shelves().into_iter().enumerate() {
+            damage.extend(state.read(|entry| {
+                if failed.is_ok() {
+                    failed = each(&entry);
+                }
+                entries += 1;
+                bytes += (entry.key.len() + entry.value.len()) as u64;
+            })?);
+            std::mem::replace(&mut failed, Ok(()))?;
+            let done = (number * SHELVES + shelf + 1) as u64;
+            progress(&Progress { map: name.clone(), entries, done, steps });
+        }
+        report.maps.push(MapReport { name, entries, bytes, torn_bytes, damage });
+    }
+    Ok(report)
+}
+
+/// Writes a backup of all maps of a data directory to the file `target`. What is damaged is left out, and named in the report.
+pub fn backup(
+    directory: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    salt: u64,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Report, StoreError> {
+    let writer = std::cell::RefCell::new(BackupWriter::create(target.as_ref(), salt)?);
+    let report = read_all(
+        directory.as_ref(),
+        progress,
+        |name| writer.borrow_mut().map(name),
+        |entry| writer.borrow_mut().entry(entry),
+    )?;
+    writer.into_inner().finish()?;
+    Ok(report)
+}
+
+/// Reads everything in a data directory or a backup, and says what is there and what is damaged.
+pub fn verify(path: impl AsRef<Path>, progress: &mut dyn FnMut(&Progress)) -> Result<Report, StoreError> {
+    let path = path.as_ref();
+    if !path.is_file() {
+        return read_all(path, progress, |_| Ok(()), |_| Ok(()));
+    }
+    read_backup(path, progress, |_| Ok(()), |_, _| Ok(()))
+}
+
+/// How many entries of a backup are read between two words on where it stands.
+const SAY_EVERY: u64 = 10_000;
+
+fn read_backup(
+    path: &Path,
+    progress: &mut dyn FnMut(&Progress),
+    mut begin: impl FnMut(&str) -> Result<(), StoreError>,
+    mut each: impl FnMut(&str, crate::Entry) -> Result<(), StoreError>,
+) -> Result<Report, StoreError> {
+    let mut reader = BackupReader::open(path)?;
+    let mut report = Report::default();
+    loop {
+        let item = reader.next()?;
+        let (done, steps) = reader.at();
+        if let Some(map) = report.maps.last()
+            && (map.entries.is_multiple_of(SAY_EVERY) || item.is_none())
+        {
+            progress(&Progress { map: map.name.clone(), entries: map.entries, done, steps });
+        }
+        match item {
+            None => return Ok(report),
+            Some(Item::Map(name)) => {
+                begin(&name)?;
+                report.maps.push(MapReport { name, entries: 0, bytes: 0, torn_bytes: 0, damage: Vec::new() });
+            }
+            Some(Item::Entry(entry)) => {
+                let Some(map) = report.maps.last_mut() else {
+                    let problem = "an entry stands before the first map".to_owned();
+                    return Err(StoreError::BadBackup { path: path.display().to_string(), problem });
+                };
+                map.entries += 1;
+                map.bytes += (entry.key.len() + entry.value.len()) as u64;
+                each(&map.name, entry)?;
+            }
+        }
+    }
+}
+
+/// A map that is being restored, in a folder beside its own.
+struct Restored {
+    folder: PathBuf,
+    shelves: Vec<Overlay>,
+    gathered: usize,
+}
+
+impl Restored {
+    fn new(folder: PathBuf) -> Result<Self, StoreError> {
+        if folder.exists() {
+            // Left by a restore that did not come to its end.
+            std::fs::remove_dir_all(&folder).map_err(|error| StoreError::io("remove", &folder, &error))?;
+        }
+        folder::make(&folder)?;
+        let shelves = std::iter::repeat_with(Overlay::default).take(SHELVES).collect();
+        Ok(Self { folder, shelves, gathered: 0 })
+    }
+
+    fn add(&mut self, entry: crate::Entry) -> Result<(), StoreError> {
+        self.gathered += entry.bytes();
+        let place = place(entry.partition, &entry.key);
+        self.shelves[shelf::of(entry.partition)].changes.insert(place, Some(entry));
+        if self.gathered > GATHERED { self.fold() } else { Ok(()) }
+    }
+
+    fn fold(&mut self) -> Result<(), StoreError> {
+        self.gathered = 0;
+        for (shelf, overlay) in Shelf::all(&self.folder).zip(&mut self.shelves) {
+            shelf.fold(&self.folder.display().to_string(), &std::mem::take(overlay))?;
+        }
+        Ok(())
+    }
+}
+
+/// Puts the maps of a backup into a data directory that no member uses, or a new one. The backup is read to its end before anything is
+/// changed. A map that is there already is refused, or replaced as a whole when `replaces`.
+pub fn restore(
+    backup: impl AsRef<Path>,
+    directory: impl AsRef<Path>,
+    replaces: bool,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Report, StoreError> {
+    let (backup, directory) = (backup.as_ref(), directory.as_ref());
+    let named = read_backup(backup, &mut |_| {}, |_| Ok(()), |_, _| Ok(()))?;
+    let _lock = store::claim(directory)?;
+    let home = |name: &str| maps_folder(directory).join(folder::of_map(name));
+    if let Some(there) = named.maps.iter().find(|map| !replaces && home(&map.name).exists()) {
+        let error = std::io::Error::new(
+            std::io::ErrorKind::AlreadyExists,
+            format!("the map {:?} is there already; --replace replaces it", there.name),
+        );
+        return Err(StoreError::io("restore into", directory, &error));
+    }
+    // No name of a map's folder has a dot.
+    let beside = |name: &str| home(name).with_extension("restored");
+    let current = std::cell::RefCell::new(None::<Restored>);
+    let finish = || current.borrow_mut().take().map_or(Ok(()), |mut map| map.fold());
+    let begin = |name: &str| {
+        finish()?;
+        *current.borrow_mut() = Some(Restored::new(beside(name))?);
+        Ok(())
+    };
+    let each = |_: &str, entry| current.borrow_mut().as_mut().map_or(Ok(()), |map| map.add(entry));
+    let report = read_backup(backup, progress, begin, each)?;
+    finish()?;
+    for map in &report.maps {
+        let (new, home) = (beside(&map.name), home(&map.name));
+        if home.exists() {
+            folder::remove(&home)?;
+        }
+        std::fs::rename(&new, &home).map_err(|error| StoreError::io("rename", &new, &error))?;
+        folder::sync_parent(&home)?;
+    }
+    Ok(report)
+}

@@ -1,0 +1,109 @@
+//! Folders: made, listed, flushed; and how the name of a map becomes the name of one.
+
+use crate::error::StoreError;
+use std::fs::{DirBuilder, File};
+use std::path::Path;
+
+/// Makes a folder that only its owner may look into, and those above it; flushes that they are there.
+pub(crate) fn make(folder: &Path) -> Result<(), StoreError> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let missing: Vec<&Path> =
+        folder.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.is_dir()).collect();
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(|error| StoreError::io("make the folder", folder, &error))?;
+    // Each is an entry of the one above it.
+    missing.into_iter().try_for_each(sync_parent)
+}
+
+/// Removes the folder of a map: under another name first, which is none of a map, so that a crash leaves all of it or nothing.
+pub(crate) fn remove(folder: &Path) -> Result<(), StoreError> {
+    let failed = |error: std::io::Error| StoreError::io("remove", folder, &error);
+    let mut gone = folder.as_os_str().to_owned();
+    // No name of a map is written so.
+    gone.push(".%gone");
+    let gone = Path::new(&gone);
+    if gone.exists() {
+        std::fs::remove_dir_all(gone).map_err(failed)?;
+    }
+    std::fs::rename(folder, gone).map_err(failed)?;
+    sync_parent(folder)?;
+    std::fs::remove_dir_all(gone).map_err(failed)
+}
+
+/// Flushes the folder that a file is in: that it is there, or is not any more.
+pub(crate) fn sync_parent(file: &Path) -> Result<(), StoreError> {
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let synced = File::open(parent).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| StoreError::io("flush the folder", parent, &error))
+}
+
+/// The names of what is in a folder; none when it is not there.
+pub(crate) fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let failed = |error: std::io::Error| StoreError::io("list the folder", folder, &error);
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry.map_err(failed)?.file_name().into_string().ok());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// The name of a map as that of a folder: letters, digits, `-` and `_` as they are, every other byte as `%` and two digits.
+pub(crate) fn of_map(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') {
+            out.push(char::from(byte));
+        } else {
+            out += &format!("%{byte:02x}");
+        }
+    }
+    // A map without a name has a folder all the same.
+    if out.is_empty() { "%".to_owned() } else { out }
+}
+
+/// The map whose folder has that name; `None` when it is no such name.
+pub(crate) fn map_of(folder: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(folder.len());
+    let mut rest = folder.as_bytes();
+    while let Some((first, more)) = rest.split_first() {
+        rest = more;
+        match first {
+            b'%' if bytes.is_empty() && rest.is_empty() => {}
+            b'%' => {
+                let (digits, more) = rest.split_at_checked(2)?;
+                bytes.push(u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?);
+                rest = more;
+            }
+            byte => bytes.push(*byte),
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|name| of_map(name) == folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_a_folder_of_its_own() {
+        for name in ["", "orders", "a/b", "..", "ä b", "%", "%2e", "A", "x.y"] {
+            let folder = of_map(name);
+            assert!(!folder.contains(['/', '.']), "{folder}");
+            assert_eq!(map_of(&folder).as_deref(), Some(name));
+        }
+        for other in ["a.b", "%zz", "%2", "%41", "%2E"] {
+            assert_eq!(map_of(other), None, "{other}");
+        }
+    }
+}

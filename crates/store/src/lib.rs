@@ -1,0 +1,46 @@
+//! Maps on disk: a log per map that every change is appended to, folded from time to time into a snapshot.
+//!
+//! ```text
+//! strand -- change --> pending bytes -- group commit, one flush for many --> log segment --> answers
+//!   (never waits)        (memory)             stage mixed                        | full: sealed
+//!                                                                                v
+//!                                             stage maintenance: fold --> shelves (snapshot, 16 databases)
+//!
+//! start: shelves, and on top of them what the log says --> entries, shelf by shelf, side by side
+//! ```
+//!
+//! | Where | What |
+//! |---|---|
+//! | `change.rs`, `frame.rs` | what is written, with a checksum each |
+//! | `log.rs`, `segment.rs` | the log: appended, committed, flushed, sealed |
+//! | `shelf.rs`, `sums.rs`, `overlay.rs` | the snapshot, and what a log changes of it |
+//! | `store.rs` | the data directory of a member |
+//! | `backup.rs`, `backup_file.rs` | backups: made, read, verified |
+//!
+//! Reads of a map never come here. Nothing here makes a thread, and the embedded database (`redb`) has none.
+#![forbid(unsafe_code)]
+
+mod backup;
+mod backup_file;
+mod change;
+mod error;
+mod folder;
+mod frame;
+mod log;
+mod overlay;
+mod room;
+mod segment;
+mod settings;
+mod shelf;
+mod store;
+mod sums;
+#[cfg(test)]
+mod tests;
+
+pub use backup::{MapReport, Progress, Report, backup, restore, verify};
+pub use change::{Change, Entry, Life};
+pub use error::{Damage, Reach, StoreError};
+pub use log::{MapLog, Pending};
+pub use room::Room;
+pub use settings::{Fsync, PersistenceSettings};
+pub use store::{Recovery, ShelfState, Store};

@@ -1,0 +1,440 @@
+//! The log of one map: changes are appended in memory, in the order of their strands, and committed in groups.
+//!
+//! An append takes a lock for as long as it takes to copy the change, and never waits for the disk. The first one that finds nobody
+//! committing starts a commit on stage `mixed`, which takes all that is there, writes it, flushes it, and tells those who wait; then it
+//! looks again. So whoever comes during a flush shares the next one, and an idle log has no thread.
+//!
+//! When the disk does not take a group, those who wait are told that their change is made and not stored; the group is kept and tried
+//! again until it is taken. Meanwhile [`MapLog::refuses`] refuses further changes before they are made, so what is kept stays small:
+//! only what the member itself does (expiry) is added to it. Reads go on.
+//!
+//! Rejected: a write per change on a thread of its own (a flush each), and a lock-free queue (a commit takes 100 microseconds at best,
+//! the lock 50 nanoseconds).
+
+mod folding;
+
+pub(crate) use folding::fold_lock;
+
+use crate::change::Change;
+use crate::error::StoreError;
+use crate::folder;
+use crate::frame::{self, Kind, NO_PARTITION};
+use crate::room::Room;
+use crate::segment;
+use crate::settings::{Fsync, PersistenceSettings};
+use filbert_pool::Stages;
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// How long a disk that takes nothing is left alone.
+const TRY_AGAIN: Duration = Duration::from_millis(250);
+
+/// Bytes that may wait for a commit before answers wait for it too, whatever is set.
+const MOST_PENDING: usize = 8 << 20;
+
+/// The log of a map: a handle that is cheap to clone.
+#[derive(Debug, Clone)]
+pub struct MapLog {
+    log: Arc<Log>,
+    /// Changes of a map that was destroyed do not count.
+    incarnation: u64,
+}
+
+/// A change that is not on disk yet, as far as its answer has to wait for that.
+#[derive(Debug)]
+#[must_use = "whoever made the change is to be answered when it is stored"]
+pub struct Pending {
+    log: Arc<Log>,
+    ticket: u64,
+}
+
+type Told = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
+
+#[derive(Debug)]
+pub(crate) struct Log {
+    name: String,
+    folder: PathBuf,
+    settings: PersistenceSettings,
+    stages: Stages,
+    room: Room,
+    /// Of all segments that this process writes.
+    salt: u64,
+    state: Mutex<State>,
+    files: Mutex<Files>,
+    /// Says without the lock that the last commit failed.
+    fails: AtomicBool,
+    folds: AtomicBool,
+    /// False when there is damage that a fold would hide.
+    may_fold: AtomicBool,
+}
+
+#[derive(Default)]
+struct State {
+    pending: Vec<u8>,
+    /// Changes so far; the number of one is its ticket.
+    appended: u64,
+    stored: u64,
+    waiting: Vec<(u64, Told)>,
+    /// A commit is under way, or will be tried again.
+    commits: bool,
+    failure: Option<StoreError>,
+    incarnation: u64,
+    closed: bool,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State")
+            .field("appended", &self.appended)
+            .field("stored", &self.stored)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Files {
+    current: Option<Current>,
+    /// Taken for a commit, and not written yet.
+    unwritten: Vec<u8>,
+    /// A flush will come.
+    flush_set: bool,
+}
+
+#[derive(Debug)]
+struct Current {
+    file: File,
+    path: PathBuf,
+    length: u64,
+    /// Everything in it was flushed.
+    is_flushed: bool,
+}
+
+impl MapLog {
+    pub(crate) fn new(
+        name: &str,
+        folder: PathBuf,
+        settings: PersistenceSettings,
+        stages: &Stages,
+        room: Room,
+    ) -> Self {
+        let log = Log {
+            name: name.to_owned(),
+            folder,
+            settings,
+            stages: stages.clone(),
+            room,
+            salt: stages.clock().random(),
+            state: Mutex::default(),
+            files: Mutex::default(),
+            fails: AtomicBool::new(false),
+            folds: AtomicBool::new(false),
+            may_fold: AtomicBool::new(true),
+        };
+        Self { log: Arc::new(log), incarnation: 0 }
+    }
+
+    /// The same log for the map of that name as it is now.
+    pub(crate) fn renewed(&self) -> Self {
+        Self { log: Arc::clone(&self.log), incarnation: self.log.lock().incarnation }
+    }
+
+    pub(crate) fn never_fold(&self) {
+        self.log.may_fold.store(false, Ordering::Release);
+    }
+
+    /// Why no change can be made now; nothing when it can.
+    #[inline]
+    pub fn refuses(&self) -> Option<StoreError> {
+        if !self.log.fails.load(Ordering::Acquire) {
+            return None;
+        }
+        let problem = self.log.lock().failure.as_ref()?.to_string();
+        Some(StoreError::TakesNoChanges { map: self.log.name.clone(), problem })
+    }
+
+    /// Appends a change that was made. What comes back is what its answer has to wait for, if anything.
+    pub fn append(&self, partition: u16, change: &Change<'_>) -> Option<Pending> {
+        self.add(|state, salt| change.write(&mut state.pending, salt, partition))
+    }
+
+    /// The map is destroyed: nothing of it counts any more, and whoever still holds it changes nothing.
+    pub fn reset(&self) {
+        let reset = |state: &mut State, salt| {
+            frame::write(&mut state.pending, salt, Kind::Reset, NO_PARTITION, &[]);
+            state.incarnation += 1;
+        };
+        drop(self.add(reset));
+    }
+
+    fn add(&self, write: impl FnOnce(&mut State, u64)) -> Option<Pending> {
+        let log = &self.log;
+        let mut state = log.lock();
+        if state.incarnation != self.incarnation {
+            return None;
+        }
+        write(&mut state, log.salt);
+        state.appended += 1;
+        let ticket = state.appended;
+        let waits = log.settings.fsync == Fsync::Always || state.pending.len() > MOST_PENDING || state.closed;
+        let begins = !state.closed && !std::mem::replace(&mut state.commits, true);
+        drop(state);
+        if begins {
+            log.start_commit();
+        }
+        waits.then(|| Pending { log: Arc::clone(log), ticket })
+    }
+
+    /// Writes and flushes what is left, and seals the log. Whoever makes a change from now on is told that it is not stored. Blocks.
+    pub fn close(&self) -> Result<(), StoreError> {
+        self.log.close()
+    }
+}
+
+impl Pending {
+    /// Calls `told` when the change is on disk, or could not be written: at once, or on the thread that commits. It must be short.
+    pub fn then(self, told: impl FnOnce(Result<(), StoreError>) + Send + 'static) {
+        let mut state = self.log.lock();
+        let result = if state.stored >= self.ticket {
+            Ok(())
+        } else if state.closed {
+            Err(StoreError::Closed { map: self.log.name.clone() })
+        } else if let Some(failure) = &state.failure {
+            Err(self.log.not_stored(failure))
+        } else {
+            state.waiting.push((self.ticket, Box::new(told)));
+            return;
+        };
+        drop(state);
+        told(result);
+    }
+
+    /// Of two, the one that is on disk later.
+    pub fn or_later(self, other: Self) -> Self {
+        if other.ticket > self.ticket { other } else { self }
+    }
+}
+
+impl Log {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    fn lock_files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    fn not_stored(&self, failure: &StoreError) -> StoreError {
+        StoreError::NotStored { map: self.name.clone(), problem: failure.to_string() }
+    }
+
+    fn start_commit(self: &Arc<Self>) {
+        let log = Arc::clone(self);
+        // Refused when the member ends: whoever closes the log writes what is left.
+        match self.stages.mixed().submit("store.commit", move || log.commit()) {
+            Ok(running) => running.detach(),
+            Err(_) => self.lock().commits = false,
+        }
+    }
+
+    /// Commits group after group, until nothing is left or the disk takes no more.
+    fn commit(self: &Arc<Self>) {
+        loop {
+            let mut files = self.lock_files();
+            let Some(last) = self.take(&mut files) else { return };
+            let written = self.write(&mut files);
+            let folds = written.is_ok() && self.rotate(&mut files);
+            drop(files);
+            if folds {
+                self.start_fold();
+            }
+            if !self.settle(last, written) {
+                let log = Arc::downgrade(self);
+                let again = move || {
+                    if let Some(log) = log.upgrade() {
+                        log.start_commit();
+                    }
+                };
+                return self.stages.clock().after(TRY_AGAIN, again);
+            }
+        }
+    }
+
+    /// Takes what is to be written, up to which ticket; nothing when there is none, and then the commit is over.
+    fn take(&self, files: &mut Files) -> Option<u64> {
+        let mut state = self.lock();
+        if state.closed {
+            return None;
+        }
+        if files.unwritten.is_empty() {
+            std::mem::swap(&mut files.unwritten, &mut state.pending);
+        } else {
+            files.unwritten.append(&mut state.pending);
+        }
+        if files.unwritten.is_empty() {
+            state.commits = false;
+            return None;
+        }
+        Some(state.appended)
+    }
+
+    /// Tells those who wait; true when all went well.
+    fn settle(&self, last: u64, written: Result<(), StoreError>) -> bool {
+        let mut state = self.lock();
+        let (told, result) = match &written {
+            Ok(()) => {
+                state.stored = last;
+                let all = std::mem::take(&mut state.waiting);
+                let (told, wait): (Vec<_>, Vec<_>) = all.into_iter().partition(|(ticket, _)| *ticket <= last);
+                state.waiting = wait;
+                (told, Ok(()))
+            }
+            Err(failure) => (std::mem::take(&mut state.waiting), Err(self.not_stored(failure))),
+        };
+        let before = state.failure.is_some();
+        state.failure = written.err();
+        let failure = state.failure.clone();
+        self.fails.store(failure.is_some(), Ordering::Release);
+        drop(state);
+        match &failure {
+            Some(failure) if !before => {
+                tracing::error!(map = self.name, %failure, "changes are not stored, and refused")
+            }
+            None if before => tracing::warn!(map = self.name, "changes are stored again"),
+            _ => {}
+        }
+        told.into_iter().for_each(|(_, told)| told(result.clone()));
+        failure.is_none()
+    }
+
+    /// Writes what was taken, all or nothing, and flushes it where that is asked for.
+    fn write(self: &Arc<Self>, files: &mut Files) -> Result<(), StoreError> {
+        let Files { current, unwritten, flush_set } = files;
+        let current = match current {
+            Some(current) => current,
+            None => current.insert(self.begin_segment()?),
+        };
+        let before = current.length;
+        let written = self.append(current, unwritten);
+        if let Err(error) = written {
+            // What was written of it must not stand between what came before and what comes after.
+            let _ = current.file.set_len(before).and_then(|()| current.file.seek(SeekFrom::Start(before)));
+            current.length = before;
+            return Err(StoreError::io("write", &current.path, &error));
+        }
+        // A buffer that was large once is given back.
+        if unwritten.capacity() > MOST_PENDING {
+            *unwritten = Vec::new();
+        } else {
+            unwritten.clear();
+        }
+        if self.settings.fsync == Fsync::Interval && !std::mem::replace(flush_set, true) {
+            let log = Arc::downgrade(self);
+            let flush = move || {
+                let Some(log) = log.upgrade() else { return };
+                let stages = log.stages.clone();
+                if let Ok(flushes) = stages.mixed().submit("store.flush", move || log.flush()) {
+                    flushes.detach();
+                }
+            };
+            self.stages.clock().after(Duration::from_millis(self.settings.interval_ms), flush);
+        }
+        Ok(())
+    }
+
+    fn append(&self, current: &mut Current, bytes: &[u8]) -> std::io::Result<()> {
+        let mut written = 0;
+        if current.is_flushed {
+            let mut safe = Vec::new();
+            frame::write(&mut safe, self.salt, Kind::Safe, NO_PARTITION, &[]);
+            self.room.write(&mut current.file, &safe)?;
+            written += safe.len();
+        }
+        self.room.write(&mut current.file, bytes)?;
+        written += bytes.len();
+        if self.settings.fsync == Fsync::Always {
+            current.file.sync_data()?;
+        }
+        current.is_flushed = self.settings.fsync == Fsync::Always;
+        current.length += written as u64;
+        Ok(())
+    }
+
+    fn flush(&self) {
+        let mut files = self.lock_files();
+        files.flush_set = false;
+        if let Some(current) = files.current.as_mut().filter(|current| !current.is_flushed) {
+            match current.file.sync_data() {
+                Ok(()) => current.is_flushed = true,
+                Err(error) => tracing::error!(map = self.name, %error, "the log cannot be flushed"),
+            }
+        }
+    }
+
+    fn begin_segment(&self) -> Result<Current, StoreError> {
+        folder::make(&self.folder)?;
+        let number = segment::numbers(&self.folder)?.last().map_or(1, |last| last + 1);
+        let path = segment::path(&self.folder, number);
+        let begin = segment::begin(self.salt);
+        let made = OpenOptions::new().write(true).create_new(true).open(&path).and_then(|mut file| {
+            let written = self.room.write(&mut file, &begin).and_then(|()| file.sync_all());
+            written.map(|()| file).inspect_err(|_| drop(std::fs::remove_file(&path)))
+        });
+        let file = made.map_err(|error| StoreError::io("begin", &path, &error))?;
+        // One that may or may not be there after a crash is none.
+        folder::sync_parent(&path).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+        Ok(Current { file, path, length: begin.len() as u64, is_flushed: true })
+    }
+
+    /// Seals a segment that is large enough; true when it did.
+    fn rotate(&self, files: &mut Files) -> bool {
+        let Some(current) = &files.current else { return false };
+        current.length >= self.settings.fold_bytes && self.seal(files)
+    }
+
+    /// Seals what is open; false when the disk does not take that now: then it stays open.
+    fn seal(&self, files: &mut Files) -> bool {
+        let Some(current) = &mut files.current else { return true };
+        let sealed = segment::seal(&mut current.file, self.salt, current.length);
+        if let Err(error) = &sealed {
+            tracing::warn!(map = self.name, %error, "a part of the log is not sealed yet");
+            let length = current.length;
+            let _ = current.file.set_len(length).and_then(|()| current.file.seek(SeekFrom::Start(length)));
+        } else {
+            files.current = None;
+        }
+        sealed.is_ok()
+    }
+
+    fn close(self: &Arc<Self>) -> Result<(), StoreError> {
+        // Waits for a commit that is under way.
+        let mut files = self.lock_files();
+        let result = match self.take(&mut files) {
+            Some(last) => {
+                let written = self.write(&mut files);
+                let result = written.clone();
+                self.settle(last, written);
+                result
+            }
+            None => Ok(()),
+        };
+        if result.is_ok() {
+            self.seal(&mut files);
+        }
+        drop(files);
+        let mut state = self.lock();
+        state.closed = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        let closed = Err(StoreError::Closed { map: self.name.clone() });
+        waiting.into_iter().for_each(|(_, told)| told(closed.clone()));
+        if self.folds.load(Ordering::Acquire) {
+            // One that is under way ends soon; nothing changes in the folder after this.
+            let _ended = fold_lock(&self.folder);
+        }
+        result.map_err(|failure| self.not_stored(&failure))
+    }
+}

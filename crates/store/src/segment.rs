@@ -1,0 +1,98 @@
+//! The files of a log: numbered, each begun once, sealed when it is whole, never changed after that.
+//!
+//! ```text
+//! | "FILBERTL" 8 | version 4 | salt 8 | checksum 4 | frames ... | seal |
+//! ```
+//!
+//! Only the last one may be without a seal: its writer was killed. A member that starts cuts what was torn, seals it, and begins another;
+//! so no file is ever appended to by two processes.
+
+use crate::error::StoreError;
+use crate::folder;
+use crate::frame::{Frames, Kind, NO_PARTITION, checksum, write};
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+const MAGIC: &[u8; 8] = b"FILBERTL";
+const VERSION: u32 = 1;
+
+/// The bytes before the first frame.
+pub(crate) const BEGIN: usize = 24;
+
+/// Where the segment of that number is.
+pub(crate) fn path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("log-{number:016x}.seg"))
+}
+
+/// The numbers of the segments in a folder, the oldest first.
+pub(crate) fn numbers(folder: &Path) -> Result<Vec<u64>, StoreError> {
+    let mut numbers: Vec<u64> = folder::names(folder)?
+        .iter()
+        .filter_map(|name| u64::from_str_radix(name.strip_prefix("log-")?.strip_suffix(".seg")?, 16).ok())
+        .collect();
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// What a segment begins with.
+pub(crate) fn begin(salt: u64) -> Vec<u8> {
+    let mut out = MAGIC.to_vec();
+    out.extend(VERSION.to_le_bytes());
+    out.extend(salt.to_le_bytes());
+    let sum = checksum(&[&out]);
+    out.extend(sum.to_le_bytes());
+    out
+}
+
+/// A segment that was read.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: Vec<u8>,
+    /// `None` when its begin cannot be read.
+    salt: Option<u64>,
+}
+
+impl Segment {
+    pub(crate) fn read(folder: &Path, number: u64) -> Result<Self, StoreError> {
+        let path = path(folder, number);
+        let bytes = std::fs::read(&path).map_err(|error| StoreError::io("read", &path, &error))?;
+        let salt = salt(&bytes);
+        Ok(Self { path, bytes, salt })
+    }
+
+    /// Its frames; `None` when its begin cannot be read.
+    pub(crate) fn frames(&self) -> Option<Frames<'_>> {
+        Some(Frames::new(&self.bytes, self.salt?, BEGIN))
+    }
+
+    /// Cuts what was torn, and seals it.
+    pub(crate) fn finish(&self, end: u64) -> Result<(), StoreError> {
+        let failed = |error: std::io::Error| StoreError::io("cut the torn end of", &self.path, &error);
+        let Some(salt) = self.salt else {
+            std::fs::remove_file(&self.path).map_err(failed)?;
+            return folder::sync_parent(&self.path);
+        };
+        let mut file = OpenOptions::new().write(true).open(&self.path).map_err(failed)?;
+        file.set_len(end).map_err(failed)?;
+        seal(&mut file, salt, end).map_err(failed)
+    }
+}
+
+/// Writes the seal at `end`, and flushes.
+pub(crate) fn seal(file: &mut File, salt: u64, end: u64) -> std::io::Result<()> {
+    let mut seal = Vec::new();
+    write(&mut seal, salt, Kind::Seal, NO_PARTITION, &[]);
+    file.seek(SeekFrom::Start(end))?;
+    file.write_all(&seal)?;
+    file.sync_data()
+}
+
+fn salt(bytes: &[u8]) -> Option<u64> {
+    let begin = bytes.first_chunk::<BEGIN>()?;
+    let sum = begin[20..].try_into().map(u32::from_le_bytes).ok()?;
+    let sound =
+        begin.starts_with(MAGIC) && begin[8..12] == VERSION.to_le_bytes() && checksum(&[&begin[..20]]) == sum;
+    begin[12..20].try_into().map(u64::from_le_bytes).ok().filter(|_| sound)
+}

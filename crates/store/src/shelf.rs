@@ -1,0 +1,346 @@
+//! Shelves: the snapshot of a map, each with the entries of some partitions, in an embedded database.
+//!
+//! Why a database: a fold writes what changed, not the whole map, and its transactions make that all or nothing, whatever moment the
+//! process is killed at. It is open only while a fold or a start goes on; between them it holds no memory and no file. It has no threads of
+//! its own. Several shelves instead of one file: they are read side by side, and damage in one leaves the others.
+//!
+//! Run on stage `maintenance` (folds), on `mixed` (starts), and by the command line (backups).
+
+use crate::change::Entry;
+use crate::error::{Damage, Reach, StoreError};
+use crate::frame::{HEADER, Kind, checksum};
+use crate::overlay::{Overlay, place};
+use crate::sums::{self, Checked};
+use filbert_pool::caught;
+use redb::backends::InMemoryBackend;
+use redb::{Builder, Database, ReadableDatabase, ReadableTable, StorageBackend, TableDefinition, TableError};
+use std::path::{Path, PathBuf};
+
+/// How many shelves a map has.
+pub(crate) const SHELVES: usize = 16;
+
+/// How many partitions there are at most.
+pub(crate) const PARTITIONS: u16 = 1_024;
+
+/// What a fold may keep in memory of the database.
+const CACHE: usize = 16 << 20;
+
+const ENTRIES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("entries");
+
+/// The shelf of a partition.
+pub(crate) fn of(partition: u16) -> usize {
+    usize::from(partition) % SHELVES
+}
+
+/// Whose file it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Ours: what a crash left is repaired.
+    Own,
+    /// Someone else's: nothing is written.
+    Look,
+}
+
+/// One shelf of a map.
+#[derive(Debug)]
+pub(crate) struct Shelf {
+    number: usize,
+    path: PathBuf,
+}
+
+fn failed(action: &'static str, path: &Path, error: impl Into<redb::Error>) -> StoreError {
+    match error.into() {
+        redb::Error::Io(error) => StoreError::io(action, path, &error),
+        other => StoreError::io(action, path, &std::io::Error::other(other.to_string())),
+    }
+}
+
+impl Shelf {
+    pub(crate) fn new(folder: &Path, number: usize) -> Self {
+        Self { number, path: folder.join(format!("shelf-{number:02}.redb")) }
+    }
+
+    /// All shelves of a map.
+    pub(crate) fn all(folder: &Path) -> impl Iterator<Item = Self> + use<'_> {
+        (0..SHELVES).map(|number| Self::new(folder, number))
+    }
+
+    /// Puts changes on top of what is there, all or none of them.
+    pub(crate) fn fold(&self, map: &str, overlay: &Overlay) -> Result<(), StoreError> {
+        if overlay.is_empty() {
+            return Ok(());
+        }
+        if overlay.clears_all(self.number) && self.path.exists() {
+            // Also one that is damaged begins anew.
+            sums::forget(&self.path)?;
+            std::fs::remove_file(&self.path).map_err(|error| StoreError::io("remove", &self.path, &error))?;
+        }
+        if self.path.exists() {
+            match sums::check(&self.path)? {
+                Checked::Sound => {}
+                // An earlier fold was interrupted.
+                Checked::Unknown => drop(self.repaired()?),
+                // New sums would hide it.
+                Checked::Damaged(places) => {
+                    let problem = "a block of the snapshot is not as it was written".to_owned();
+                    if let Some(place) = places.into_iter().next() {
+                        let damage = self.damage(place, problem);
+                        return Err(StoreError::Damaged { map: map.to_owned(), damage });
+                    }
+                }
+            }
+        }
+        sums::forget(&self.path)?;
+        self.guarded("fold into", || {
+            let error = |error: redb::Error| failed("fold into", &self.path, error);
+            let database =
+                Builder::new().set_cache_size(CACHE).create(&self.path).map_err(|e| error(e.into()))?;
+            let changes = database.begin_write().map_err(|e| error(e.into()))?;
+            {
+                let mut table = changes.open_table(ENTRIES).map_err(|e| error(e.into()))?;
+                for partition in &overlay.cleared {
+                    let (from, to) = (place(*partition, b""), place(partition.saturating_add(1), b""));
+                    table.retain_in(&from[..]..&to[..], |_, _| false).map_err(|e| error(e.into()))?;
+                }
+                for (place, entry) in &overlay.changes {
+                    match entry {
+                        Some(entry) => table.insert(&place[..], &row(place, entry)[..]),
+                        None => table.remove(&place[..]),
+                    }
+                    .map_err(|e| error(e.into()))?;
+                }
+            }
+            changes.commit().map_err(|e| error(e.into()))
+        })?;
+        sums::write(&self.path)
+    }
+
+    /// What panics in the database is an error of this shelf, and of nothing else.
+    fn guarded<T>(
+        &self,
+        action: &'static str,
+        run: impl FnOnce() -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        caught(run).unwrap_or_else(|message| {
+            Err(StoreError::io(action, &self.path, &std::io::Error::other(message)))
+        })
+    }
+
+    /// Gives every entry to `each`; what cannot be read is damage. Each entry that is given is sound, also when another is not.
+    pub(crate) fn read(
+        &self,
+        access: Access,
+        damage: &mut Vec<Damage>,
+        mut each: impl FnMut(&[u8], Entry),
+    ) -> Result<(), StoreError> {
+        if !self.path.exists() {
+            return Ok(());
+        }
+        let database = match sums::check(&self.path)? {
+            Checked::Damaged(places) => {
+                let problem = "a block of the snapshot is not as it was written";
+                damage.extend(places.into_iter().map(|place| self.damage(place, problem.to_owned())));
+                return Ok(());
+            }
+            Checked::Sound => self.opened(),
+            Checked::Unknown if access == Access::Own => self.repaired(),
+            Checked::Unknown => self.copied(),
+        };
+        let read = database.and_then(|database| {
+            self.guarded("read", || {
+                let error = |error: redb::Error| failed("read", &self.path, error);
+                let reading = database.begin_read().map_err(|e| error(e.into()))?;
+                let table = match reading.open_table(ENTRIES) {
+                    Ok(table) => table,
+                    Err(TableError::TableDoesNotExist(_)) => return Ok(()),
+                    Err(missing) => return Err(error(missing.into())),
+                };
+                for row in table.iter().map_err(|e| error(e.into()))? {
+                    let (place, row) = row.map_err(|e| error(e.into()))?;
+                    match entry(place.value(), row.value()) {
+                        Some(entry) => each(place.value(), entry),
+                        None => damage.push(self.bad_row(place.value(), row.value())),
+                    }
+                }
+                Ok(())
+            })
+        });
+        if let Err(unreadable) = read {
+            damage.push(self.damage((0, length_of(&self.path)), unreadable.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Its number.
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
+    fn damage(&self, (at, length): (u64, u64), problem: String) -> Damage {
+        Damage {
+            file: self.path.display().to_string(),
+            at,
+            length,
+            problem,
+            reach: Reach::Shelf(self.number),
+        }
+    }
+
+    fn bad_row(&self, place: &[u8], row: &[u8]) -> Damage {
+        let reach = match place.first_chunk::<2>().map(|partition| u16::from_be_bytes(*partition)) {
+            Some(partition) if of(partition) == self.number => Reach::Partition(partition),
+            _ => Reach::Shelf(self.number),
+        };
+        let problem = "an entry of the snapshot is not as it was written".to_owned();
+        Damage { reach, ..self.damage((0, row.len() as u64), problem) }
+    }
+
+    /// Opens a file that is known to be sound, without writing to it.
+    fn opened(&self) -> Result<Box<dyn Readable>, StoreError> {
+        self.guarded("open", || {
+            let opened = Builder::new().set_cache_size(CACHE).open_read_only(&self.path);
+            opened
+                .map(|opened| Box::new(opened) as Box<dyn Readable>)
+                .map_err(|error| failed("open", &self.path, error))
+        })
+    }
+
+    /// Opens a file that was closed in the middle of a change: the change is undone or done, as the database finds.
+    fn repaired(&self) -> Result<Box<dyn Readable>, StoreError> {
+        self.guarded("repair", || {
+            let mut database = Builder::new()
+                .set_cache_size(CACHE)
+                .create(&self.path)
+                .map_err(|error| failed("repair", &self.path, error))?;
+            database.check_integrity().map_err(|error| failed("repair", &self.path, error))?;
+            drop(database);
+            sums::write(&self.path)
+        })?;
+        self.opened()
+    }
+
+    /// The same for someone else's file: in a copy.
+    fn copied(&self) -> Result<Box<dyn Readable>, StoreError> {
+        self.guarded("read", || {
+            let bytes =
+                std::fs::read(&self.path).map_err(|error| StoreError::io("read", &self.path, &error))?;
+            let copy = InMemoryBackend::new();
+            let copied = copy.set_len(bytes.len() as u64).and_then(|()| copy.write(0, &bytes));
+            copied.map_err(|error| StoreError::io("copy", &self.path, &error))?;
+            let mut database = Builder::new()
+                .create_with_backend(copy)
+                .map_err(|error| failed("read", &self.path, error))?;
+            database.check_integrity().map_err(|error| failed("read", &self.path, error))?;
+            Ok(Box::new(database) as Box<dyn Readable>)
+        })
+    }
+}
+
+/// A database, whatever it was opened for.
+trait Readable {
+    fn begin_read(&self) -> Result<redb::ReadTransaction, redb::TransactionError>;
+}
+
+impl Readable for Database {
+    fn begin_read(&self) -> Result<redb::ReadTransaction, redb::TransactionError> {
+        ReadableDatabase::begin_read(self)
+    }
+}
+
+impl Readable for redb::ReadOnlyDatabase {
+    fn begin_read(&self) -> Result<redb::ReadTransaction, redb::TransactionError> {
+        ReadableDatabase::begin_read(self)
+    }
+}
+
+fn length_of(path: &Path) -> u64 {
+    std::fs::metadata(path).map(|file| file.len()).unwrap_or_default()
+}
+
+/// An entry as it stands in the database: a checksum over place and entry, and the entry as a frame has it.
+fn row(place: &[u8], entry: &Entry) -> Vec<u8> {
+    let mut frame = Vec::new();
+    entry.as_change().write(&mut frame, 0, entry.partition);
+    let mut row = vec![0; 4];
+    row.push(frame[1]);
+    row.extend_from_slice(&frame[HEADER..]);
+    let sum = checksum(&[place, &row[4..]]);
+    row[..4].copy_from_slice(&sum.to_le_bytes());
+    row
+}
+
+fn entry(at: &[u8], row: &[u8]) -> Option<Entry> {
+    let partition = u16::from_be_bytes(*at.first_chunk::<2>()?);
+    let (sum, rest) = row.split_first_chunk::<4>()?;
+    let (kind, payload) = rest.split_first()?;
+    if checksum(&[at, rest]) != u32::from_le_bytes(*sum) {
+        return None;
+    }
+    Entry::read(Kind::of(*kind)?, partition, payload).filter(|entry| place(partition, &entry.key) == at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(folder: &Path, keys: std::ops::Range<u32>) -> Shelf {
+        let shelf = Shelf::new(folder, 3);
+        let mut overlay = Overlay::default();
+        for key in keys {
+            let key = key.to_be_bytes().to_vec();
+            let entry = Entry { partition: 3, value: key.repeat(5), key: key.clone(), life: None };
+            overlay.changes.insert(place(3, &key), Some(entry));
+        }
+        shelf.fold("m", &overlay).unwrap();
+        shelf
+    }
+
+    fn read(shelf: &Shelf, access: Access) -> (usize, Vec<Damage>) {
+        let (mut count, mut damage) = (0, Vec::new());
+        shelf.read(access, &mut damage, |_, _| count += 1).unwrap();
+        (count, damage)
+    }
+
+    #[test]
+    fn folds_lie_on_top_of_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = filled(folder.path(), 0..100);
+        filled(folder.path(), 50..150);
+        assert_eq!(read(&shelf, Access::Own), (150, Vec::new()));
+        let mut overlay = Overlay::default();
+        overlay.changes.insert(place(3, &7_u32.to_be_bytes()), None);
+        shelf.fold("m", &overlay).unwrap();
+        assert_eq!(read(&shelf, Access::Look), (149, Vec::new()));
+        overlay.cleared.insert(3);
+        shelf.fold("m", &overlay).unwrap();
+        assert_eq!(read(&shelf, Access::Own), (0, Vec::new()));
+    }
+
+    #[test]
+    fn without_sums_the_database_looks_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = filled(folder.path(), 0..100);
+        sums::forget(&shelf.path).unwrap();
+        assert_eq!(read(&shelf, Access::Look), (100, Vec::new()));
+        assert_eq!(sums::check(&shelf.path).unwrap(), Checked::Unknown, "a look writes nothing");
+        assert_eq!(read(&shelf, Access::Own), (100, Vec::new()));
+        assert_eq!(sums::check(&shelf.path).unwrap(), Checked::Sound);
+    }
+
+    #[test]
+    fn a_flipped_bit_is_damage_and_nothing_is_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = filled(folder.path(), 0..100);
+        let mut bytes = std::fs::read(&shelf.path).unwrap();
+        bytes[5_000] ^= 1;
+        std::fs::write(&shelf.path, bytes).unwrap();
+        let (count, damage) = read(&shelf, Access::Own);
+        assert_eq!((count, damage.len(), damage[0].at), (0, 1, 0));
+        assert!(damage[0].reaches(3) && damage[0].reaches(19) && !damage[0].reaches(4));
+        let mut overlay = Overlay::default();
+        overlay.changes.insert(place(3, &7_u32.to_be_bytes()), None);
+        let refused = shelf.fold("m", &overlay).unwrap_err();
+        assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
+        assert_eq!(read(&shelf, Access::Own).1.len(), 1, "a fold hides no damage");
+    }
+}

@@ -1,0 +1,262 @@
+//! The data directory of a member.
+//!
+//! ```text
+//! data/
+//!   filbert-data             says what this folder is, and in which version
+//!   lock                     held by the member that uses it
+//!   maps/orders/
+//!     log-0000000000000007.seg   the log, the newest last
+//!     shelf-00.redb .. shelf-15.redb, shelf-00.sums ..   the snapshot
+//!     fold.lock              held while the snapshot changes or is read
+//! ```
+
+use crate::change::Entry;
+use crate::error::{Damage, StoreError};
+use crate::folder;
+use crate::log::{MapLog, fold_lock};
+use crate::overlay::{LogState, Overlay};
+use crate::room::Room;
+use crate::segment;
+use crate::settings::PersistenceSettings;
+use crate::shelf::{Access, Shelf};
+use filbert_pool::Stages;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+const MARKER: &str = "filbert-data";
+const VERSION: &str = "filbert data 1\n";
+
+/// The data directory of a member, locked: a handle that is cheap to clone.
+///
+/// ```
+/// use filbert_store::{Change, PersistenceSettings, Store};
+///
+/// let folder = tempfile::tempdir()?;
+/// let stages = filbert_pool::Stages::start()?;
+/// let store = Store::open(&stages, folder.path())?;
+/// let log = store.log("orders", &PersistenceSettings::default());
+/// let (stored, wait) = std::sync::mpsc::channel();
+/// let change = Change::Put { key: b"a key", value: b"a value", life: None };
+/// log.append(7, &change).expect("fsync = always").then(move |result| stored.send(result).unwrap());
+/// wait.recv()??;
+/// store.close()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Store {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    directory: PathBuf,
+    stages: Stages,
+    room: Room,
+    logs: Mutex<BTreeMap<String, MapLog>>,
+    _lock: File,
+}
+
+/// Where the maps of a data directory are.
+pub(crate) fn maps_folder(directory: &Path) -> PathBuf {
+    directory.join("maps")
+}
+
+/// The names of the maps in a data directory, with their folders.
+pub(crate) fn maps(directory: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
+    let maps = maps_folder(directory);
+    let names = folder::names(&maps)?;
+    Ok(names.iter().filter_map(|name| Some((folder::map_of(name)?, maps.join(name)))).collect())
+}
+
+/// True when `directory` is a data directory.
+pub(crate) fn is_one(directory: &Path) -> bool {
+    std::fs::read_to_string(directory.join(MARKER)).is_ok_and(|text| text == VERSION)
+}
+
+/// Makes a data directory where none is, and locks it.
+pub(crate) fn claim(directory: &Path) -> Result<File, StoreError> {
+    folder::make(directory)?;
+    let shown = || directory.display().to_string();
+    if !is_one(directory) {
+        if !folder::names(directory)?.is_empty() {
+            return Err(StoreError::NotADataDirectory {
+                directory: shown(),
+                marker: MARKER,
+                expected: VERSION.trim_end(),
+            });
+        }
+        let marker = directory.join(MARKER);
+        let written = File::create(&marker).and_then(|mut file| {
+            file.write_all(VERSION.as_bytes())?;
+            file.sync_all()
+        });
+        written.map_err(|error| StoreError::io("write", &marker, &error))?;
+        folder::sync_parent(&marker)?;
+    }
+    let path = directory.join("lock");
+    let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
+    let file = file.map_err(|error| StoreError::io("open", &path, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StoreError::Locked { directory: shown() }),
+        Err(TryLockError::Error(error)) => Err(StoreError::io("lock", &path, &error)),
+    }
+}
+
+impl Store {
+    /// Opens a data directory, or makes one; refused while another process has it.
+    pub fn open(stages: &Stages, directory: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::open_with(stages, directory, Room::default())
+    }
+
+    /// The same with a bound for its logs, for tests of a disk that is full.
+    pub fn open_with(stages: &Stages, directory: impl AsRef<Path>, room: Room) -> Result<Self, StoreError> {
+        let directory = directory.as_ref().to_owned();
+        let lock = claim(&directory)?;
+        let (stages, logs) = (stages.clone(), Mutex::default());
+        Ok(Self { inner: Arc::new(Inner { directory, stages, room, logs, _lock: lock }) })
+    }
+
+    /// The names of the maps that are on disk.
+    pub fn maps(&self) -> Result<Vec<String>, StoreError> {
+        Ok(maps(&self.inner.directory)?.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// The log of a map; nothing is on disk before its first change.
+    pub fn log(&self, name: &str, settings: &PersistenceSettings) -> MapLog {
+        let mut logs = self.inner.logs.lock().unwrap_or_else(|broken| broken.into_inner());
+        if let Some(known) = logs.get(name) {
+            return known.renewed();
+        }
+        let (stages, room) = (&self.inner.stages, self.inner.room.clone());
+        let log = MapLog::new(name, self.folder(name), *settings, stages, room);
+        logs.insert(name.to_owned(), log.clone());
+        log
+    }
+
+    fn folder(&self, name: &str) -> PathBuf {
+        maps_folder(&self.inner.directory).join(folder::of_map(name))
+    }
+
+    /// Reads what the log of a map says, cuts its torn end, and gives the shelves to read; before its first change. `None` when there
+    /// is none, or it was destroyed. Blocks.
+    pub fn recover(
+        &self,
+        name: &str,
+        settings: &PersistenceSettings,
+    ) -> Result<Option<Recovery>, StoreError> {
+        let folder = self.folder(name);
+        if !folder.is_dir() {
+            return Ok(None);
+        }
+        let recovery = Recovery::read(name, &folder, Access::Own)?;
+        if recovery.is_gone && recovery.damage.is_empty() {
+            folder::remove(&folder)?;
+            return Ok(None);
+        }
+        if !recovery.damage.is_empty() {
+            self.log(name, settings).never_fold();
+        }
+        Ok(Some(recovery))
+    }
+
+    /// A map of which something cannot be read: its log is not folded any more, since that would hide what.
+    pub fn has_damage(&self, name: &str, settings: &PersistenceSettings) {
+        self.log(name, settings).never_fold();
+    }
+
+    /// Writes and flushes what is left of all maps. Blocks.
+    pub fn close(&self) -> Result<(), StoreError> {
+        let logs: Vec<MapLog> = {
+            let logs = self.inner.logs.lock().unwrap_or_else(|broken| broken.into_inner());
+            logs.values().cloned().collect()
+        };
+        // All of them, also when one cannot be; then the first that could not.
+        let closed: Vec<Result<(), StoreError>> = logs.iter().map(MapLog::close).collect();
+        closed.into_iter().collect()
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        let logs = self.logs.get_mut().unwrap_or_else(|broken| broken.into_inner());
+        for log in logs.values() {
+            if let Err(error) = log.close() {
+                tracing::error!(%error, "a map was not stored to the end");
+            }
+        }
+    }
+}
+
+/// What is on disk of a map.
+#[derive(Debug)]
+pub struct Recovery {
+    /// What of the log cannot be read.
+    pub damage: Vec<Damage>,
+    /// How many changes the log has.
+    pub changes: u64,
+    /// Bytes at the end of the log that were not flushed when its writer ended, and do not count.
+    pub torn_bytes: u64,
+    is_gone: bool,
+    shelves: Vec<ShelfState>,
+    /// Until everything is read.
+    _lock: Arc<File>,
+}
+
+/// What is on disk of some partitions of a map.
+#[derive(Debug)]
+pub struct ShelfState {
+    shelf: Shelf,
+    overlay: Overlay,
+    access: Access,
+    _lock: Arc<File>,
+}
+
+impl Recovery {
+    pub(crate) fn read(map: &str, folder: &Path, access: Access) -> Result<Self, StoreError> {
+        let lock = Arc::new(fold_lock(folder)?);
+        let mut state = LogState::read(folder, &segment::numbers(folder)?)?;
+        let mut torn_bytes = 0;
+        if let Some((segment, end)) = state.open_end.take() {
+            torn_bytes = segment.bytes.len() as u64 - end;
+            if access == Access::Own {
+                segment.finish(end)?;
+            }
+        }
+        if torn_bytes > 0 && access == Access::Own {
+            tracing::warn!(map, torn_bytes, "the end of the log was not flushed and is cut");
+        }
+        let overlays = std::mem::take(&mut state.shelves);
+        let shelves = Shelf::all(folder).zip(overlays);
+        let shelves = shelves
+            .map(|(shelf, overlay)| ShelfState { shelf, overlay, access, _lock: Arc::clone(&lock) })
+            .collect();
+        let LogState { damage, changes, is_gone, .. } = state;
+        Ok(Self { damage, changes, torn_bytes, is_gone, shelves, _lock: lock })
+    }
+
+    /// The shelves, to be read side by side.
+    pub fn into_shelves(self) -> Vec<ShelfState> {
+        self.shelves
+    }
+}
+
+impl ShelfState {
+    /// Gives every entry to `each`; what could not be read. Blocks.
+    pub fn read(self, mut each: impl FnMut(Entry)) -> Result<Vec<Damage>, StoreError> {
+        let Self { shelf, overlay, access, .. } = self;
+        let mut damage = Vec::new();
+        if !overlay.clears_all(shelf.number()) {
+            shelf.read(access, &mut damage, |place, entry| {
+                if !overlay.cleared.contains(&entry.partition) && !overlay.changes.contains_key(place) {
+                    each(entry);
+                }
+            })?;
+        }
+        overlay.changes.into_values().flatten().for_each(each);
+        Ok(damage)
+    }
+}

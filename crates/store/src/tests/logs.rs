@@ -1,0 +1,135 @@
+//! One log: groups, ends, locks.
+
+use super::*;
+use crate::frame::{Found, Kind};
+use crate::segment::{self, Segment};
+use crate::store::maps_folder;
+use std::time::Duration;
+
+#[test]
+fn those_who_come_together_share_a_flush() {
+    let folder = tempfile::tempdir().unwrap();
+    let stages = Stages::simulated(3);
+    let store = Store::open(&stages, folder.path()).unwrap();
+    let log = store.log(MAP, &settings(1 << 20));
+    let told: Vec<_> = (0..100).map(|key| append(&log, 1, &put(1, key, "v").as_change())).collect();
+    assert!(told.iter().all(|told| told.try_recv().is_err()), "not before they are flushed");
+    stages.simulation().unwrap().settle();
+    assert!(told.iter().all(|told| told.try_recv() == Ok(Ok(()))));
+    let map = maps_folder(folder.path()).join(MAP);
+    let segment = Segment::read(&map, segment::numbers(&map).unwrap()[0]).unwrap();
+    let flushes = segment
+        .frames()
+        .unwrap()
+        .filter(|(_, found)| matches!(found, Found::Whole(frame) if frame.kind == Kind::Safe));
+    assert_eq!(flushes.count(), 1);
+}
+
+#[test]
+fn an_interval_answers_at_once_and_flushes_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let stages = Stages::simulated(4);
+    let store = Store::open(&stages, folder.path()).unwrap();
+    let interval = PersistenceSettings { fsync: Fsync::Interval, interval_ms: 500, ..settings(1 << 20) };
+    let log = store.log(MAP, &interval);
+    assert!(log.append(1, &put(1, 1, "v").as_change()).is_none());
+    let simulation = stages.simulation().unwrap();
+    simulation.settle();
+    simulation.advance(Duration::from_millis(600));
+    assert!(log.append(1, &put(1, 2, "v").as_change()).is_none());
+    simulation.settle();
+    let map = maps_folder(folder.path()).join(MAP);
+    let segment = Segment::read(&map, 1).unwrap();
+    let kinds: Vec<_> = segment
+        .frames()
+        .unwrap()
+        .map(|(_, found)| match found {
+            Found::Whole(frame) => frame.kind,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(kinds, [Kind::Safe, Kind::Put, Kind::Safe, Kind::Put], "the second was written after a flush");
+}
+
+#[test]
+fn a_directory_has_one_member() {
+    let folder = tempfile::tempdir().unwrap();
+    with_store(folder.path(), |_| {
+        let stages = Stages::simulated(1);
+        let second = Store::open(&stages, folder.path()).unwrap_err();
+        assert!(matches!(second, StoreError::Locked { .. }), "{second}");
+    });
+    with_store(folder.path(), |_| ());
+    std::fs::remove_file(folder.path().join("filbert-data")).unwrap();
+    let other = Store::open(&Stages::simulated(1), folder.path()).unwrap_err();
+    assert!(matches!(other, StoreError::NotADataDirectory { .. }), "{other}");
+}
+
+#[test]
+fn who_comes_after_the_end_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    with_store(folder.path(), |opened| {
+        let log = opened.log(MAP, &settings(1 << 20));
+        opened.close().unwrap();
+        let late = store(&log, 1, &put(1, 1, "v").as_change()).unwrap_err();
+        assert!(matches!(late, StoreError::Closed { .. }) && late.is_indeterminate(), "{late}");
+    });
+}
+
+#[test]
+fn a_map_that_was_destroyed_stays_so_whoever_still_holds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    with_store(folder.path(), |opened| {
+        let old = opened.log(MAP, &settings(1 << 20));
+        store(&old, 1, &put(1, 1, "old").as_change()).unwrap();
+        old.reset();
+        let new = opened.log(MAP, &settings(1 << 20));
+        store(&new, 1, &put(1, 2, "new").as_change()).unwrap();
+        assert!(old.append(1, &put(1, 3, "late").as_change()).is_none());
+        assert!(old.append(1, &Change::Clear).is_none());
+    });
+    with_store(folder.path(), |opened| {
+        let (content, damage) = recovered(opened, &settings(1 << 20));
+        assert_eq!((content.len(), damage), (1, Vec::new()));
+        let log = opened.log(MAP, &settings(1 << 20));
+        log.reset();
+    });
+    with_store(folder.path(), |opened| {
+        assert!(opened.recover(MAP, &settings(1 << 20)).unwrap().is_none());
+        assert_eq!(opened.maps().unwrap(), Vec::<String>::new());
+    });
+}
+
+/// Whatever was flushed is there, and what was not is not, wherever the end of the file is.
+#[test]
+fn a_torn_end_is_cut_at_every_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let map = maps_folder(folder.path()).join(MAP);
+    with_store(folder.path(), |opened| {
+        let log = opened.log(MAP, &settings(1 << 20));
+        for key in 0..6 {
+            store(&log, key as u16, &put(key as u16, key, "value").as_change()).unwrap();
+        }
+    });
+    let whole = std::fs::read(segment::path(&map, 1)).unwrap();
+    let mut counts = Vec::new();
+    for end in 0..whole.len() {
+        std::fs::remove_dir_all(&map).unwrap();
+        std::fs::create_dir_all(&map).unwrap();
+        std::fs::write(segment::path(&map, 1), &whole[..end]).unwrap();
+        let read = |expected: usize| {
+            reading(folder.path(), |opened| {
+                let (content, damage) = recovered(opened, &settings(1 << 20));
+                assert_eq!(damage, Vec::new(), "{end}");
+                assert!(content.values().all(|entry| entry.value == b"value"));
+                assert!(expected == usize::MAX || content.len() == expected, "{end}");
+                content.len()
+            })
+        };
+        let count = read(usize::MAX);
+        // It was cut and sealed: the next start finds the same.
+        read(count);
+        counts.push(count);
+    }
+    assert!(counts.is_sorted() && counts.last() == Some(&6), "{counts:?}");
+}

@@ -1,0 +1,126 @@
+//! Random changes, folds and restarts against an oracle; and backups of what came of them.
+
+use super::*;
+use crate::{Life, backup, restore, verify};
+use proptest::prelude::*;
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put(u16, u8, u16, bool),
+    Remove(u16, u8),
+    Clear(u16),
+    Destroy,
+    Restart,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let partition = 0_u16..40;
+    prop_oneof![
+        20 => (partition.clone(), 0_u8..8, any::<u16>(), any::<bool>()).prop_map(|(p, k, v, l)| Step::Put(p, k, v, l)),
+        8 => (partition.clone(), 0_u8..8).prop_map(|(partition, key)| Step::Remove(partition, key)),
+        2 => partition.prop_map(Step::Clear),
+        1 => Just(Step::Destroy),
+        1 => Just(Step::Restart),
+    ]
+}
+
+fn entry(partition: u16, key: u8, value: u16, lives: bool) -> Entry {
+    let life = lives.then_some(Life { ttl_ms: 5, max_idle_ms: u64::MAX, ends_unix_ms: u64::from(value) });
+    // Some of them large, so that segments fill.
+    Entry { partition, key: vec![key; 3], value: vec![value as u8; usize::from(value % 400)], life }
+}
+
+/// Runs steps until a restart; what is left of them.
+fn session(folder: &Path, steps: &mut std::vec::IntoIter<Step>, content: &mut Content) {
+    with_store(folder, |opened| {
+        let (found, damage) = recovered(opened, &settings(4_096));
+        assert_eq!(damage, Vec::new());
+        assert_eq!(found, *content);
+        let mut log = opened.log(MAP, &settings(4_096));
+        for step in steps.by_ref() {
+            match step {
+                Step::Put(partition, key, value, lives) => {
+                    let entry = entry(partition, key, value, lives);
+                    store(&log, partition, &entry.as_change()).unwrap();
+                    content.insert((partition, entry.key.clone()), entry);
+                }
+                Step::Remove(partition, key) => {
+                    store(&log, partition, &Change::Remove { key: &[key; 3] }).unwrap();
+                    content.remove(&(partition, vec![key; 3]));
+                }
+                Step::Clear(partition) => {
+                    store(&log, partition, &Change::Clear).unwrap();
+                    content.retain(|(other, _), _| *other != partition);
+                }
+                Step::Destroy => {
+                    log.reset();
+                    log = opened.log(MAP, &settings(4_096));
+                    content.clear();
+                }
+                Step::Restart => return,
+            }
+        }
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 5, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_was_stored_is_found_after_every_restart(steps in prop::collection::vec(step(), 1..250)) {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut steps, mut content) = (steps.into_iter(), Content::new());
+        while steps.len() > 0 {
+            session(folder.path(), &mut steps, &mut content);
+        }
+        session(folder.path(), &mut steps, &mut content);
+
+        // And so does a backup, whichever way.
+        let (file, second) = (folder.path().join("backup"), tempfile::tempdir().unwrap());
+        let saved = backup(folder.path(), &file, 5, &mut |_| {}).unwrap();
+        prop_assert!(saved.is_sound());
+        prop_assert_eq!(saved.entries(), content.len() as u64);
+        prop_assert_eq!(verify(folder.path(), &mut |_| {}).unwrap().entries(), saved.entries());
+        let mut said = 0;
+        let restored = restore(&file, second.path(), false, &mut |_| said += 1).unwrap();
+        prop_assert_eq!(restored.entries(), saved.entries());
+        prop_assert!(said > 0 || content.is_empty());
+        with_store(second.path(), |opened| {
+            let (found, damage) = recovered(opened, &settings(4_096));
+            assert_eq!((found, damage), (content.clone(), Vec::new()));
+        });
+        if !saved.maps.is_empty() {
+            prop_assert!(restore(&file, second.path(), false, &mut |_| {}).is_err(), "the map is there");
+        }
+        restore(&file, second.path(), true, &mut |_| {}).unwrap();
+    }
+}
+
+/// A restore changes nothing before the backup was read to its end.
+#[test]
+fn nothing_of_a_damaged_backup_is_restored() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    with_store(&data, |opened| {
+        let log = opened.log(MAP, &settings(1 << 20));
+        for key in 0..20 {
+            store(&log, 1, &put(1, key, "value").as_change()).unwrap();
+        }
+    });
+    let (file, target) = (folder.path().join("backup"), folder.path().join("target"));
+    backup(&data, &file, 9, &mut |_| {}).unwrap();
+    let whole = std::fs::read(&file).unwrap();
+    for bit in (0..whole.len() * 8).step_by(5) {
+        let mut bytes = whole.clone();
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&file, &bytes).unwrap();
+        let refused = restore(&file, &target, false, &mut |_| {}).unwrap_err();
+        assert!(matches!(refused, StoreError::BadBackup { .. }), "bit {bit}: {refused}");
+        assert!(!target.exists());
+    }
+    for end in 0..whole.len() {
+        std::fs::write(&file, &whole[..end]).unwrap();
+        assert!(matches!(verify(&file, &mut |_| {}), Err(StoreError::BadBackup { .. })), "{end}");
+    }
+    assert!(verify(&target, &mut |_| {}).is_err());
+}
