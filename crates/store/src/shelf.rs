@@ -8,6 +8,7 @@
 
 use crate::change::Entry;
 use crate::error::{Damage, Reach, StoreError};
+use crate::folder;
 use crate::frame::{HEADER, Kind, checksum};
 use crate::overlay::{Overlay, place};
 use crate::sums::{self, Checked};
@@ -91,10 +92,33 @@ impl Shelf {
             }
         }
         sums::forget(&self.path)?;
+        if self.path.exists() {
+            self.write(&self.path, overlay)?;
+        } else {
+            self.begin(overlay)?;
+        }
+        sums::write(&self.path)
+    }
+
+    /// The first fold: under another name, since a database that is just being made is none yet if the process ends.
+    fn begin(&self, overlay: &Overlay) -> Result<(), StoreError> {
+        let begun = self.path.with_extension("redb-new");
+        match std::fs::remove_file(&begun) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(StoreError::io("remove", &begun, &error));
+            }
+            _ => {}
+        }
+        self.write(&begun, overlay)?;
+        std::fs::rename(&begun, &self.path).map_err(|error| StoreError::io("rename", &begun, &error))?;
+        folder::sync_parent(&self.path)
+    }
+
+    /// Makes the changes in the database at `path`, in one transaction.
+    fn write(&self, path: &Path, overlay: &Overlay) -> Result<(), StoreError> {
         self.guarded("fold into", || {
-            let error = |error: redb::Error| failed("fold into", &self.path, error);
-            let database =
-                Builder::new().set_cache_size(CACHE).create(&self.path).map_err(|e| error(e.into()))?;
+            let error = |error: redb::Error| failed("fold into", path, error);
+            let database = Builder::new().set_cache_size(CACHE).create(path).map_err(|e| error(e.into()))?;
             let changes = database.begin_write().map_err(|e| error(e.into()))?;
             {
                 let mut table = changes.open_table(ENTRIES).map_err(|e| error(e.into()))?;
@@ -111,8 +135,7 @@ impl Shelf {
                 }
             }
             changes.commit().map_err(|e| error(e.into()))
-        })?;
-        sums::write(&self.path)
+        })
     }
 
     /// What panics in the database is an error of this shelf, and of nothing else.
@@ -314,6 +337,40 @@ mod tests {
         overlay.cleared.insert(3);
         shelf.fold("m", &overlay).unwrap();
         assert_eq!(read(&shelf, Access::Own), (0, Vec::new()));
+    }
+
+    #[test]
+    fn a_shelf_is_there_only_when_it_is_whole() {
+        let folders: Vec<_> = (0..40).map(|_| tempfile::tempdir().unwrap()).collect();
+        let paths: Vec<_> = folders.iter().map(|folder| Shelf::new(folder.path(), 3).path).collect();
+        let whole = std::thread::spawn(move || {
+            // What a kill at any moment would leave.
+            for path in paths {
+                let bytes = loop {
+                    match std::fs::read(&path) {
+                        Ok(bytes) => break bytes,
+                        Err(_) => std::thread::yield_now(),
+                    }
+                };
+                let copy = tempfile::tempdir().unwrap();
+                let shelf = Shelf::new(copy.path(), 3);
+                std::fs::write(&shelf.path, bytes).unwrap();
+                assert_eq!(read(&shelf, Access::Own), (100, Vec::new()));
+            }
+        });
+        folders.iter().for_each(|folder| drop(filled(folder.path(), 0..100)));
+        whole.join().unwrap();
+    }
+
+    #[test]
+    fn a_first_fold_begins_anew_where_one_was_cut() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("shelf-03.redb-new"), [0; 5_000]).unwrap();
+        assert_eq!(read(&Shelf::new(folder.path(), 3), Access::Own), (0, Vec::new()));
+        let shelf = filled(folder.path(), 0..100);
+        assert_eq!(read(&shelf, Access::Own), (100, Vec::new()));
+        let left: Vec<String> = folder::names(folder.path()).unwrap();
+        assert_eq!(left, ["shelf-03.redb", "shelf-03.sums"]);
     }
 
     #[test]
