@@ -1,6 +1,8 @@
 //! How jobs end early: failures, panics, cancellation, shutdown; and that nothing of them is left.
 #![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
 
+mod tokens;
+
 use filbert_flow::processors::{Collected, collect, for_each, iterate, map};
 use filbert_flow::{
     Dag, DagBuilder, Failure, Inbox, Job, JobError, JobStatus, Many, MetaSupplier, Outbox, Processor,
@@ -11,28 +13,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::Waker;
 use std::time::{Duration, Instant};
-
-/// Counts its clones that are alive.
-#[derive(Default)]
-struct Token(Arc<AtomicUsize>);
-
-impl Clone for Token {
-    fn clone(&self) -> Self {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl Drop for Token {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
+use tokens::{Token, wait_until};
 
 /// Numbers without end through `map`, every item and processor with a token.
 fn endless(alive: &Arc<AtomicUsize>, each: fn(u64) -> u64) -> Dag {
-    let token = Token(Arc::clone(alive));
-    alive.fetch_add(1, Ordering::Relaxed);
+    let token = Token::new(alive);
     let mut dag = DagBuilder::new("endless");
     let source = dag.vertex(
         "source",
@@ -46,14 +31,6 @@ fn endless(alive: &Arc<AtomicUsize>, each: fn(u64) -> u64) -> Dag {
     dag.edge(source.output().to(work.input()));
     dag.edge(work.output().to(sink.input()).partitioned_by(|(n, _)| *n));
     dag.build().unwrap()
-}
-
-fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !done() {
-        assert!(Instant::now() < deadline, "{what} did not happen");
-        std::thread::yield_now();
-    }
 }
 
 #[test]

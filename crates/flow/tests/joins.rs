@@ -1,6 +1,8 @@
 //! Hash joins of pipelines: the vertex that they run in, and that it makes no difference to results, failures and endings.
 #![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
 
+mod tokens;
+
 use filbert_flow::pipeline::{Head, Stream};
 use filbert_flow::processors::{Collected, collect, for_each, iterate, with_parallelism};
 use filbert_flow::transform::Recipe;
@@ -12,7 +14,7 @@ use filbert_pool::{Stages, simulate};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
-use std::time::{Duration, Instant};
+use tokens::{Token, wait_until};
 
 /// How many items the large side has, and of how many keys; the small side has every other key, twice.
 const LARGE: u64 = 3_000;
@@ -234,35 +236,6 @@ fn endless(
     });
     let small = Pipeline::read(iterate(|_| 0..3_u64)).parallelism(1);
     Pipeline::read(items).hash_join(small, |n| n.0 % 3, |s| *s, |n, _| n)
-}
-
-struct Token(Arc<AtomicUsize>);
-
-impl Token {
-    fn new(alive: &Arc<AtomicUsize>) -> Self {
-        alive.fetch_add(1, Ordering::Relaxed);
-        Self(Arc::clone(alive))
-    }
-}
-
-impl Clone for Token {
-    fn clone(&self) -> Self {
-        Self::new(&self.0)
-    }
-}
-
-impl Drop for Token {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !done() {
-        assert!(Instant::now() < deadline, "{what} did not happen");
-        std::thread::yield_now();
-    }
 }
 
 #[test]
