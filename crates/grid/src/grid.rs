@@ -171,6 +171,12 @@ impl Grid {
         self.map_of(Service::Map, name)
     }
 
+    /// The map of that name, if there is one: to look at what is there, which must not make what was just destroyed anew.
+    pub fn find_map(&self, name: &str) -> Option<Map> {
+        let known = self.inner.structures.find(Service::Map, name)?;
+        Some(Map::new(known, self.new_owner()))
+    }
+
     fn map_of(&self, service: Service, name: &str) -> Map {
         let inner = &self.inner;
         let make = |name: &Arc<str>| {
@@ -184,7 +190,7 @@ impl Grid {
     /// wait. All maps are tried, and the first failure is told.
     pub fn flush_stores(&self, within: Duration) -> GridResult<()> {
         let maps = self.structures().list().into_iter().filter(|(service, _)| *service == Service::Map);
-        let flushes: Vec<_> = maps.map(|(_, name)| self.map(&name).flush()).collect();
+        let flushes: Vec<_> = maps.filter_map(|(_, name)| Some(self.find_map(&name)?.flush())).collect();
         let until = self.inner.stages.clock().now().saturating_add(within);
         let mut told = Ok(());
         for mut flush in flushes {

@@ -11,6 +11,7 @@ use filbert_store::Room;
 use filbert_wire::Data;
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 fn int(number: u32) -> Data {
@@ -238,4 +239,25 @@ fn a_map_that_was_destroyed_does_not_come_back() {
     let names: Vec<_> = again.recovered().iter().map(|map| (&*map.name, map.entries)).collect();
     assert_eq!(names, [("kept", 1), ("new", 1)]);
     assert_eq!(again.map("new").get(int(2)).wait(), Ok(Some(int(2))));
+}
+
+/// Tasks that wait for their puts hold every thread of `mixed`: the flush has threads of its own.
+#[test]
+fn those_who_wait_for_the_disk_do_not_keep_it_from_being_written() {
+    const TASKS: usize = 2;
+    let folder = tempfile::tempdir().unwrap();
+    let stages = Stages::builder().set("mixed.blocking_threads", TASKS as u64).start().unwrap();
+    let grid = open(&stages, &settings(folder.path(), persistent(Fsync::Always)));
+    let all_there = Arc::new(Barrier::new(TASKS));
+    let put = |key: usize| {
+        let (map, all_there) = (grid.map("m"), Arc::clone(&all_there));
+        let task = move || {
+            all_there.wait();
+            map.put(int(key as u32), int(1)).wait_timeout(Duration::from_secs(20))
+        };
+        stages.mixed().submit("put", task).unwrap()
+    };
+    let puts: Vec<_> = (0..TASKS).map(put).collect();
+    puts.into_iter().for_each(|put| assert_eq!(put.wait().unwrap(), Ok(None)));
+    grid.close().unwrap();
 }

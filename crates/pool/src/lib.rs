@@ -33,6 +33,7 @@
 //! | `generic` | [`Stages::generic`] | [`Executor`] | `submit`, `submit_priority` |
 //! | `executor/<name>` | [`Stages::executor`] | [`Executor`] | `submit`, `submit_priority` |
 //! | `mixed` | [`Stages::mixed`] | [`Mixed`] | `spawn`, `submit` |
+//! | `mixed/<name>` | [`Stages::mixed_pool`] | [`MixedPool`] | `submit` |
 //! | `maintenance` | [`Stages::maintenance`] | [`Maintenance`] | `submit`, `every`, `refreshed` |
 //! | `dedicated` | [`Stages::dedicated`] | [`Dedicated`] | `submit` |
 //! | `io` | [`Stages::io`] | [`Io`] | `spawn`, `spawn_on` |
@@ -60,7 +61,7 @@
 //! [`Striped`], [`Strand`], [`Called`]; [`EventStage`], [`Topic`], [`Offer`].
 //!
 //! ## Work that may block
-//! [`Executor`], [`Mixed`], [`Maintenance`] with [`Periodic`] and [`Refreshed`], [`Dedicated`] with [`StopSignal`] and [`Reactor`], [`Io`].
+//! [`Executor`], [`Mixed`], [`MixedPool`], [`Maintenance`] with [`Periodic`] and [`Refreshed`], [`Dedicated`] with [`StopSignal`] and [`Reactor`], [`Io`].
 //!
 //! ## Data on the move
 //! [`ChunkedList`] (more in [`chunked_list`]); [`Sharding`], [`sharded_for_each`], [`sharding_for_each`], [`resharding_for_each`]
@@ -104,7 +105,7 @@ mod steal;
 mod striped;
 
 pub use blocking::{
-    Dedicated, Io, Maintenance, Mixed, Periodic, Reactor, Refreshed, StopSignal, WokenByStop,
+    Dedicated, Io, Maintenance, Mixed, MixedPool, Periodic, Reactor, Refreshed, StopSignal, WokenByStop,
 };
 #[doc(inline)]
 pub use chunked_list::ChunkedList;

@@ -71,6 +71,19 @@ pub enum StoreError {
         /// What is wrong with it.
         problem: String,
     },
+    /// The member ends, and the log of a map has no seal.
+    #[error(
+        "map {map}: its log was not sealed at the end; {}: {problem}",
+        if *is_flushed { "all changes are on disk, and the next start repairs it" } else { "what was written last may not be on disk" }
+    )]
+    NotSealed {
+        /// The map.
+        map: String,
+        /// What the system says.
+        problem: String,
+        /// True when all changes are on disk.
+        is_flushed: bool,
+    },
     /// The store was closed.
     #[error("map {map} is closed: the member ends")]
     Closed {
@@ -94,7 +107,10 @@ impl StoreError {
 
     /// True when the change may be lost, and may not.
     pub fn is_indeterminate(&self) -> bool {
-        matches!(self, Self::NotStored { .. } | Self::Closed { .. })
+        matches!(
+            self,
+            Self::NotStored { .. } | Self::Closed { .. } | Self::NotSealed { is_flushed: false, .. }
+        )
     }
 }
 

@@ -39,12 +39,15 @@ pub(crate) enum Kind {
     Map = 7,
     /// Everything before this was on the disk when this was written.
     Safe = 8,
+    /// At the begin of a file: one before it was left without a seal, and so many bytes of it count.
+    Left = 9,
 }
 
 impl Kind {
     pub(crate) fn of(byte: u8) -> Option<Self> {
-        use Kind::{Clear, Map, Put, PutUntil, Remove, Reset, Safe, Seal};
-        [Put, PutUntil, Remove, Clear, Reset, Seal, Map, Safe].into_iter().find(|kind| *kind as u8 == byte)
+        use Kind::{Clear, Left, Map, Put, PutUntil, Remove, Reset, Safe, Seal};
+        let all = [Put, PutUntil, Remove, Clear, Reset, Seal, Map, Safe, Left];
+        all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! strand -- change --> pending bytes -- group commit, one flush for many --> log segment --> answers
-//!   (never waits)        (memory)             stage mixed                        | full: sealed
+//!   (never waits)        (memory)             stage mixed/store                  | full: sealed
 //!                                                                                v
 //!                                             stage maintenance: fold --> shelves (snapshot, 16 databases)
 //!

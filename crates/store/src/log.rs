@@ -1,8 +1,9 @@
 //! The log of one map: changes are appended in memory, in the order of their strands, and committed in groups.
 //!
 //! An append takes a lock for as long as it takes to copy the change, and never waits for the disk. The first one that finds nobody
-//! committing starts a commit on stage `mixed`, which takes all that is there, writes it, flushes it, and tells those who wait; then it
-//! looks again. So whoever comes during a flush shares the next one, and an idle log has no thread.
+//! committing starts a commit on stage `mixed/store`, which takes all that is there, writes it, flushes it, and tells those who wait; then it
+//! looks again. So whoever comes during a flush shares the next one, and an idle log has no thread. The stage is one that nobody else uses:
+//! tasks that wait for their puts may hold all threads of `mixed`.
 //!
 //! When the disk does not take a group, those who wait are told that their change is made and not stored; the group is kept and tried
 //! again until it is taken. Meanwhile [`MapLog::refuses`] refuses further changes before they are made, so what is kept stays small:
@@ -11,24 +12,25 @@
 //! Rejected: a write per change on a thread of its own (a flush each), and a lock-free queue (a commit takes 100 microseconds at best,
 //! the lock 50 nanoseconds).
 
+mod files;
 mod folding;
 
 pub(crate) use folding::fold_lock;
 
 use crate::change::Change;
 use crate::error::StoreError;
-use crate::folder;
 use crate::frame::{self, Kind, NO_PARTITION};
 use crate::room::Room;
-use crate::segment;
 use crate::settings::{Fsync, PersistenceSettings};
-use filbert_pool::Stages;
-use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom};
+use filbert_pool::{MixedPool, Stages};
+use files::Files;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
+
+/// The stage of commits is `mixed/store`.
+const POOL: &str = "store";
 
 /// How long a disk that takes nothing is left alone.
 const TRY_AGAIN: Duration = Duration::from_millis(250);
@@ -60,6 +62,8 @@ pub(crate) struct Log {
     folder: PathBuf,
     settings: PersistenceSettings,
     stages: Stages,
+    /// Commits and flushes run there.
+    pool: MixedPool,
     room: Room,
     /// Of all segments that this process writes.
     salt: u64,
@@ -68,6 +72,8 @@ pub(crate) struct Log {
     /// Says without the lock that the last commit failed.
     fails: AtomicBool,
     folds: AtomicBool,
+    /// No fold changes the snapshot any more.
+    folded: Condvar,
     /// False when there is damage that a fold would hide.
     may_fold: AtomicBool,
 }
@@ -84,6 +90,8 @@ struct State {
     failure: Option<StoreError>,
     incarnation: u64,
     closed: bool,
+    /// A fold changes the snapshot.
+    folding: bool,
 }
 
 impl std::fmt::Debug for State {
@@ -93,24 +101,6 @@ impl std::fmt::Debug for State {
             .field("stored", &self.stored)
             .finish_non_exhaustive()
     }
-}
-
-#[derive(Debug, Default)]
-struct Files {
-    current: Option<Current>,
-    /// Taken for a commit, and not written yet.
-    unwritten: Vec<u8>,
-    /// A flush will come.
-    flush_set: bool,
-}
-
-#[derive(Debug)]
-struct Current {
-    file: File,
-    path: PathBuf,
-    length: u64,
-    /// Everything in it was flushed.
-    is_flushed: bool,
 }
 
 impl MapLog {
@@ -126,12 +116,14 @@ impl MapLog {
             folder,
             settings,
             stages: stages.clone(),
+            pool: stages.mixed_pool(POOL),
             room,
             salt: stages.clock().random(),
             state: Mutex::default(),
             files: Mutex::default(),
             fails: AtomicBool::new(false),
             folds: AtomicBool::new(false),
+            folded: Condvar::new(),
             may_fold: AtomicBool::new(true),
         };
         Self { log: Arc::new(log), incarnation: 0 }
@@ -223,10 +215,6 @@ impl Log {
         self.state.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 
-    fn lock_files(&self) -> MutexGuard<'_, Files> {
-        self.files.lock().unwrap_or_else(|broken| broken.into_inner())
-    }
-
     fn not_stored(&self, failure: &StoreError) -> StoreError {
         StoreError::NotStored { map: self.name.clone(), problem: failure.to_string() }
     }
@@ -234,7 +222,7 @@ impl Log {
     fn start_commit(self: &Arc<Self>) {
         let log = Arc::clone(self);
         // Refused when the member ends: whoever closes the log writes what is left.
-        match self.stages.mixed().submit("store.commit", move || log.commit()) {
+        match self.pool.submit("store.commit", move || log.commit()) {
             Ok(running) => running.detach(),
             Err(_) => self.lock().commits = false,
         }
@@ -252,15 +240,19 @@ impl Log {
                 self.start_fold();
             }
             if !self.settle(last, written) {
-                let log = Arc::downgrade(self);
-                let again = move || {
-                    if let Some(log) = log.upgrade() {
-                        log.start_commit();
-                    }
-                };
-                return self.stages.clock().after(TRY_AGAIN, again);
+                return self.commit_after(TRY_AGAIN);
             }
         }
+    }
+
+    fn commit_after(self: &Arc<Self>, pause: Duration) {
+        let log = Arc::downgrade(self);
+        let again = move || {
+            if let Some(log) = log.upgrade() {
+                log.start_commit();
+            }
+        };
+        self.stages.clock().after(pause, again);
     }
 
     /// Takes what is to be written, up to which ticket; nothing when there is none, and then the commit is over.
@@ -274,7 +266,7 @@ impl Log {
         } else {
             files.unwritten.append(&mut state.pending);
         }
-        if files.unwritten.is_empty() {
+        if files.unwritten.is_empty() && !files.must_repeat() {
             state.commits = false;
             return None;
         }
@@ -294,136 +286,41 @@ impl Log {
             }
             Err(failure) => (std::mem::take(&mut state.waiting), Err(self.not_stored(failure))),
         };
-        let before = state.failure.is_some();
-        state.failure = written.err();
-        let failure = state.failure.clone();
+        drop(state);
+        let is_well = written.is_ok();
+        self.fails_with(written.err());
+        told.into_iter().for_each(|(_, told)| told(result.clone()));
+        is_well
+    }
+
+    /// From now on changes are refused because of `failure`, or none is any more.
+    fn fails_with(&self, failure: Option<StoreError>) {
+        let mut state = self.lock();
+        let before = std::mem::replace(&mut state.failure, failure.clone());
         self.fails.store(failure.is_some(), Ordering::Release);
         drop(state);
-        match &failure {
-            Some(failure) if !before => {
+        match failure {
+            Some(failure) if before.is_none() => {
                 tracing::error!(map = self.name, %failure, "changes are not stored, and refused")
             }
-            None if before => tracing::warn!(map = self.name, "changes are stored again"),
+            None if before.is_some() => tracing::warn!(map = self.name, "changes are stored again"),
             _ => {}
         }
-        told.into_iter().for_each(|(_, told)| told(result.clone()));
-        failure.is_none()
     }
 
-    /// Writes what was taken, all or nothing, and flushes it where that is asked for.
-    fn write(self: &Arc<Self>, files: &mut Files) -> Result<(), StoreError> {
-        let Files { current, unwritten, flush_set } = files;
-        let current = match current {
-            Some(current) => current,
-            None => current.insert(self.begin_segment()?),
-        };
-        let before = current.length;
-        let written = self.append(current, unwritten);
-        if let Err(error) = written {
-            // What was written of it must not stand between what came before and what comes after.
-            let _ = current.file.set_len(before).and_then(|()| current.file.seek(SeekFrom::Start(before)));
-            current.length = before;
-            return Err(StoreError::io("write", &current.path, &error));
-        }
-        // A buffer that was large once is given back.
-        if unwritten.capacity() > MOST_PENDING {
-            *unwritten = Vec::new();
-        } else {
-            unwritten.clear();
-        }
-        if self.settings.fsync == Fsync::Interval && !std::mem::replace(flush_set, true) {
-            let log = Arc::downgrade(self);
-            let flush = move || {
-                let Some(log) = log.upgrade() else { return };
-                let stages = log.stages.clone();
-                if let Ok(flushes) = stages.mixed().submit("store.flush", move || log.flush()) {
-                    flushes.detach();
-                }
-            };
-            self.stages.clock().after(Duration::from_millis(self.settings.interval_ms), flush);
-        }
-        Ok(())
-    }
-
-    fn append(&self, current: &mut Current, bytes: &[u8]) -> std::io::Result<()> {
-        let mut written = 0;
-        if current.is_flushed {
-            let mut safe = Vec::new();
-            frame::write(&mut safe, self.salt, Kind::Safe, NO_PARTITION, &[]);
-            self.room.write(&mut current.file, &safe)?;
-            written += safe.len();
-        }
-        self.room.write(&mut current.file, bytes)?;
-        written += bytes.len();
-        if self.settings.fsync == Fsync::Always {
-            current.file.sync_data()?;
-        }
-        current.is_flushed = self.settings.fsync == Fsync::Always;
-        current.length += written as u64;
-        Ok(())
-    }
-
-    fn flush(&self) {
-        let mut files = self.lock_files();
-        files.flush_set = false;
-        if let Some(current) = files.current.as_mut().filter(|current| !current.is_flushed) {
-            match current.file.sync_data() {
-                Ok(()) => current.is_flushed = true,
-                Err(error) => tracing::error!(map = self.name, %error, "the log cannot be flushed"),
-            }
-        }
-    }
-
-    fn begin_segment(&self) -> Result<Current, StoreError> {
-        folder::make(&self.folder)?;
-        let number = segment::numbers(&self.folder)?.last().map_or(1, |last| last + 1);
-        let path = segment::path(&self.folder, number);
-        let begin = segment::begin(self.salt);
-        let made = OpenOptions::new().write(true).create_new(true).open(&path).and_then(|mut file| {
-            let written = self.room.write(&mut file, &begin).and_then(|()| file.sync_all());
-            written.map(|()| file).inspect_err(|_| drop(std::fs::remove_file(&path)))
-        });
-        let file = made.map_err(|error| StoreError::io("begin", &path, &error))?;
-        // One that may or may not be there after a crash is none.
-        folder::sync_parent(&path).inspect_err(|_| drop(std::fs::remove_file(&path)))?;
-        Ok(Current { file, path, length: begin.len() as u64, is_flushed: true })
-    }
-
-    /// Seals a segment that is large enough; true when it did.
-    fn rotate(&self, files: &mut Files) -> bool {
-        let Some(current) = &files.current else { return false };
-        current.length >= self.settings.fold_bytes && self.seal(files)
-    }
-
-    /// Seals what is open; false when the disk does not take that now: then it stays open.
-    fn seal(&self, files: &mut Files) -> bool {
-        let Some(current) = &mut files.current else { return true };
-        let sealed = segment::seal(&mut current.file, self.salt, current.length);
-        if let Err(error) = &sealed {
-            tracing::warn!(map = self.name, %error, "a part of the log is not sealed yet");
-            let length = current.length;
-            let _ = current.file.set_len(length).and_then(|()| current.file.seek(SeekFrom::Start(length)));
-        } else {
-            files.current = None;
-        }
-        sealed.is_ok()
-    }
-
+    /// Writes and flushes what is left, and seals. What comes back is the first that failed.
     fn close(self: &Arc<Self>) -> Result<(), StoreError> {
         // Waits for a commit that is under way.
         let mut files = self.lock_files();
-        let result = match self.take(&mut files) {
+        let written = match self.take(&mut files) {
             Some(last) => {
                 let written = self.write(&mut files);
-                let result = written.clone();
-                self.settle(last, written);
-                result
+                self.settle(last, written.clone());
+                written.map_err(|failure| self.not_stored(&failure))
             }
             None => Ok(()),
         };
-        if result.is_ok() {
-            self.seal(&mut files);
-        }
+        let result = written.and_then(|()| self.seal(&mut files));
         drop(files);
         let mut state = self.lock();
         state.closed = true;
@@ -431,10 +328,7 @@ impl Log {
         drop(state);
         let closed = Err(StoreError::Closed { map: self.name.clone() });
         waiting.into_iter().for_each(|(_, told)| told(closed.clone()));
-        if self.folds.load(Ordering::Acquire) {
-            // One that is under way ends soon; nothing changes in the folder after this.
-            let _ended = fold_lock(&self.folder);
-        }
-        result.map_err(|failure| self.not_stored(&failure))
+        self.wait_for_fold();
+        result
     }
 }

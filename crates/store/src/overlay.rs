@@ -4,7 +4,7 @@
 
 use crate::change::Entry;
 use crate::error::{Damage, Reach, StoreError};
-use crate::frame::{Found, Frame, Kind};
+use crate::frame::{Found, Frame, HEADER, Kind};
 use crate::segment::{BEGIN, Segment};
 use crate::shelf::{self, SHELVES};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,12 +59,20 @@ pub(crate) struct LogState {
 }
 
 impl LogState {
-    /// Reads segments in order. Only the last may have an open end.
-    pub(crate) fn read(folder: &Path, numbers: &[u64]) -> Result<Self, StoreError> {
+    /// Reads segments in order. Only the last may have an open end, and of one that was left only some bytes count.
+    pub(crate) fn read(
+        folder: &Path,
+        numbers: &[u64],
+        left: &BTreeMap<u64, u64>,
+    ) -> Result<Self, StoreError> {
         let shelves = std::iter::repeat_with(Overlay::default).take(SHELVES).collect();
         let mut state = Self { shelves, damage: Vec::new(), changes: 0, is_gone: false, open_end: None };
         for (index, number) in numbers.iter().enumerate() {
-            let segment = Segment::read(folder, *number)?;
+            let mut segment = Segment::read(folder, *number)?;
+            if let Some(counts) = left.get(number) {
+                state.replay_left(&mut segment, *counts);
+                continue;
+            }
             let end = state.replay(&segment);
             match end {
                 None => {}
@@ -83,6 +91,19 @@ impl LogState {
         self.damage.push(Damage { file, at, length, problem, reach });
     }
 
+    /// One that was left: `counts` bytes of it were flushed, and all others do not count.
+    fn replay_left(&mut self, segment: &mut Segment, counts: u64) {
+        // Not even its begin was written.
+        if counts == 0 {
+            return;
+        }
+        segment.bytes.truncate(usize::try_from(counts).unwrap_or(usize::MAX));
+        let end = self.replay(segment).unwrap_or(counts);
+        if end < counts {
+            self.damaged(&segment.path, (end, counts - end), "the end is missing", Reach::Map);
+        }
+    }
+
     /// `None` when the segment is whole; otherwise where what is whole of it ends.
     fn replay(&mut self, segment: &Segment) -> Option<u64> {
         let length = segment.bytes.len() as u64;
@@ -95,7 +116,14 @@ impl LogState {
         };
         for (at, found) in frames {
             match found {
-                Found::Whole(Frame { kind: Kind::Seal, .. }) => return None,
+                Found::Whole(Frame { kind: Kind::Seal, .. }) => {
+                    let end = at + HEADER as u64;
+                    if end < length {
+                        let problem = "something stands behind the end";
+                        self.damaged(&segment.path, (end, length - end), problem, Reach::Map);
+                    }
+                    return None;
+                }
                 Found::Whole(frame) => self.apply(&segment.path, at, frame),
                 Found::BadPayload { partition, length } => {
                     let problem = "a change is not as it was written";
@@ -132,7 +160,7 @@ impl LogState {
                     self.shelves[shelf::of(partition)].clear(partition);
                 }
             }
-            Kind::Seal | Kind::Map | Kind::Safe => return,
+            Kind::Seal | Kind::Map | Kind::Safe | Kind::Left => return,
         }
         self.is_gone = kind == Kind::Reset;
         self.changes += 1;

@@ -1,17 +1,19 @@
 //! The files of a log: numbered, each begun once, sealed when it is whole, never changed after that.
 //!
 //! ```text
-//! | "FILBERTL" 8 | version 4 | salt 8 | checksum 4 | frames ... | seal |
+//! | "FILBERTL" 8 | version 4 | salt 8 | checksum 4 | left ... | frames ... | seal |
 //! ```
 //!
-//! Only the last one may be without a seal: its writer was killed. A member that starts cuts what was torn, seals it, and begins another;
-//! so no file is ever appended to by two processes.
+//! Two may be without a seal. The last one: its writer was killed. A member that starts cuts what was torn, seals it, and begins another;
+//! so no file is ever appended to by two processes. And one that was *left*, because the disk neither took what was written to it nor let it
+//! be cut off again: a later one says so before its first change, and which bytes of it count.
 
 use crate::error::StoreError;
 use crate::folder;
-use crate::frame::{Frames, Kind, NO_PARTITION, checksum, write};
+use crate::frame::{Found, Frame, Frames, Kind, NO_PARTITION, checksum, write};
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 8] = b"FILBERTL";
@@ -45,6 +47,32 @@ pub(crate) fn begin(salt: u64) -> Vec<u8> {
     out
 }
 
+/// Says at the begin of a segment that another one was left, and which bytes of it count.
+pub(crate) fn left(out: &mut Vec<u8>, salt: u64, number: u64, end: u64) {
+    write(out, salt, Kind::Left, NO_PARTITION, &[&number.to_le_bytes(), &end.to_le_bytes()]);
+}
+
+/// How many bytes of a segment are looked at to see which ones it says were left. More are left only by a disk that fails again and again.
+const LOOKED_AT: u64 = 64 << 10;
+
+/// The segments that were left, by number, and how many bytes count of each.
+pub(crate) fn all_left(folder: &Path, numbers: &[u64]) -> Result<BTreeMap<u64, u64>, StoreError> {
+    let mut all = BTreeMap::new();
+    for number in numbers {
+        let path = path(folder, *number);
+        let mut bytes = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(LOOKED_AT).read_to_end(&mut bytes));
+        read.map_err(|error| StoreError::io("read", &path, &error))?;
+        let Some(salt) = salt(&bytes) else { continue };
+        for (_, found) in Frames::new(&bytes, salt, BEGIN) {
+            let Found::Whole(Frame { kind: Kind::Left, payload, .. }) = found else { break };
+            let word = |from: usize| Some(u64::from_le_bytes(*payload.get(from..)?.first_chunk()?));
+            all.extend(word(0).zip(word(8)));
+        }
+    }
+    Ok(all)
+}
+
 /// A segment that was read.
 #[derive(Debug)]
 pub(crate) struct Segment {
@@ -76,17 +104,16 @@ impl Segment {
         };
         let mut file = OpenOptions::new().write(true).open(&self.path).map_err(failed)?;
         file.set_len(end).map_err(failed)?;
-        seal(&mut file, salt, end).map_err(failed)
+        file.seek(SeekFrom::Start(end)).map_err(failed)?;
+        file.write_all(&seal(salt)).and_then(|()| file.sync_data()).map_err(failed)
     }
 }
 
-/// Writes the seal at `end`, and flushes.
-pub(crate) fn seal(file: &mut File, salt: u64, end: u64) -> std::io::Result<()> {
+/// What a segment ends with.
+pub(crate) fn seal(salt: u64) -> Vec<u8> {
     let mut seal = Vec::new();
     write(&mut seal, salt, Kind::Seal, NO_PARTITION, &[]);
-    file.seek(SeekFrom::Start(end))?;
-    file.write_all(&seal)?;
-    file.sync_data()
+    seal
 }
 
 fn salt(bytes: &[u8]) -> Option<u64> {

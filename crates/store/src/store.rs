@@ -218,7 +218,8 @@ pub struct ShelfState {
 impl Recovery {
     pub(crate) fn read(map: &str, folder: &Path, access: Access) -> Result<Self, StoreError> {
         let lock = Arc::new(fold_lock(folder)?);
-        let mut state = LogState::read(folder, &segment::numbers(folder)?)?;
+        let numbers = segment::numbers(folder)?;
+        let mut state = LogState::read(folder, &numbers, &segment::all_left(folder, &numbers)?)?;
         let mut torn_bytes = 0;
         if let Some((segment, end)) = state.open_end.take() {
             torn_bytes = segment.bytes.len() as u64 - end;

@@ -57,6 +57,8 @@ pub(super) struct MapFigures {
     pub(super) removes: u64,
     pub(super) evictions: u64,
     pub(super) expirations: u64,
+    /// Partitions that are not served: what they held could not be read from disk. The other figures are of the rest.
+    pub(super) damaged_partitions: usize,
 }
 
 #[derive(Serialize)]
@@ -99,11 +101,12 @@ impl Figures {
         let mut maps = Vec::new();
         for (service, name) in listed {
             *structures.entry(service.as_str()).or_default() += 1;
-            // One after the other: watching a member must not be what keeps it busy.
+            // One after the other: watching a member must not be what keeps it busy. One that was destroyed meanwhile is not made anew.
             if service == Service::Map
-                && let Ok(stats) = monitor.grid.map(&name).stats().await
+                && let Some(map) = monitor.grid.find_map(&name)
+                && let Ok(stats) = map.stats().await
             {
-                maps.push(MapFigures::new(&name, stats));
+                maps.push(MapFigures::new(&name, stats, map.damaged_partitions()));
             }
         }
         let doors = monitor.doors.iter();
@@ -163,7 +166,7 @@ impl From<TopicSnapshot> for Events {
 }
 
 impl MapFigures {
-    fn new(name: &str, stats: LocalMapStats) -> Self {
+    fn new(name: &str, stats: LocalMapStats, damaged_partitions: usize) -> Self {
         Self {
             name: name.to_owned(),
             entries: stats.entries,
@@ -175,6 +178,7 @@ impl MapFigures {
             removes: stats.removes,
             evictions: stats.evictions,
             expirations: stats.expirations,
+            damaged_partitions,
         }
     }
 }

@@ -81,6 +81,7 @@ pub(super) fn text(figures: &Figures) -> String {
         "removes_total" "counter" "Removals that someone asked for." |map| map.removes;
         "evictions_total" "counter" "Entries that went because there was no room." |map| map.evictions;
         "expirations_total" "counter" "Entries whose time was over." |map| map.expirations;
+        "damaged_partitions" "gauge" "Partitions that are not served because they could not be read from disk." |map| map.damaged_partitions;
     }
     let kinds: Vec<_> = figures.structures.iter().collect();
     out.each(

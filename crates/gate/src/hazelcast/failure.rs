@@ -98,6 +98,9 @@ fn code_of(error: &GridError) -> ErrorCode {
         GridError::TooMuch(TooMuch::ForOne { .. }) => ErrorCode::QueryResultSizeExceeded,
         GridError::TooMuch(_) => ErrorCode::Overload,
         GridError::Destroyed { .. } => ErrorCode::DistributedObjectDestroyed,
+        GridError::Store(error) if error.is_indeterminate() => ErrorCode::IndeterminateOperationState,
+        // Not the code of what may be retried: clients would do that in silence for two minutes, and nobody would hear of the disk.
+        GridError::Store(error) if error.is_retryable() => ErrorCode::Overload,
         _ => ErrorCode::Hazelcast,
     }
 }

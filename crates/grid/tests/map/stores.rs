@@ -7,7 +7,7 @@ use filbert_grid::{
 use filbert_pool::Stages;
 use filbert_wire::Data;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::time::{Duration, Instant};
 use uuid::Uuid;
 
@@ -127,7 +127,11 @@ fn place(settings: MapStoreSettings) -> Place {
 }
 
 fn place_with(of_map: MapSettings) -> Place {
-    let (stages, shelf) = (Stages::start().unwrap(), Arc::new(Shelf::default()));
+    place_on(Stages::start().unwrap(), of_map)
+}
+
+fn place_on(stages: Stages, of_map: MapSettings) -> Place {
+    let shelf = Arc::new(Shelf::default());
     let mut settings = GridSettings::default();
     settings.maps.set("m", of_map);
     assert_eq!(settings.check(), Ok(()));
@@ -336,4 +340,55 @@ fn the_end_of_the_member_ends_waiting() {
     let _ = stages.shutdown(filbert_pool::Shutdown::Drain);
     let _ = (write.wait(), second.wait());
     opener.join().unwrap();
+}
+
+/// Tasks that wait for their puts hold every thread of `mixed`: the store is called on others.
+#[test]
+fn those_who_wait_for_the_store_do_not_keep_it_from_being_called() {
+    const TASKS: usize = 2;
+    let stages = Stages::builder().set("mixed.blocking_threads", TASKS as u64).start().unwrap();
+    let store = Some(MapStoreSettings { name: "shelf".into(), ..MapStoreSettings::default() });
+    let Place { map, stages, .. } = place_on(stages, MapSettings { store, ..MapSettings::default() });
+    let all_there = Arc::new(Barrier::new(TASKS));
+    let put = |key: usize| {
+        let (map, all_there) = (map.clone(), Arc::clone(&all_there));
+        let task = move || {
+            all_there.wait();
+            map.put(int(key as i32), int(1)).wait_timeout(Duration::from_secs(20))
+        };
+        stages.mixed().submit("put", task).unwrap()
+    };
+    let puts: Vec<_> = (0..TASKS).map(put).collect();
+    puts.into_iter().for_each(|put| assert_eq!(put.wait().unwrap(), Ok(None)));
+}
+
+/// One key that is refused keeps neither its own batch nor the next ones from being written.
+#[test]
+fn a_flush_writes_all_but_what_is_refused() {
+    let (write_delay_ms, retry_ms) = (3_600_000, 3_600_000);
+    let settings = MapStoreSettings { write_delay_ms, retry_ms, batch: 4, ..MapStoreSettings::default() };
+    let Place { map, shelf, .. } = place(settings);
+    map.set(int(0), int(66)).wait().unwrap();
+    (1..30).for_each(|key| map.set(int(key), int(key + 100)).wait().unwrap());
+    let refused = map.flush().wait().unwrap_err();
+    assert!(refused.to_string().contains("no sixty-sixes"), "{refused}");
+    assert_eq!(shelf.entries.lock().unwrap().len(), 29);
+    map.set(int(40), int(140)).wait().unwrap();
+    assert!(map.flush().wait().is_err(), "it is tried again");
+    assert_eq!(shelf.get(&int(40)), Some(int(140)));
+    map.set(int(0), int(100)).wait().unwrap();
+    map.flush().wait().unwrap();
+    assert_eq!(shelf.entries.lock().unwrap().len(), 31);
+}
+
+/// What is due is written while a key that was refused waits for its next time.
+#[test]
+fn a_key_that_is_refused_does_not_hold_up_others() {
+    let (write_delay_ms, retry_ms) = (1, 3_600_000);
+    let Place { map, shelf, .. } =
+        place(MapStoreSettings { write_delay_ms, retry_ms, ..MapStoreSettings::default() });
+    map.set(int(0), int(66)).wait().unwrap();
+    eventually("it is refused", || shelf.calls().contains(&"store 0 66".to_owned()));
+    map.set(int(1), int(10)).wait().unwrap();
+    eventually("the other is written", || shelf.get(&int(1)) == Some(int(10)));
 }

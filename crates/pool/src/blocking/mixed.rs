@@ -10,7 +10,6 @@ use crate::context::StageId;
 use crate::env::Env;
 use crate::error::SubmitError;
 use crate::future::TaskFuture;
-use crate::rules::StageKind;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -48,12 +47,12 @@ pub struct Mixed<'a> {
     _this_thread: PhantomData<*const ()>,
 }
 
-pub(crate) fn start(env: &Arc<Env>, threads: usize, blocking_threads: usize) -> Arc<dyn Host> {
+pub(crate) fn start(env: &Arc<Env>, id: StageId, threads: usize, blocking_threads: usize) -> Arc<dyn Host> {
     if env.simulator().is_some() {
-        return SimulatedHost::start(env, StageId::of(StageKind::Mixed), threads, None);
+        return SimulatedHost::start(env, id, threads, None);
     }
     let settings = TokioSettings { threads, blocking_threads, capacity: None, slow_limit: None };
-    TokioHost::multi_thread(env, StageId::of(StageKind::Mixed), &settings)
+    TokioHost::multi_thread(env, id, &settings)
 }
 
 impl<'a> Mixed<'a> {

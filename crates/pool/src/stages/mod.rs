@@ -11,7 +11,7 @@ pub use engagement::Engagement;
 pub use shutdown::{Shutdown, ShutdownRefused, ShutdownReport};
 pub use simulation::Simulation;
 
-use crate::blocking::{Dedicated, Host, Io, Maintenance, Mixed};
+use crate::blocking::{Dedicated, Host, Io, Maintenance, Mixed, MixedPool};
 use crate::clock::Clock;
 use crate::context::StageId;
 use crate::engine::Engine;
@@ -61,6 +61,7 @@ struct Inner {
     maintenance: Maintenance,
     dedicated: Dedicated,
     executors: RwLock<BTreeMap<String, Executor>>,
+    mixed_pools: Mutex<BTreeMap<String, MixedPool>>,
     engines: Mutex<Vec<Arc<dyn Engine>>>,
     engagements: Arc<engagement::Engagements>,
     ending: shutdown::Progress,
@@ -226,6 +227,35 @@ impl Stages {
         let pool = WorkStealing::start(&inner.env, id, settings);
         inner.add_engine(pool.engine());
         Ok(pool)
+    }
+
+    /// Threads for blocking work that no task of `mixed` can fill: the stage `mixed/<name>`, with the blocking threads of `mixed` once more,
+    /// made when it is first asked for. For what answers of lower stages are held back for, such as a change that is being written to
+    /// disk: tasks that wait for it may hold all threads of `mixed`.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::builder().set("mixed.blocking_threads", 1).start()?;
+    /// let disk = stages.mixed_pool("disk");
+    /// let (written, wait) = std::sync::mpsc::channel();
+    /// let waits = stages.mixed().submit("wait", move || wait.recv())?;
+    /// disk.submit("write", move || written.send("written"))?.detach();
+    /// assert_eq!(waits.wait()?, Ok("written"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn mixed_pool(&self, name: &str) -> MixedPool {
+        let inner = &self.inner;
+        let mut pools = inner.mixed_pools.lock().unwrap_or_else(|broken| broken.into_inner());
+        if let Some(known) = pools.get(name) {
+            return known.clone();
+        }
+        let id = StageId::named(StageKind::Mixed, name);
+        let pool = MixedPool::start(&inner.env, id, inner.settings.size("mixed.blocking_threads"));
+        inner.add_engine(pool.engine());
+        pools.insert(name.to_owned(), pool.clone());
+        if !inner.ending.is_open() {
+            pool.end();
+        }
+        pool
     }
 
     /// Time, timers and randomness; virtual under simulation.

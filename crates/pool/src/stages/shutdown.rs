@@ -121,10 +121,12 @@ fn end(inner: &Inner, how: Shutdown) -> ShutdownReport {
             report.cut_short.push(StageId::of(kind).name);
         }
     }
-    for kind in ORDER {
+    // Pools after the stage that they are beside, whose last tasks may need them.
+    for (kind, is_pool) in ORDER.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
         let gentle = how == Shutdown::Drain && !matches!(kind, StageKind::Maintenance | StageKind::Io);
+        let is_next = |id: StageId| id.kind == kind && (id != StageId::of(kind)) == is_pool;
         let engines: Vec<_> =
-            inner.engines().into_iter().filter(|engine| engine.metrics().id.kind == kind).collect();
+            inner.engines().into_iter().filter(|engine| is_next(engine.metrics().id)).collect();
         for engine in &engines {
             engine.close(if gentle { Ending::Drain } else { Ending::Cancel });
         }
@@ -153,6 +155,11 @@ fn end(inner: &Inner, how: Shutdown) -> ShutdownReport {
 }
 
 impl Progress {
+    /// True when no end was asked for.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(*self.lock(), State::Open)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(|broken| broken.into_inner())
     }

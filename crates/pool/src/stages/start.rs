@@ -24,6 +24,7 @@ pub(super) fn all(env: Arc<Env>, settings: Settings) -> Stages {
     );
     let mixed = blocking::start_mixed(
         &env,
+        StageId::of(StageKind::Mixed),
         settings.threads(StageKind::Mixed),
         settings.size("mixed.blocking_threads"),
     );
@@ -64,6 +65,7 @@ pub(super) fn all(env: Arc<Env>, settings: Settings) -> Stages {
         engagements: Arc::default(),
         ending: shutdown::Progress::default(),
         executors: RwLock::new(executors.clone()),
+        mixed_pools: Mutex::default(),
         env,
         settings,
         partition,

@@ -33,23 +33,38 @@ impl Log {
         }
     }
 
+    /// Waits for a fold that changes the snapshot: it looks at each shelf whether the log is closed. One that waits for another process,
+    /// a backup that may be stopped, is not waited for: it changes nothing after the close.
+    pub(super) fn wait_for_fold(&self) {
+        let waited = self.folded.wait_while(self.lock(), |state| state.folding);
+        drop(waited);
+    }
+
     fn fold(&self) -> Result<(), StoreError> {
         let _lock = fold_lock(&self.folder)?;
+        let mut state = self.lock();
+        if state.closed {
+            return Ok(());
+        }
+        state.folding = true;
+        drop(state);
+        let _folding = Folding { log: self };
         // Listed while none can be sealed or begun: what is behind the open one would be folded before it.
         let (open, all) = {
             let files = self.lock_files();
             let open = files.current.as_ref().map(|current| current.path.clone());
             (open, segment::numbers(&self.folder)?)
         };
+        let left = segment::all_left(&self.folder, &all)?;
         let sealed = all.into_iter().take_while(|number| Some(segment::path(&self.folder, *number)) != open);
         for number in sealed {
-            let state = LogState::read(&self.folder, &[number])?;
+            let state = LogState::read(&self.folder, &[number], &left)?;
             if let Some(damage) = state.damage.first() {
                 self.may_fold.store(false, Ordering::Release);
                 return Err(StoreError::Damaged { map: self.name.clone(), damage: damage.clone() });
             }
             if state.open_end.is_some() {
-                // Begun after we looked, or left by a seal that failed.
+                // Begun after we looked, or left and no other one says so yet.
                 return Ok(());
             }
             for (shelf, overlay) in Shelf::all(&self.folder).zip(&state.shelves) {
@@ -68,6 +83,18 @@ impl Log {
             folder::sync_parent(&path)?;
         }
         Ok(())
+    }
+}
+
+/// A fold that changes the snapshot.
+struct Folding<'a> {
+    log: &'a Log,
+}
+
+impl Drop for Folding<'_> {
+    fn drop(&mut self) {
+        self.log.lock().folding = false;
+        self.log.folded.notify_all();
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of the whole store: what is written is found, whatever happens in between.
 
+mod disk_fails;
 mod disk_full;
 mod flips;
 mod logs;

@@ -10,6 +10,7 @@ use super::client::resolved;
 use fetch::Source;
 use filbert::Stages;
 use screen::Screen;
+use std::error::Error;
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -55,12 +56,13 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     let is_live = !arguments.once && std::io::stdout().is_terminal();
     let mut screen = Screen::default();
+    if !is_live {
+        write!(out, "{}", screen.next(&source.status()?)?)?;
+        return Ok(());
+    }
+    let mut last = Last::default();
     loop {
-        let text = screen.next(&source.status()?)?;
-        if !is_live {
-            write!(out, "{text}")?;
-            return Ok(());
-        }
+        let text = last.shown(source.status().and_then(|status| screen.next(&status)))?;
         // Home, everything, and whatever an earlier, longer screen left behind.
         write!(out, "\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\n"))?;
         out.flush()?;
@@ -70,5 +72,58 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         });
         // Only the end of the stages drops it unsaid, and they are ours.
         let _ = told.recv();
+    }
+}
+
+/// How many looks in a row may fail; one may, when a member is busy or starts again.
+const FAILURES: u32 = 5;
+
+/// The last look that there was, and how many failed since.
+#[derive(Default)]
+struct Last {
+    text: Option<String>,
+    failures: u32,
+}
+
+impl Last {
+    /// What to show after another look: that, or the one before and why there is no newer one. Without any, or after too many failures, the error.
+    fn shown(&mut self, look: Result<String, Box<dyn Error>>) -> Result<String, Box<dyn Error>> {
+        let error = match look {
+            Ok(text) => {
+                *self = Self { text: Some(text.clone()), failures: 0 };
+                return Ok(text);
+            }
+            Err(error) => error,
+        };
+        self.failures += 1;
+        match &self.text {
+            Some(text) if self.failures < FAILURES => {
+                let failures = self.failures;
+                // What others say does nothing to a terminal.
+                let why = error.to_string().replace(|letter: char| letter.is_control(), "?");
+                Ok(format!("NOT NOW ({failures} of {FAILURES}): {why}; what follows is older\n{text}"))
+            }
+            _ => Err(error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FAILURES, Last};
+
+    #[test]
+    fn a_look_that_fails_is_shown_and_only_many_in_a_row_end_it() {
+        let mut last = Last::default();
+        assert!(last.shown(Err("nobody there".into())).is_err(), "nothing was ever seen");
+        let mut last = Last::default();
+        for _ in 0..2 {
+            assert_eq!(last.shown(Ok("figures\n".to_owned())).unwrap(), "figures\n");
+            for _ in 1..FAILURES {
+                let shown = last.shown(Err("nobody\nthere".into())).unwrap();
+                assert!(shown.contains("nobody?there") && shown.ends_with("\nfigures\n"), "{shown}");
+            }
+        }
+        assert!(last.shown(Err("nobody there".into())).is_err());
     }
 }

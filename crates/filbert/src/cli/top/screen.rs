@@ -155,6 +155,7 @@ fn maps(status: &Value, look: &mut Look<'_>, out: &mut Out) -> std::io::Result<(
         Table::new(&["map", "entries", "memory", "gets", "hits", "puts", "removes", "evicted", "expired"]);
     for map in maps {
         let name = text(map, "name");
+        let damaged = number(map, "damaged_partitions");
         let mut rate = |key: &str| {
             let rate = look.rate(&format!("map {key} {name}"), number(map, key));
             if rate.is_empty() { text(map, key) } else { rate }
@@ -166,6 +167,7 @@ fn maps(status: &Value, look: &mut Look<'_>, out: &mut Out) -> std::io::Result<(
                 gets => format!("{:.0}%", number(map, "hits") / gets * 100.0),
             };
             let memory = bytes(number(map, "bytes"));
+            let name = if damaged > 0.0 { format!("{name} ({damaged} partitions DAMAGED)") } else { name };
             let (evicted, expired) = (text(map, "evictions"), text(map, "expirations"));
             table.row([name, text(map, "entries"), memory, gets, hits, puts, removes, evicted, expired]);
         }

@@ -1,4 +1,4 @@
-//! What is asked of a store, on `mixed`, and brought to the strand that wants it.
+//! What is asked of a store, on `mixed/map-store`, and brought to the strand that wants it.
 
 use super::{Behind, MAIL_AGAIN, READ};
 use crate::error::{GridError, GridResult};
@@ -40,14 +40,14 @@ impl Behind {
                 mail_until_taken(home, partition, &behind.clock, bring, MAIL_AGAIN);
             }
         };
-        self.stages.mixed().submit(READ, ask).map(|asks| asks.detach()).map_err(GridError::Refused)
+        self.pool.submit(READ, ask).map(|asks| asks.detach()).map_err(GridError::Refused)
     }
 
     /// All keys that the store has.
     pub(crate) fn all_keys(self: &Arc<Self>) -> Invocation<Vec<Data>> {
         let behind = Arc::clone(self);
         let ask = move || behind.store().and_then(|store| store.call(|store| store.load_all_keys()));
-        match self.stages.mixed().submit(READ, ask) {
+        match self.pool.submit(READ, ask) {
             Ok(later) => Invocation::later(later),
             Err(refused) => Invocation::ready(Err(GridError::Refused(refused))),
         }

@@ -1,9 +1,9 @@
 //! The store behind a map: what waits to be written to it, and what is asked of it.
 //!
 //! ```text
-//! change on a strand -> queue -- at once, or after the delay -> a batch on `mixed` -> store
+//! change on a strand -> queue -- at once, or after the delay -> a batch on `mixed/map-store` -> store
 //!                         \----- without a delay the answer is held back until its change is written
-//! key without an entry -> errand on `mixed` -> store -> entry, back on the strand
+//! key without an entry -> errand on `mixed/map-store` -> store -> entry, back on the strand
 //! ```
 //!
 //! An entry changes before the store does, so a reader may see a value that is not written yet. When the store refuses it, whoever wrote
@@ -14,7 +14,7 @@
 //! others between, and a busy key could be written no faster than one change at a time. Here changes that come while a batch is being
 //! written make the next one, and several of a key are one.
 //!
-//! Batches and errands run on `mixed`; the queue is behind a lock that is held for a look-up, so strands and io loops may take it.
+//! Batches and errands run on `mixed/map-store`; the queue is behind a lock that is held for a look-up, so strands and io loops may take it.
 
 mod errand;
 mod queue;
@@ -29,12 +29,14 @@ use crate::map::partition::MapPartition;
 use crate::map::settings::MapStoreSettings;
 use crate::operation::{Duty, UnderWay};
 use crate::strands::{Alarms, FARTHEST, Strands, mail_until_taken};
-use filbert_pool::{Clock, Promise, StageId, StageKind, Stages, TaskError};
+use filbert_pool::{Clock, MixedPool, Promise, StageId, StageKind, Stages, TaskError};
 use filbert_wire::Data;
 use queue::{Queue, Taken};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
+/// The stage of batches and reads is `mixed/map-store`: tasks that wait for a put may hold all threads of `mixed`.
+const POOL: &str = "map-store";
 /// What batches are called in metrics and errors.
 const WRITE: &str = "map.store";
 /// What reads are called.
@@ -49,8 +51,9 @@ pub(crate) struct Behind {
     settings: MapStoreSettings,
     registry: Registry,
     stages: Stages,
+    pool: MixedPool,
     clock: Clock,
-    /// Made by the first who needs it, on `mixed`: it is user code, and may connect to something.
+    /// Made by the first who needs it, on `mixed/map-store`: it is user code, and may connect to something.
     made: OnceLock<GridResult<StoreCalls>>,
     /// Where the map's entries are.
     home: OnceLock<Weak<Strands<MapPartition>>>,
@@ -60,11 +63,19 @@ pub(crate) struct Behind {
 #[derive(Debug, Default)]
 struct State {
     queue: Queue<Duty>,
-    /// A task on `mixed` takes batches out.
+    /// A task on `mixed/map-store` takes batches out.
     writes: bool,
     alarms: Alarms,
-    /// Who waits until all that came before some number is written.
-    flushes: Vec<(u64, Promise<GridResult<()>>)>,
+    flushes: Vec<Flush>,
+}
+
+/// Someone who waits until all that came before some number is written or refused.
+#[derive(Debug)]
+struct Flush {
+    number: u64,
+    /// The first that was refused.
+    told: GridResult<()>,
+    promise: Promise<GridResult<()>>,
 }
 
 /// A change that a store did not take, and why.
@@ -109,6 +120,7 @@ impl Behind {
             settings: settings.clone(),
             registry: registry.clone(),
             stages: stages.clone(),
+            pool: stages.mixed_pool(POOL),
             clock: stages.clock(),
             made: OnceLock::new(),
             home: OnceLock::new(),
@@ -125,7 +137,7 @@ impl Behind {
         self.state.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 
-    /// The store itself; on `mixed` only.
+    /// The store itself; on `mixed/map-store` only.
     fn store(&self) -> GridResult<&StoreCalls> {
         let made = self.made.get_or_init(|| self.registry.map_store(&self.settings.name, &self.map));
         made.as_ref().map_err(Clone::clone)
@@ -159,11 +171,11 @@ impl Behind {
     pub(crate) fn flush(self: &Arc<Self>) -> Invocation<()> {
         let mut state = self.state();
         let number = state.queue.hurry();
-        if state.queue.is_written(number) {
+        if state.queue.is_over(number) {
             return Invocation::ready(Ok(()));
         }
         let (promise, later) = self.stages.promise(StageKind::Mixed, "map.flush");
-        state.flushes.push((number, promise));
+        state.flushes.push(Flush { number, told: Ok(()), promise });
         self.go_on(state);
         Invocation::later(later)
     }
@@ -183,7 +195,7 @@ impl Behind {
         drop(state);
         let writer = Writer { behind: Arc::clone(self), ran: false };
         // Refused when the member ends: then the writer says so.
-        let _ = self.stages.mixed().submit(WRITE, move || writer.run()).map(|writes| writes.detach());
+        let _ = self.pool.submit(WRITE, move || writer.run()).map(|writes| writes.detach());
     }
 
     fn came(behind: &Weak<Self>, due: Duration) {
@@ -255,6 +267,9 @@ impl Behind {
         let error = failed.first().map(|(_, error)| error.clone());
         let mut refused = Vec::new();
         for (change, error) in failed {
+            for flush in state.flushes.iter_mut().filter(|flush| change.number < flush.number) {
+                flush.told = std::mem::replace(&mut flush.told, Ok(())).and(Err(error.clone()));
+            }
             if through {
                 refused.push((change, error));
             } else {
@@ -263,8 +278,8 @@ impl Behind {
             }
         }
         let flushes = std::mem::take(&mut state.flushes);
-        let (told, wait): (Vec<_>, Vec<_>) =
-            flushes.into_iter().partition(|(number, _)| error.is_some() || state.queue.is_written(*number));
+        let (over, wait): (Vec<_>, Vec<_>) =
+            flushes.into_iter().partition(|flush| state.queue.is_over(flush.number));
         state.flushes = wait;
         drop(state);
         if let Some(error) = &error {
@@ -277,8 +292,8 @@ impl Behind {
         for (change, error) in all {
             change.told.into_iter().for_each(|duty| duty.end(error.clone()));
         }
-        for (_, promise) in told {
-            promise.keep(error.clone().map_or(Ok(()), Err));
+        for Flush { told, promise, .. } in over {
+            promise.keep(told);
         }
     }
 

@@ -1,6 +1,6 @@
-//! What waits to be written to a store: the last change of each key, in the order in which they came. No thread, no clock, no store.
+//! What waits to be written to a store: the last change of each key, the one that is due first in front. No thread, no clock, no store.
 //!
-//! One batch is written at a time, so changes of a key reach the store in their order. A change of a key that waits takes its place;
+//! Changes come due in the order in which they came, but for those that a store refused: they are due later, and hold up no other. One batch is written at a time, so changes of a key reach the store in their order. A change of a key that waits takes its place;
 //! one of a key that is being written waits for the next batch.
 
 use filbert_wire::Data;
@@ -11,25 +11,23 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(super) struct Queue<T> {
     waiting: HashMap<Data, Waiting<T>>,
-    /// The same keys, the oldest first.
-    order: BTreeMap<u64, Data>,
+    /// The same keys, by when they are due and their number. What was hurried is due at zero.
+    order: BTreeMap<(Duration, u64), Data>,
     writing: HashMap<Data, Option<Data>>,
     next: u64,
-    /// Changes with smaller numbers do not wait for their time.
-    hurried: u64,
 }
 
 #[derive(Debug)]
 struct Waiting<T> {
     /// None takes the key away.
     value: Option<Data>,
-    due: Duration,
     told: Vec<T>,
 }
 
 /// A change that is taken out to be written.
 #[derive(Debug)]
 pub(super) struct Taken<T> {
+    pub(super) number: u64,
     pub(super) key: Data,
     /// None takes the key away.
     pub(super) value: Option<Data>,
@@ -39,7 +37,7 @@ pub(super) struct Taken<T> {
 impl<T> Default for Queue<T> {
     fn default() -> Self {
         let (waiting, order, writing) = (HashMap::new(), BTreeMap::new(), HashMap::new());
-        Self { waiting, order, writing, next: 0, hurried: 0 }
+        Self { waiting, order, writing, next: 0 }
     }
 }
 
@@ -58,8 +56,8 @@ impl<T> Queue<T> {
         }
         let number = self.next;
         self.next += 1;
-        self.order.insert(number, key.clone());
-        self.waiting.insert(key.clone(), Waiting { value, due, told: told.into_iter().collect() });
+        self.order.insert((due, number), key.clone());
+        self.waiting.insert(key.clone(), Waiting { value, told: told.into_iter().collect() });
     }
 
     /// What the store will have for `key` when all is written; `None` when it has that already.
@@ -69,8 +67,7 @@ impl<T> Queue<T> {
 
     /// When the next change is to be written: at once when it was hurried.
     pub(super) fn next_due(&self) -> Option<Duration> {
-        let (number, key) = self.order.first_key_value()?;
-        Some(if *number < self.hurried { Duration::ZERO } else { self.waiting[key].due })
+        self.order.first_key_value().map(|((due, _), _)| *due)
     }
 
     /// Takes out what is to be written at `now`, `most` changes at most; they count as being written until [`Queue::wrote`].
@@ -78,11 +75,11 @@ impl<T> Queue<T> {
         let mut taken = Vec::new();
         while taken.len() < most
             && self.next_due().is_some_and(|due| due <= now)
-            && let Some((_, key)) = self.order.pop_first()
-            && let Some(Waiting { value, told, .. }) = self.waiting.remove(&key)
+            && let Some(((_, number), key)) = self.order.pop_first()
+            && let Some(Waiting { value, told }) = self.waiting.remove(&key)
         {
             self.writing.insert(key.clone(), value.clone());
-            taken.push(Taken { key, value, told });
+            taken.push(Taken { number, key, value, told });
         }
         taken
     }
@@ -94,7 +91,7 @@ impl<T> Queue<T> {
 
     /// A change could not be written: it waits again, until `due`, unless the key has changed meanwhile.
     pub(super) fn again(&mut self, change: Taken<T>, due: Duration) {
-        let Taken { key, value, told } = change;
+        let Taken { key, value, told, .. } = change;
         match self.waiting.get_mut(&key) {
             Some(newer) => newer.told.extend(told),
             None => {
@@ -108,13 +105,15 @@ impl<T> Queue<T> {
 
     /// Nothing that waits now waits for its time; the number that says when it is written.
     pub(super) fn hurry(&mut self) -> u64 {
-        self.hurried = self.next;
+        let order = std::mem::take(&mut self.order);
+        self.order = order.into_iter().map(|((_, number), key)| ((Duration::ZERO, number), key)).collect();
         self.next
     }
 
-    /// True when all changes that came before [`Queue::hurry`] gave `number` are written.
-    pub(super) fn is_written(&self, number: u64) -> bool {
-        self.writing.is_empty() && self.order.first_key_value().is_none_or(|(first, _)| *first >= number)
+    /// True when all changes that came before [`Queue::hurry`] gave `number` are written, or were refused.
+    pub(super) fn is_over(&self, number: u64) -> bool {
+        let hurried = (Duration::ZERO, 0)..(Duration::ZERO, number);
+        self.writing.is_empty() && self.order.range(hurried).next().is_none()
     }
 }
 
@@ -171,12 +170,33 @@ mod tests {
         assert_eq!(keys(&queue.take(at(7), 9)), [data(2)]);
     }
 
+    /// A key that was refused was in front of all others until its time came.
+    #[test]
+    fn what_failed_holds_up_no_other() {
+        let mut queue = Queue::<u8>::default();
+        queue.put(&data(1), None, at(1), None);
+        let refused = queue.take(at(1), 9).pop().unwrap();
+        queue.wrote();
+        queue.again(refused, at(1_000));
+        queue.put(&data(2), None, at(5), None);
+        assert_eq!(queue.next_due(), Some(at(5)));
+        assert_eq!(keys(&queue.take(at(5), 9)), [data(2)]);
+        queue.wrote();
+        assert_eq!(queue.next_due(), Some(at(1_000)));
+        let number = queue.hurry();
+        let refused = queue.take(at(6), 9).pop().unwrap();
+        assert!(refused.number < number && !queue.is_over(number));
+        queue.wrote();
+        queue.again(refused, at(2_000));
+        assert!(queue.is_over(number), "it is known of it that it is refused");
+    }
+
     #[test]
     fn a_hurry_is_over_when_all_from_before_it_is_written() {
         let mut queue = Queue::<u8>::default();
         assert!({
             let number = queue.hurry();
-            queue.is_written(number)
+            queue.is_over(number)
         });
         queue.put(&data(1), None, at(900), None);
         queue.put(&data(2), None, at(900), None);
@@ -184,10 +204,10 @@ mod tests {
         queue.put(&data(3), None, at(900), None);
         assert_eq!(keys(&queue.take(at(0), 1)), [data(1)]);
         queue.wrote();
-        assert!(!queue.is_written(number));
+        assert!(!queue.is_over(number));
         assert_eq!(keys(&queue.take(at(0), 9)), [data(2)]);
-        assert!(!queue.is_written(number), "it is being written");
+        assert!(!queue.is_over(number), "it is being written");
         queue.wrote();
-        assert!(queue.is_written(number) && queue.take(at(0), 9).is_empty());
+        assert!(queue.is_over(number) && queue.take(at(0), 9).is_empty());
     }
 }

@@ -171,6 +171,10 @@ impl Map {
         self.structure.context.set_damage(damage);
     }
 
+    fn is_damaged(&self, partition: PartitionId) -> bool {
+        self.structure.context.damage_of(partition).is_some()
+    }
+
     /// What its queries look up.
     pub(crate) fn catalog(&self) -> &Catalog {
         &self.structure.context.catalog

@@ -7,6 +7,7 @@ use crate::map::operations::{
 };
 use crate::map::partition::{EntryView, LocalMapStats, MapPartition};
 use crate::operation::Turn;
+use crate::strands::Spread;
 use filbert_wire::{Data, PartitionId};
 
 impl Map {
@@ -61,12 +62,18 @@ impl Map {
         self.everywhere(|| Size, |sizes| sizes.into_iter().all(|size| size == 0))
     }
 
-    /// What the map counted on this member.
+    /// What the map counted on this member, in the partitions that are served.
     pub fn stats(&self) -> Invocation<LocalMapStats> {
-        self.everywhere(
-            || Stats,
-            |parts| parts.into_iter().fold(LocalMapStats::default(), LocalMapStats::plus),
-        )
+        let is_served = |partition: &PartitionId| !self.is_damaged(*partition);
+        let operations = self.strands().partitions().filter(is_served).map(|partition| (partition, Stats));
+        let sum =
+            |parts: Vec<LocalMapStats>| parts.into_iter().fold(LocalMapStats::default(), LocalMapStats::plus);
+        self.strands().call_all(Spread::Here, operations, sum)
+    }
+
+    /// How many of its partitions are not served, because what they held could not be read from disk.
+    pub fn damaged_partitions(&self) -> usize {
+        self.strands().partitions().filter(|partition| self.is_damaged(*partition)).count()
     }
 
     /// Some entries of a partition from `cursor` on, which is 0 at first and then what the last page said. An entry that is there from the

@@ -1,0 +1,215 @@
+//! The files of a log while it is written: the segment that is open, and what is not in it yet.
+//!
+//! Whatever fails, no half of a group stands between what came before it and what comes after: it is cut off again, or the segment is *left*.
+//! That is also done when a flush fails: the system may count what it could not write as written, so another flush of the same file would say
+//! nothing. What was not flushed of a segment that is left goes to the begin of the next one, which says what counts of the old one.
+
+use super::{Log, MOST_PENDING, TRY_AGAIN};
+use crate::error::StoreError;
+use crate::folder;
+use crate::frame::{self, Kind, NO_PARTITION};
+use crate::segment;
+use crate::settings::Fsync;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
+
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    pub(super) current: Option<Current>,
+    /// Taken for a commit, and not written yet.
+    pub(super) unwritten: Vec<u8>,
+    /// A flush will come.
+    flush_set: bool,
+    /// Segments that were left, and how many bytes count of each; to be said by the next one.
+    left: Vec<(u64, u64)>,
+}
+
+#[derive(Debug)]
+pub(super) struct Current {
+    file: File,
+    number: u64,
+    pub(super) path: PathBuf,
+    length: u64,
+    /// So many bytes of it were flushed.
+    flushed: u64,
+    /// Why nothing more is to be written to it.
+    problem: Option<StoreError>,
+}
+
+impl Current {
+    fn is_flushed(&self) -> bool {
+        self.flushed == self.length
+    }
+}
+
+impl Files {
+    /// True when something has to be written that is written already: the segment is left, and not all of it was flushed.
+    pub(super) fn must_repeat(&self) -> bool {
+        self.current.as_ref().is_some_and(|current| current.problem.is_some() && !current.is_flushed())
+    }
+}
+
+impl Log {
+    pub(super) fn lock_files(&self) -> MutexGuard<'_, Files> {
+        self.files.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    /// Writes what was taken, all or nothing, and flushes it where that is asked for.
+    pub(super) fn write(self: &Arc<Self>, files: &mut Files) -> Result<(), StoreError> {
+        leave(files)?;
+        let Files { current, unwritten, flush_set, left } = files;
+        if unwritten.is_empty() {
+            return Ok(());
+        }
+        let current = match current {
+            Some(current) => current,
+            None => current.insert(self.begin_segment(left)?),
+        };
+        let before = current.length;
+        if let Err(error) = self.append(current, unwritten) {
+            let error = StoreError::io("write", &current.path, &error);
+            current.length = before;
+            // What was written of it must not stand between what came before and what comes after.
+            if self.room.cut(&mut current.file, before).is_err() {
+                current.problem = Some(error.clone());
+            }
+            return Err(error);
+        }
+        // A buffer that was large once is given back.
+        if unwritten.capacity() > MOST_PENDING {
+            *unwritten = Vec::new();
+        } else {
+            unwritten.clear();
+        }
+        if self.settings.fsync == Fsync::Interval && !std::mem::replace(flush_set, true) {
+            let log = Arc::downgrade(self);
+            let flush = move || {
+                let Some(log) = log.upgrade() else { return };
+                let pool = log.pool.clone();
+                if let Ok(flushes) = pool.submit("store.flush", move || log.flush()) {
+                    flushes.detach();
+                }
+            };
+            self.stages.clock().after(Duration::from_millis(self.settings.interval_ms), flush);
+        }
+        Ok(())
+    }
+
+    fn append(&self, current: &mut Current, bytes: &[u8]) -> std::io::Result<()> {
+        let mut written = 0;
+        if current.is_flushed() {
+            let mut safe = Vec::new();
+            frame::write(&mut safe, self.salt, Kind::Safe, NO_PARTITION, &[]);
+            self.room.write(&mut current.file, &safe)?;
+            written += safe.len();
+        }
+        self.room.write(&mut current.file, bytes)?;
+        written += bytes.len();
+        if self.settings.fsync == Fsync::Always {
+            self.room.flush(&current.file)?;
+            current.flushed = current.length + written as u64;
+        }
+        current.length += written as u64;
+        Ok(())
+    }
+
+    /// Flushes what an interval gathered. When that fails, changes are refused until it is written once more.
+    fn flush(self: &Arc<Self>) {
+        let mut files = self.lock_files();
+        files.flush_set = false;
+        let current = files.current.as_mut();
+        let Some(current) = current.filter(|current| !current.is_flushed() && current.problem.is_none())
+        else {
+            return;
+        };
+        match self.room.flush(&current.file) {
+            Ok(()) => current.flushed = current.length,
+            Err(error) => {
+                let error = StoreError::io("flush", &current.path, &error);
+                current.problem = Some(error.clone());
+                // With the files in hand: a commit that mends it comes after this.
+                self.fails_with(Some(error));
+                drop(files);
+                if !std::mem::replace(&mut self.lock().commits, true) {
+                    self.commit_after(TRY_AGAIN);
+                }
+            }
+        }
+    }
+
+    fn begin_segment(&self, left: &mut Vec<(u64, u64)>) -> Result<Current, StoreError> {
+        folder::make(&self.folder)?;
+        let number = segment::numbers(&self.folder)?.last().map_or(1, |last| last + 1);
+        let path = segment::path(&self.folder, number);
+        let mut begin = segment::begin(self.salt);
+        left.iter().for_each(|(number, end)| segment::left(&mut begin, self.salt, *number, *end));
+        let made = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+        let mut file = made.map_err(|error| StoreError::io("begin", &path, &error))?;
+        let written = self.room.write(&mut file, &begin).and_then(|()| file.sync_all());
+        let written = written.map_err(|error| StoreError::io("begin", &path, &error));
+        if let Err(error) = written.and_then(|()| folder::sync_parent(&path)) {
+            // One that may or may not be there after a crash is none; one that cannot be removed does not count.
+            if std::fs::remove_file(&path).is_err() {
+                left.push((number, 0));
+            }
+            return Err(error);
+        }
+        left.clear();
+        let length = begin.len() as u64;
+        Ok(Current { file, number, path, length, flushed: length, problem: None })
+    }
+
+    /// Seals a segment that is large enough; true when it did.
+    pub(super) fn rotate(&self, files: &mut Files) -> bool {
+        let Some(current) = &files.current else { return false };
+        if current.length < self.settings.fold_bytes {
+            return false;
+        }
+        let sealed = self.seal(files);
+        if let Err(error) = &sealed {
+            tracing::warn!(map = self.name, %error, "a part of the log is left without its seal");
+        }
+        sealed.is_ok()
+    }
+
+    /// Seals what is open. When that fails nothing more is written to it: it may have its seal, or half of it.
+    pub(super) fn seal(&self, files: &mut Files) -> Result<(), StoreError> {
+        let Some(current) = &mut files.current else { return Ok(()) };
+        let not_sealed = |current: &Current, problem: &StoreError| StoreError::NotSealed {
+            map: self.name.clone(),
+            problem: problem.to_string(),
+            is_flushed: current.is_flushed(),
+        };
+        if let Some(problem) = &current.problem {
+            return Err(not_sealed(current, problem));
+        }
+        let sealed = self.room.write(&mut current.file, &segment::seal(self.salt));
+        if let Err(error) = sealed.and_then(|()| self.room.flush(&current.file)) {
+            let problem = StoreError::io("seal", &current.path, &error);
+            let error = not_sealed(current, &problem);
+            current.problem = Some(problem);
+            return Err(error);
+        }
+        files.current = None;
+        Ok(())
+    }
+}
+
+/// Leaves a segment that nothing more is to be written to. What was not flushed of it is to be written once more.
+fn leave(files: &mut Files) -> Result<(), StoreError> {
+    let Some(current) = files.current.as_mut().filter(|current| current.problem.is_some()) else {
+        return Ok(());
+    };
+    let mut again = vec![0; (current.length - current.flushed) as usize];
+    let begin = current.file.seek(SeekFrom::Start(current.flushed));
+    let read = begin.and_then(|_| current.file.read_exact(&mut again));
+    read.map_err(|error| StoreError::io("read", &current.path, &error))?;
+    files.left.push((current.number, current.flushed));
+    again.append(&mut files.unwritten);
+    files.unwritten = again;
+    files.current = None;
+    Ok(())
+}
