@@ -3,6 +3,13 @@
 use super::figures::Figures;
 use std::fmt::{Display, Write};
 
+/// Figures of each of several things: what their names begin with, whose they are, and for each its name, kind, help and value.
+macro_rules! of_each {
+    ($out:ident, $all:expr, $prefix:literal, |$thing:ident| $labels:expr; $($name:literal $kind:literal $help:literal $value:expr;)*) => {$(
+        $out.each(concat!($prefix, $name), $kind, $help, $all, |$thing| $labels, |$thing| $value);
+    )*};
+}
+
 /// All of them.
 pub(super) fn text(figures: &Figures) -> String {
     let mut out = Text(String::new());
@@ -20,104 +27,55 @@ pub(super) fn text(figures: &Figures) -> String {
     if let Some(seconds) = figures.cpu_seconds {
         out.one("process_cpu_seconds_total", "counter", "CPU time of the process.", "", seconds);
     }
-    let stages = &figures.stages;
-    macro_rules! of_stages {
-        ($($name:literal $kind:literal $help:literal $value:expr;)*) => {$(
-            out.each(concat!("filbert_stage_", $name), $kind, $help, stages, |stage| label("stage", stage.stage), $value);
-        )*};
-    }
-    of_stages! {
-        "threads" "gauge" "Threads of the stage." |stage| stage.threads;
-        "queued" "gauge" "Tasks that wait." |stage| stage.depth;
-        "running" "gauge" "Tasks that run right now." |stage| stage.running.len();
-        "oldest_queued_seconds" "gauge" "How long the oldest waiting task has waited." |stage| stage.oldest_ms.unwrap_or(0) as f64 / 1e3;
-        "executed_total" "counter" "Tasks that ran to their end." |stage| stage.executed;
-        "stolen_total" "counter" "Tasks that another worker than their first one ran." |stage| stage.stolen;
-        "parked_total" "counter" "How often a worker went to sleep." |stage| stage.parked;
-        "panicked_total" "counter" "Tasks that panicked." |stage| stage.panicked;
-        "refused_total" "counter" "Tasks that were refused because the stage was full or ended." |stage| stage.refused;
-        "dropped_total" "counter" "Events that were dropped because the stage was full." |stage| stage.dropped;
-        "slow_total" "counter" "Tasks over the slow limit." |stage| stage.slow;
-    }
-    let events = &figures.events;
-    let source = |events: &super::figures::Events| label("source", &events.source);
-    out.each(
-        "filbert_events_queued",
-        "gauge",
-        "Events that wait for their listener.",
-        events,
-        source,
-        |events| events.queued,
+    of_each!(out, &figures.stages, "filbert_stage_", |stage| label("stage", stage.stage);
+        "threads" "gauge" "Threads of the stage." stage.threads;
+        "queued" "gauge" "Tasks that wait." stage.depth;
+        "running" "gauge" "Tasks that run right now." stage.running.len();
+        "oldest_queued_seconds" "gauge" "How long the oldest waiting task has waited." stage.oldest_ms.unwrap_or(0) as f64 / 1e3;
+        "executed_total" "counter" "Tasks that ran to their end." stage.executed;
+        "stolen_total" "counter" "Tasks that another worker than their first one ran." stage.stolen;
+        "parked_total" "counter" "How often a worker went to sleep." stage.parked;
+        "panicked_total" "counter" "Tasks that panicked." stage.panicked;
+        "refused_total" "counter" "Tasks that were refused because the stage was full or ended." stage.refused;
+        "dropped_total" "counter" "Events that were dropped because the stage was full." stage.dropped;
+        "slow_total" "counter" "Tasks over the slow limit." stage.slow;
     );
-    out.each(
-        "filbert_events_delivered_total",
-        "counter",
-        "Events given to their listener.",
-        events,
-        source,
-        |events| events.delivered,
+    of_each!(out, &figures.events, "filbert_events_", |events| label("source", &events.source);
+        "queued" "gauge" "Events that wait for their listener." events.queued;
+        "delivered_total" "counter" "Events given to their listener." events.delivered;
+        "dropped_total" "counter" "Events that found no room in time." events.dropped;
     );
-    out.each(
-        "filbert_events_dropped_total",
-        "counter",
-        "Events that found no room in time.",
-        events,
-        source,
-        |events| events.dropped,
+    of_each!(out, &figures.maps, "filbert_map_", |map| label("map", &map.name);
+        "entries" "gauge" "Entries that are there." map.entries;
+        "bytes" "gauge" "What they take." map.bytes;
+        "locked" "gauge" "Keys that are locked." map.locked;
+        "gets_total" "counter" "Reads." map.gets;
+        "hits_total" "counter" "Reads that found something." map.hits;
+        "puts_total" "counter" "Writes." map.puts;
+        "removes_total" "counter" "Removals that someone asked for." map.removes;
+        "evictions_total" "counter" "Entries that went because there was no room." map.evictions;
+        "expirations_total" "counter" "Entries whose time was over." map.expirations;
+        "damaged_partitions" "gauge" "Partitions that are not served because they could not be read from disk." map.damaged_partitions;
     );
-    let maps = &figures.maps;
-    macro_rules! of_maps {
-        ($($name:literal $kind:literal $help:literal $value:expr;)*) => {$(
-            out.each(concat!("filbert_map_", $name), $kind, $help, maps, |map| label("map", &map.name), $value);
-        )*};
-    }
-    of_maps! {
-        "entries" "gauge" "Entries that are there." |map| map.entries;
-        "bytes" "gauge" "What they take." |map| map.bytes;
-        "locked" "gauge" "Keys that are locked." |map| map.locked;
-        "gets_total" "counter" "Reads." |map| map.gets;
-        "hits_total" "counter" "Reads that found something." |map| map.hits;
-        "puts_total" "counter" "Writes." |map| map.puts;
-        "removes_total" "counter" "Removals that someone asked for." |map| map.removes;
-        "evictions_total" "counter" "Entries that went because there was no room." |map| map.evictions;
-        "expirations_total" "counter" "Entries whose time was over." |map| map.expirations;
-        "damaged_partitions" "gauge" "Partitions that are not served because they could not be read from disk." |map| map.damaged_partitions;
-    }
     let kinds: Vec<_> = figures.structures.iter().collect();
-    out.each(
-        "filbert_structures",
-        "gauge",
-        "Structures, by kind.",
-        &kinds,
-        |(kind, _)| label("kind", kind),
-        |(_, count)| **count,
+    of_each!(out, &kinds, "filbert_", |of_kind| label("kind", of_kind.0);
+        "structures" "gauge" "Structures, by kind." of_kind.1;
     );
-    let doors = &figures.doors;
-    macro_rules! of_doors {
-        ($($name:literal $kind:literal $help:literal $value:expr;)*) => {$(
-            out.each(concat!("filbert_door_", $name), $kind, $help, doors, |door| label("door", door.door), $value);
-        )*};
-    }
-    of_doors! {
-        "connections" "gauge" "Connections now." |door| door.connections;
-        "accepted_total" "counter" "Connections taken." |door| door.accepted;
-        "refused_total" "counter" "Connections refused." |door| door.refused;
-        "received_bytes_total" "counter" "Bytes received." |door| door.bytes_in;
-        "sent_bytes_total" "counter" "Bytes sent." |door| door.bytes_out;
-        "congestions_total" "counter" "How often a connection was not read because its peer did not keep up." |door| door.congestions;
-        "in_flight_bytes" "gauge" "Bytes that wait for peers." |door| door.in_flight_bytes;
-    }
-    let sql = &figures.sql;
-    out.one("filbert_sql_queries_running", "gauge", "Queries that run.", "", sql.running);
-    out.one("filbert_sql_queries_waiting", "gauge", "Queries that wait for their turn.", "", sql.waiting);
-    out.one(
-        "filbert_sql_queries_open",
-        "gauge",
-        "Queries that are neither read to the end nor closed.",
-        "",
-        sql.open,
+    of_each!(out, &figures.doors, "filbert_door_", |door| label("door", door.door);
+        "connections" "gauge" "Connections now." door.connections;
+        "accepted_total" "counter" "Connections taken." door.accepted;
+        "refused_total" "counter" "Connections refused." door.refused;
+        "received_bytes_total" "counter" "Bytes received." door.bytes_in;
+        "sent_bytes_total" "counter" "Bytes sent." door.bytes_out;
+        "congestions_total" "counter" "How often a connection was not read because its peer did not keep up." door.congestions;
+        "in_flight_bytes" "gauge" "Bytes that wait for peers." door.in_flight_bytes;
     );
-    out.one("filbert_sql_memory_bytes", "gauge", "Bytes that queries hold.", "", sql.memory_bytes);
+    of_each!(out, std::slice::from_ref(&figures.sql), "filbert_sql_", |sql| no_label(sql);
+        "queries_running" "gauge" "Queries that run." sql.running;
+        "queries_waiting" "gauge" "Queries that wait for their turn." sql.waiting;
+        "queries_open" "gauge" "Queries that are neither read to the end nor closed." sql.open;
+        "memory_bytes" "gauge" "Bytes that queries hold." sql.memory_bytes;
+    );
     out.0
 }
 
@@ -156,6 +114,10 @@ impl Text {
             }
         }
     }
+}
+
+fn no_label<T>(_: &T) -> String {
+    String::new()
 }
 
 fn label(name: &str, value: &str) -> String {
