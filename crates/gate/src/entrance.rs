@@ -55,3 +55,9 @@ impl Entrance<'_> {
         }
     }
 }
+
+/// Where a door may listen, as it is written in a configuration.
+pub(crate) fn is_address(text: &str) -> Result<(), String> {
+    let right = || "must be an IP address with a port, such as 127.0.0.1:5701 or [::1]:5701".to_owned();
+    text.parse::<SocketAddr>().map(|_| ()).map_err(|_| right())
+}

@@ -2,7 +2,7 @@
 
 use super::rights::Rights;
 use super::secret::Secret;
-use crate::entrance::Entrance;
+use crate::entrance::{Entrance, is_address};
 use filbert_net::{NetSettings, TlsSettings};
 use filbert_pool::settings_fields::{self, Shape, is_named};
 use filbert_wire::frame::Limits;
@@ -68,11 +68,6 @@ filbert_pool::settings_struct! {
         #[serde(default)]
         pub may: Rights => Shape::Texts(is_right),
     }
-}
-
-fn is_address(text: &str) -> Result<(), String> {
-    let right = || "must be an IP address with a port, such as 127.0.0.1:5701".to_owned();
-    text.parse::<SocketAddr>().map(|_| ()).map_err(|_| right())
 }
 
 fn is_public_address(text: &str) -> Result<(), String> {

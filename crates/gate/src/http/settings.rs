@@ -1,6 +1,6 @@
 //! The settings of the door: where, for whom, with which limits.
 
-use crate::entrance::Entrance;
+use crate::entrance::{Entrance, is_address};
 use crate::hazelcast::{HazelcastSettings, User};
 use filbert_net::{NetSettings, TlsSettings};
 use filbert_pool::settings_fields::{self, Shape};
@@ -26,11 +26,6 @@ filbert_pool::settings_struct! {
             ..NetSettings::default()
         } => Shape::Table(NetSettings::FIELDS),
     }
-}
-
-fn is_address(text: &str) -> Result<(), String> {
-    let right = || "must be an IP address with a port, such as 127.0.0.1:8080".to_owned();
-    text.parse::<SocketAddr>().map(|_| ()).map_err(|_| right())
 }
 
 impl HttpSettings {
