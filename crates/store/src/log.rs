@@ -89,9 +89,27 @@ struct State {
     commits: bool,
     failure: Option<StoreError>,
     incarnation: u64,
+    /// The last commit has begun: what comes now is not stored.
+    closing: bool,
     closed: bool,
     /// A fold changes the snapshot.
     folding: bool,
+}
+
+impl State {
+    /// Gives what is to be written to the files, and says up to which ticket; nothing when there is none.
+    fn give(&mut self, files: &mut Files) -> Option<u64> {
+        if files.unwritten.is_empty() {
+            std::mem::swap(&mut files.unwritten, &mut self.pending);
+        } else {
+            files.unwritten.append(&mut self.pending);
+        }
+        if files.unwritten.is_empty() && !files.must_repeat() {
+            self.commits = false;
+            return None;
+        }
+        Some(self.appended)
+    }
 }
 
 impl std::fmt::Debug for State {
@@ -171,8 +189,9 @@ impl MapLog {
         write(&mut state, log.salt);
         state.appended += 1;
         let ticket = state.appended;
-        let waits = log.settings.fsync == Fsync::Always || state.pending.len() > MOST_PENDING || state.closed;
-        let begins = !state.closed && !std::mem::replace(&mut state.commits, true);
+        let waits =
+            log.settings.fsync == Fsync::Always || state.pending.len() > MOST_PENDING || state.closing;
+        let begins = !state.closing && !std::mem::replace(&mut state.commits, true);
         drop(state);
         if begins {
             log.start_commit();
@@ -258,19 +277,7 @@ impl Log {
     /// Takes what is to be written, up to which ticket; nothing when there is none, and then the commit is over.
     fn take(&self, files: &mut Files) -> Option<u64> {
         let mut state = self.lock();
-        if state.closed {
-            return None;
-        }
-        if files.unwritten.is_empty() {
-            std::mem::swap(&mut files.unwritten, &mut state.pending);
-        } else {
-            files.unwritten.append(&mut state.pending);
-        }
-        if files.unwritten.is_empty() && !files.must_repeat() {
-            state.commits = false;
-            return None;
-        }
-        Some(state.appended)
+        if state.closing { None } else { state.give(files) }
     }
 
     /// Tells those who wait; true when all went well.
@@ -310,9 +317,13 @@ impl Log {
 
     /// Writes and flushes what is left, and seals. What comes back is the first that failed.
     fn close(self: &Arc<Self>) -> Result<(), StoreError> {
-        // Waits for a commit that is under way.
+        // Waits for a commit that is under way, and is the last one.
         let mut files = self.lock_files();
-        let written = match self.take(&mut files) {
+        let mut state = self.lock();
+        let is_first = !std::mem::replace(&mut state.closing, true);
+        let last = if is_first { state.give(&mut files) } else { None };
+        drop(state);
+        let written = match last {
             Some(last) => {
                 let written = self.write(&mut files);
                 self.settle(last, written.clone());
@@ -321,9 +332,9 @@ impl Log {
             None => Ok(()),
         };
         let result = written.and_then(|()| self.seal(&mut files));
-        drop(files);
         let mut state = self.lock();
         state.closed = true;
+        drop(files);
         let waiting = std::mem::take(&mut state.waiting);
         drop(state);
         let closed = Err(StoreError::Closed { map: self.name.clone() });

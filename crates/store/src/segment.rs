@@ -103,7 +103,8 @@ impl Segment {
             return folder::sync_parent(&self.path);
         };
         let mut file = OpenOptions::new().write(true).open(&self.path).map_err(failed)?;
-        file.set_len(end).map_err(failed)?;
+        // The cut first: a seal before what was torn would be one in the middle.
+        file.set_len(end).and_then(|()| file.sync_all()).map_err(failed)?;
         file.seek(SeekFrom::Start(end)).map_err(failed)?;
         file.write_all(&seal(salt)).and_then(|()| file.sync_data()).map_err(failed)
     }

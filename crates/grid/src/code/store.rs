@@ -11,7 +11,7 @@ use std::sync::{Arc, RwLock};
 /// `[map."orders"] store = { name = "orders-db" }`; it is made once for each map that names it.
 ///
 /// All of it may block: it runs on stage `mixed/map-store`, never on a partition's thread, and must not wait for changes
-/// of maps that have a store themselves. What is written, and when, is the map's affair: changes
+/// or loads of maps that have a store themselves. What is written, and when, is the map's affair: changes
 /// of a key reach the store in their order, the last of several that wait alone, and no two calls for a key at a time. A store that
 /// fails says why; one that panics has failed.
 ///

@@ -7,7 +7,7 @@
 use super::{Log, MOST_PENDING, TRY_AGAIN};
 use crate::error::StoreError;
 use crate::folder;
-use crate::frame::{self, Kind, NO_PARTITION};
+use crate::frame::{self, Found, Frames, Kind, NO_PARTITION};
 use crate::segment;
 use crate::settings::Fsync;
 use std::fs::{File, OpenOptions};
@@ -25,6 +25,8 @@ pub(super) struct Files {
     flush_set: bool,
     /// Segments that were left, and how many bytes count of each; to be said by the next one.
     left: Vec<(u64, u64)>,
+    /// What is to be written was written once and not flushed: this time it is, whatever is set.
+    repeats: bool,
 }
 
 #[derive(Debug)]
@@ -50,6 +52,12 @@ impl Files {
     pub(super) fn must_repeat(&self) -> bool {
         self.current.as_ref().is_some_and(|current| current.problem.is_some() && !current.is_flushed())
     }
+
+    /// The first segment that no fold may touch: the one that is open, or was left and no other one says so yet.
+    pub(super) fn first_unsettled(&self) -> Option<u64> {
+        let open = self.current.iter().map(|current| current.number);
+        open.chain(self.left.iter().map(|(number, _)| *number)).min()
+    }
 }
 
 impl Log {
@@ -59,8 +67,8 @@ impl Log {
 
     /// Writes what was taken, all or nothing, and flushes it where that is asked for.
     pub(super) fn write(self: &Arc<Self>, files: &mut Files) -> Result<(), StoreError> {
-        leave(files)?;
-        let Files { current, unwritten, flush_set, left } = files;
+        self.leave(files)?;
+        let Files { current, unwritten, flush_set, left, repeats } = files;
         if unwritten.is_empty() {
             return Ok(());
         }
@@ -69,7 +77,8 @@ impl Log {
             None => current.insert(self.begin_segment(left)?),
         };
         let before = current.length;
-        if let Err(error) = self.append(current, unwritten) {
+        let flushes = *repeats || self.settings.fsync == Fsync::Always;
+        if let Err(error) = self.append(current, unwritten, flushes) {
             let error = StoreError::io("write", &current.path, &error);
             current.length = before;
             // What was written of it must not stand between what came before and what comes after.
@@ -78,6 +87,7 @@ impl Log {
             }
             return Err(error);
         }
+        *repeats = false;
         // A buffer that was large once is given back.
         if unwritten.capacity() > MOST_PENDING {
             *unwritten = Vec::new();
@@ -98,7 +108,7 @@ impl Log {
         Ok(())
     }
 
-    fn append(&self, current: &mut Current, bytes: &[u8]) -> std::io::Result<()> {
+    fn append(&self, current: &mut Current, bytes: &[u8], flushes: bool) -> std::io::Result<()> {
         let mut written = 0;
         if current.is_flushed() {
             let mut safe = Vec::new();
@@ -108,7 +118,7 @@ impl Log {
         }
         self.room.write(&mut current.file, bytes)?;
         written += bytes.len();
-        if self.settings.fsync == Fsync::Always {
+        if flushes {
             self.room.flush(&current.file)?;
             current.flushed = current.length + written as u64;
         }
@@ -140,17 +150,23 @@ impl Log {
         }
     }
 
+    /// Begins a segment: under another name until its begin is on the disk, since one that is cut in the middle of that says nothing of
+    /// those that were left.
     fn begin_segment(&self, left: &mut Vec<(u64, u64)>) -> Result<Current, StoreError> {
         folder::make(&self.folder)?;
-        let number = segment::numbers(&self.folder)?.last().map_or(1, |last| last + 1);
+        let on_disk = segment::numbers(&self.folder)?.last().copied();
+        // The number of one that was left may be free again; what is said of it is not meant for another.
+        let number = left.iter().map(|(number, _)| *number).chain(on_disk).max().map_or(1, |last| last + 1);
         let path = segment::path(&self.folder, number);
+        let begun = path.with_extension("seg-new");
         let mut begin = segment::begin(self.salt);
         left.iter().for_each(|(number, end)| segment::left(&mut begin, self.salt, *number, *end));
-        let made = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-        let mut file = made.map_err(|error| StoreError::io("begin", &path, &error))?;
-        let written = self.room.write(&mut file, &begin).and_then(|()| file.sync_all());
-        let written = written.map_err(|error| StoreError::io("begin", &path, &error));
-        if let Err(error) = written.and_then(|()| folder::sync_parent(&path)) {
+        let failed = |error: std::io::Error| StoreError::io("begin", &path, &error);
+        let made = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&begun);
+        let mut file = made.map_err(failed)?;
+        self.room.write(&mut file, &begin).and_then(|()| file.sync_all()).map_err(failed)?;
+        std::fs::rename(&begun, &path).map_err(failed)?;
+        if let Err(error) = folder::sync_parent(&path) {
             // One that may or may not be there after a crash is none; one that cannot be removed does not count.
             if std::fs::remove_file(&path).is_err() {
                 left.push((number, 0));
@@ -196,20 +212,26 @@ impl Log {
         files.current = None;
         Ok(())
     }
-}
 
-/// Leaves a segment that nothing more is to be written to. What was not flushed of it is to be written once more.
-fn leave(files: &mut Files) -> Result<(), StoreError> {
-    let Some(current) = files.current.as_mut().filter(|current| current.problem.is_some()) else {
-        return Ok(());
-    };
-    let mut again = vec![0; (current.length - current.flushed) as usize];
-    let begin = current.file.seek(SeekFrom::Start(current.flushed));
-    let read = begin.and_then(|_| current.file.read_exact(&mut again));
-    read.map_err(|error| StoreError::io("read", &current.path, &error))?;
-    files.left.push((current.number, current.flushed));
-    again.append(&mut files.unwritten);
-    files.unwritten = again;
-    files.current = None;
-    Ok(())
+    /// Leaves a segment that nothing more is to be written to. What was not flushed of it is to be written once more, if it still reads as
+    /// it was written: of a flush that failed the system may keep nothing.
+    fn leave(&self, files: &mut Files) -> Result<(), StoreError> {
+        let Some(current) = files.current.as_mut().filter(|current| current.problem.is_some()) else {
+            return Ok(());
+        };
+        let failed = |error: std::io::Error| StoreError::io("read back", &current.path, &error);
+        let mut again = vec![0; (current.length - current.flushed) as usize];
+        current.file.seek(SeekFrom::Start(current.flushed)).map_err(failed)?;
+        current.file.read_exact(&mut again).map_err(failed)?;
+        let mut frames = Frames::new(&again, self.salt, 0);
+        if !frames.all(|(_, found)| matches!(found, Found::Whole(_))) {
+            return Err(failed(std::io::Error::other("what was not flushed is lost")));
+        }
+        files.left.push((current.number, current.flushed));
+        files.repeats |= !again.is_empty();
+        again.append(&mut files.unwritten);
+        files.unwritten = again;
+        files.current = None;
+        Ok(())
+    }
 }

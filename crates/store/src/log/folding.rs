@@ -50,13 +50,12 @@ impl Log {
         drop(state);
         let _folding = Folding { log: self };
         // Listed while none can be sealed or begun: what is behind the open one would be folded before it.
-        let (open, all) = {
+        let (unsettled, all) = {
             let files = self.lock_files();
-            let open = files.current.as_ref().map(|current| current.path.clone());
-            (open, segment::numbers(&self.folder)?)
+            (files.first_unsettled(), segment::numbers(&self.folder)?)
         };
         let left = segment::all_left(&self.folder, &all)?;
-        let sealed = all.into_iter().take_while(|number| Some(segment::path(&self.folder, *number)) != open);
+        let sealed = all.into_iter().take_while(|number| unsettled.is_none_or(|first| *number < first));
         for number in sealed {
             let state = LogState::read(&self.folder, &[number], &left)?;
             if let Some(damage) = state.damage.first() {

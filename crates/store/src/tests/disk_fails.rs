@@ -119,6 +119,83 @@ fn a_flush_that_failed_is_told_and_what_it_left_is_written_again() {
     assert_eq!(keys(folder.path()), [0, 1, 2]);
 }
 
+/// A disk that takes bytes and flushes none: the map takes no changes until it does, and what is repeated does not pile up.
+#[test]
+fn changes_are_taken_again_only_when_a_flush_works() {
+    let never = PersistenceSettings { fsync: Fsync::Never, ..settings(1 << 12) };
+    for map in [interval(), never] {
+        let folder = tempfile::tempdir().unwrap();
+        let (stages, room) = (Stages::simulated(2), Room::of(1 << 30));
+        let simulation = stages.simulation().unwrap();
+        let opened = opened(folder.path(), &stages, &room);
+        let log = opened.log(MAP, &map);
+        room.fail_to_flush(true);
+        for key in 0..100 {
+            assert!(
+                log.append(1, &put(1, key, "some value that is longer than others").as_change()).is_none()
+            );
+        }
+        simulation.settle();
+        simulation.advance(Duration::from_millis(600));
+        for _ in 0..20 {
+            assert!(log.refuses().is_some(), "nothing is flushed");
+            simulation.advance(Duration::from_millis(300));
+        }
+        assert!(numbers(folder.path()).len() <= 2, "{:?}", numbers(folder.path()));
+        room.fail_to_flush(false);
+        simulation.advance(Duration::from_secs(1));
+        assert_eq!(log.refuses(), None);
+        opened.close().unwrap();
+        drop((opened, log));
+        assert_eq!(keys(folder.path()).len(), 100);
+    }
+}
+
+/// The one after it begins under another name: killed there, the one that was left is the last, and its end is cut as it would be without.
+#[test]
+fn a_kill_while_the_next_segment_begins_is_no_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let (stages, room) = (Stages::simulated(1), Room::of(1 << 20));
+    let simulation = stages.simulation().unwrap();
+    let opened = opened(folder.path(), &stages, &room);
+    let log = opened.log(MAP, &settings(1 << 20));
+    let told = append(&log, 1, &put(1, 1, "v").as_change());
+    simulation.settle();
+    told.recv().unwrap().unwrap();
+    room.fail_to_cut(true);
+    room.set(30);
+    let told = append(&log, 1, &put(1, 2, "v").as_change());
+    simulation.settle();
+    assert!(told.recv().unwrap().is_err());
+    // Room for half a begin.
+    room.set(10);
+    simulation.advance(Duration::from_millis(300));
+    assert!(log.refuses().is_some());
+    assert_eq!(numbers(folder.path()), [1]);
+    let killed = tempfile::tempdir().unwrap();
+    copy(folder.path(), killed.path());
+    assert_eq!(keys(killed.path()), [1]);
+    room.set(1 << 20);
+    simulation.advance(Duration::from_millis(300));
+    assert_eq!(log.refuses(), None);
+    opened.close().unwrap();
+    drop((opened, log));
+    assert_eq!(keys(folder.path()), [1, 2]);
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
 #[test]
 fn an_end_without_a_seal_is_told() {
     for (map, is_safe) in [(settings(1 << 20), true), (interval(), false)] {

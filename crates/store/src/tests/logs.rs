@@ -133,3 +133,30 @@ fn a_torn_end_is_cut_at_every_byte() {
     }
     assert!(counts.is_sorted() && counts.last() == Some(&6), "{counts:?}");
 }
+
+/// Whoever writes while the log is closed: what is answered is there, and everyone is answered.
+#[test]
+fn nothing_that_is_answered_during_an_end_is_lost() {
+    for round in 0..30 {
+        let folder = tempfile::tempdir().unwrap();
+        let interval = PersistenceSettings { fsync: Fsync::Interval, ..settings(1 << 20) };
+        let answered: u32 = with_store(folder.path(), |opened| {
+            let log = opened.log(MAP, &interval);
+            let (began, wait) = mpsc::channel();
+            std::thread::scope(|scope| {
+                let writes = scope.spawn(|| {
+                    let stored = |key: &u32| {
+                        let _ = began.send(());
+                        store(&log, 1, &put(1, *key, "v").as_change()).is_ok()
+                    };
+                    (0..1_000_000).take_while(stored).count() as u32
+                });
+                (0..=round * 20).for_each(|_| wait.recv().unwrap());
+                opened.close().unwrap();
+                writes.join().unwrap()
+            })
+        });
+        let found = reading(folder.path(), |opened| recovered(opened, &interval).0.len() as u32);
+        assert_eq!(found, answered);
+    }
+}
