@@ -261,3 +261,26 @@ fn those_who_wait_for_the_disk_do_not_keep_it_from_being_written() {
     puts.into_iter().for_each(|put| assert_eq!(put.wait().unwrap(), Ok(None)));
     grid.close().unwrap();
 }
+
+/// What is damaged is counted, and what is not is looked at as ever; a look makes nothing.
+#[test]
+fn a_damaged_map_can_be_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(folder.path(), persistent(Fsync::Always));
+    let stages = Stages::start().unwrap();
+    let grid = open(&stages, &settings);
+    assert!(grid.find_map("m").is_none() && grid.structures().is_empty());
+    (0..40).for_each(|key| grid.map("m").set(int(key), Data::new(-12, b"needle")).wait().unwrap());
+    grid.close().unwrap();
+    drop(grid);
+    let log = folder.path().join("maps/m/log-0000000000000001.seg");
+    let mut bytes = std::fs::read(&log).unwrap();
+    let value = bytes.windows(6).position(|window| window == b"needle").unwrap();
+    bytes[value] ^= 1;
+    std::fs::write(&log, bytes).unwrap();
+    let grid = open(&stages, &settings);
+    let map = grid.find_map("m").unwrap();
+    assert_eq!(map.damaged_partitions(), 1);
+    let entries = map.stats().wait().unwrap().entries;
+    assert!((1..40).contains(&entries), "{entries}");
+}

@@ -1,5 +1,5 @@
 use super::*;
-use crate::context;
+use crate::context::{self, StageId};
 use crate::engine::Ending;
 use crate::env::Env;
 use crate::error::{SubmitError, TaskError};
@@ -13,7 +13,7 @@ use std::time::Duration;
 #[test]
 fn mixed_runs_futures_and_blocking_closures() {
     let env = Env::real();
-    let host = mixed::start(&env, 2, 4);
+    let host = mixed::start(&env, StageId::of(StageKind::Mixed), 2, 4);
     let mixed = Mixed::new(&host);
     let inner = mixed.submit("read", || context::current().kind).unwrap();
     let outer = mixed.spawn("await", async move { (inner.await, context::current().kind) }).unwrap();
@@ -29,7 +29,7 @@ fn mixed_runs_futures_and_blocking_closures() {
 #[test]
 fn many_futures_wait_without_a_thread_each() {
     let env = Env::real();
-    let host = mixed::start(&env, 1, 1);
+    let host = mixed::start(&env, StageId::of(StageKind::Mixed), 1, 1);
     let latch = Arc::new(tokio::sync::Semaphore::new(0));
     let all: Vec<_> = (0..1_000)
         .map(|i| {
@@ -47,7 +47,7 @@ fn many_futures_wait_without_a_thread_each() {
 #[test]
 fn cancelling_drops_a_future_that_sleeps() {
     let env = Env::real();
-    let host = mixed::start(&env, 1, 1);
+    let host = mixed::start(&env, StageId::of(StageKind::Mixed), 1, 1);
     let (held, dropped) = mpsc::channel::<()>();
     let (begun, begins) = mpsc::channel();
     let body = async move {
@@ -64,7 +64,7 @@ fn cancelling_drops_a_future_that_sleeps() {
 #[test]
 fn a_cancelled_shutdown_ends_though_a_closure_blocks() {
     let env = Env::real();
-    let host = mixed::start(&env, 1, 2);
+    let host = mixed::start(&env, StageId::of(StageKind::Mixed), 1, 2);
     let latch = Arc::new(Latch::new());
     let blocks = Arc::clone(&latch);
     let stuck = Mixed::new(&host).submit("stuck", move || blocks.wait()).unwrap();
@@ -219,4 +219,26 @@ fn a_reactor_runs_blocking_calls_on_its_threads_and_says_when_it_ends() {
     let mut late = Box::pin(reactor.submit("late", || ()));
     let polled = late.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop()));
     assert!(matches!(polled, std::task::Poll::Ready(Err(TaskError::Cancelled { .. }))), "{polled:?}");
+}
+
+/// A task that is drained may need what a pool does for it.
+#[test]
+fn a_pool_beside_mixed_ends_after_it() {
+    let stages = crate::Stages::builder().set("mixed.blocking_threads", 1).start().unwrap();
+    let (go, told) = mpsc::channel::<()>();
+    let pool = stages.mixed_pool("disk");
+    let last = stages.mixed().submit("last", move || {
+        told.recv().unwrap();
+        let (tell, written) = mpsc::channel();
+        pool.submit("write", move || tell.send(context::current().name))?.detach();
+        Ok::<_, SubmitError>(written.recv().unwrap())
+    });
+    let ending = stages.clone();
+    let end = std::thread::spawn(move || ending.shutdown(crate::Shutdown::Drain));
+    eventually("mixed to take no more", || stages.mixed().submit("late", || ()).is_err());
+    go.send(()).unwrap();
+    assert_eq!(end.join().unwrap().unwrap().cut_short, Vec::<&str>::new());
+    assert_eq!(last.unwrap().wait().unwrap(), Ok("mixed/disk"));
+    assert!(stages.mixed_pool("disk").submit("late", || ()).is_err());
+    assert!(stages.mixed_pool("another").submit("late", || ()).is_err(), "nothing begins after the end");
 }
