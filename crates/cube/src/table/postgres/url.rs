@@ -78,7 +78,10 @@ impl std::fmt::Debug for Place {
 
 /// The URL without what is said about TLS, for a driver that knows less about it.
 fn split(url: &str) -> Result<(String, Safety, Option<PathBuf>), String> {
-    let (place, options) = url.split_once('?').unwrap_or((url, ""));
+    // A password may have a question mark in it.
+    let server = url.find('@').map_or(0, |end| end + 1);
+    let mark = url[server..].find('?').map_or(url.len(), |mark| server + mark);
+    let (place, options) = (&url[..mark], url[mark..].trim_start_matches('?'));
     let (mut rest, mut safety, mut roots) = (Vec::new(), Safety::Unsaid, None);
     for option in options.split('&').filter(|option| !option.is_empty()) {
         match option.split_once('=') {
@@ -142,6 +145,7 @@ mod tests {
         assert_eq!(mode("postgres://me@db.example/db?sslmode=disable"), Ok(SslMode::Disable));
         assert!(mode("postgres://me@db.example/db?sslmode=prefer").unwrap_err().contains("sslmode=require"));
         assert!(mode("postgres://me@localhost/db?sslmode=maybe").is_err());
+        assert_eq!(mode("postgres://me:a?b@db.example/db?sslmode=disable"), Ok(SslMode::Disable));
         let missing = "postgres://me@db.example/db?sslrootcert=%2Fno%2Fsuch.pem";
         let told = mode(missing).unwrap_err();
         assert!(told.contains("/no/such.pem"), "{told}");
@@ -149,7 +153,8 @@ mod tests {
 
     #[test]
     fn no_part_of_a_password_is_told() {
-        for url in ["postgres://me:sec?ret=x@host/db", "postgres://me:sec/ret@host:x/db", "nonsense sec ret"]
+        for url in
+            ["postgres://me:x@sec?ret=x@host/db", "postgres://me:sec/ret@host:x/db", "nonsense sec ret"]
         {
             let told = mode(url).unwrap_err();
             assert!(!told.contains("sec") && !told.contains("ret=") && told.contains("%40"), "{told}");
