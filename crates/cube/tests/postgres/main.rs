@@ -1,4 +1,5 @@
 //! Cubes over tables of a PostgreSQL server, which the tests start themselves.
+#![allow(clippy::disallowed_methods, reason = "tests make deadlines of their own")]
 
 mod server;
 

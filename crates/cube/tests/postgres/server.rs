@@ -18,7 +18,7 @@ const ESCAPED: &str = "kept%40secret%2F100%25";
 /// Nobody: servers refuse to run as root.
 const NOBODY: u32 = 65_534;
 
-pub struct Server {
+pub(crate) struct Server {
     process: Child,
     port: u16,
     folder: tempfile::TempDir,
@@ -28,7 +28,7 @@ static SHARED: Mutex<Weak<Server>> = Mutex::new(Weak::new());
 
 impl Server {
     /// The server that tests share while one of them runs; none when its programs are not there.
-    pub fn shared() -> Option<Arc<Server>> {
+    pub(crate) fn shared() -> Option<Arc<Server>> {
         let mut shared = SHARED.lock().unwrap_or_else(|broken| broken.into_inner());
         if let Some(server) = shared.upgrade() {
             return Some(server);
@@ -111,17 +111,17 @@ impl Server {
     }
 
     /// Where a database is.
-    pub fn url(&self, database: &str) -> String {
+    pub(crate) fn url(&self, database: &str) -> String {
         format!("postgres://me:{ESCAPED}@localhost:{}/{database}", self.port)
     }
 
     /// The certificate that it shows, if it has one.
-    pub fn certificate(&self) -> Option<PathBuf> {
+    pub(crate) fn certificate(&self) -> Option<PathBuf> {
         Some(self.folder.path().join("server.crt")).filter(|path| path.exists())
     }
 
     /// Makes a database and runs statements in it.
-    pub fn database(&self, name: &str, statements: &str) -> Client {
+    pub(crate) fn database(&self, name: &str, statements: &str) -> Client {
         let mut root = Client::connect(&self.url("postgres"), NoTls).unwrap();
         root.batch_execute(&format!("CREATE DATABASE {name}")).unwrap();
         let mut client = Client::connect(&self.url(name), NoTls).unwrap();
@@ -130,7 +130,7 @@ impl Server {
     }
 
     /// How many connections of cubes a database has, and how many of them compute.
-    pub fn connections(client: &mut Client) -> (i64, i64) {
+    pub(crate) fn connections(client: &mut Client) -> (i64, i64) {
         let counted = "SELECT count(*), count(*) FILTER (WHERE state = 'active') FROM pg_stat_activity
                        WHERE datname = current_database() AND application_name = 'filbert'";
         let row = client.query_one(counted, &[]).unwrap();
@@ -147,7 +147,7 @@ impl Drop for Server {
 }
 
 /// Waits until something is so.
-pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
         assert!(begin.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
@@ -155,7 +155,7 @@ pub fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-pub fn stages() -> Stages {
+pub(crate) fn stages() -> Stages {
     Stages::start().unwrap()
 }
 
