@@ -61,6 +61,9 @@ enum Suite {
         /// DuckDB and Polars too: installs their Python packages; needs python3.
         #[arg(long)]
         python: bool,
+        /// The jars of Adhoc (`eu.solven.adhoc:adhoc-recipes` and what it needs) as a class path, to compare with it too; needs a JDK.
+        #[arg(long)]
+        adhoc_classpath: Option<String>,
     },
     #[cfg(feature = "door")]
     /// The door for Hazelcast clients under load, against redis-server and a Hazelcast member.
@@ -153,8 +156,14 @@ fn main() {
         Suite::Grid => suites::grid::run(effort, &mut report),
         Suite::Memory { entries, peer } => return suites::grid::measure_and_print(entries, peer),
         #[cfg(feature = "cube")]
-        Suite::Cube { only, python } => {
-            suites::cube::run(effort, only.as_deref().unwrap_or_default(), python, &mut report);
+        Suite::Cube { only, python, adhoc_classpath } => {
+            suites::cube::run(
+                effort,
+                only.as_deref().unwrap_or_default(),
+                python,
+                adhoc_classpath.as_deref(),
+                &mut report,
+            );
         }
         #[cfg(feature = "door")]
         Suite::Door { hazelcast_jar, only } => {

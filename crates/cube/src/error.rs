@@ -98,6 +98,14 @@ pub enum CubeError {
         /// What it asked for beyond.
         requested: usize,
     },
+    /// A table that cannot be one as it is named.
+    #[error("table {table:?}: {problem}")]
+    InvalidTable {
+        /// The table.
+        table: String,
+        /// What is wrong and what to do.
+        problem: String,
+    },
     /// A table could not be read.
     #[error("table {table:?} failed: {message}")]
     TableFailed {

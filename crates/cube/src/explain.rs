@@ -45,12 +45,13 @@ impl Explanation {
             .filter(|root| seen.insert(*root))
             .collect();
         let head = format!(
-            "{} by {} where {}\ntable: {} batches, {} rows in {} (mixed); {} of {} steps aggregate it; {} partitions, parallelism {}; at most {} bytes held",
+            "{} by {} where {}\ntable: {} batches, {} {} in {} (mixed); {} of {} steps aggregate it; {} partitions, parallelism {}; at most {} bytes held",
             query.measures.join(", "),
             if query.group_by.is_empty() { "nothing".to_owned() } else { query.group_by.join(", ") },
             query.filter,
             trace.batches,
             trace.rows,
+            if trace.are_groups { "groups of its own" } else { "rows" },
             time(trace.scan),
             run.plan.leaves.len(),
             run.plan.steps.len(),

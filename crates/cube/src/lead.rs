@@ -17,11 +17,11 @@ use crate::plan::{CubeColumns, StepId, plan};
 use crate::query::Query;
 use crate::query_handle::QueryProgress;
 use crate::result::{CubeResult, build};
-use crate::table::{BatchStream, Table};
+use crate::table::{BatchStream, Table, TableGroups};
 use crate::turns::Turns;
 use arrow::array::{Array, ArrayRef, RecordBatch};
-use filbert_pool::{Clock, WeakStages, WorkStealing};
-use futures::future::{Either, join, select};
+use filbert_pool::{Clock, Stages, WeakStages, WorkStealing};
+use futures::future::{BoxFuture, Either, join, select};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -151,7 +151,10 @@ async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepar
     let begin = question.clock.now();
     let Some(request) = prepared.scan.as_ref().map(Scan::request) else { return Ok(prepared) };
     let opening = match question.stages.upgrade() {
-        Some(stages) => question.table.open(&stages, request),
+        Some(stages) => match groups_of_table(question, &mut prepared, &stages) {
+            Some(opening) => opening,
+            None => question.table.open(&stages, request),
+        },
         None => return Err(CubeError::Closed { what: "the set of stages".to_owned() }),
     };
     let failed = |error| table_failed(question, error);
@@ -173,6 +176,26 @@ async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepar
     stream.close();
     prepared.trace.scan = question.clock.now().saturating_sub(begin);
     Ok(prepared)
+}
+
+/// Begins to read groups that the table makes itself, where it may and can.
+fn groups_of_table(
+    question: &Question,
+    prepared: &mut Prepared,
+    stages: &Stages,
+) -> Option<BoxFuture<'static, Result<BatchStream, CubeError>>> {
+    let asked = question.query.options.table_groups;
+    let is_asked = match asked {
+        TableGroups::WhereExact => question.table.prefers_groups(),
+        TableGroups::Always => true,
+        TableGroups::Never => false,
+    };
+    let scan = prepared.scan.as_mut().filter(|_| is_asked)?;
+    let request = scan.groups(&prepared.run, asked == TableGroups::Always)?;
+    let opening = question.table.open_groups(stages, &request)?;
+    scan.expect_groups(request);
+    prepared.trace.are_groups = true;
+    Some(opening)
 }
 
 /// The next batches, as many as are grouped at a time; none at the end. How many these are depends on their sizes alone.

@@ -41,6 +41,11 @@ pub use memory::{MemoryAccount, Reservation};
 pub use query::{Position, Query};
 pub use query_handle::{QueryHandle, QueryProgress};
 pub use result::CubeResult;
+#[cfg(feature = "postgres")]
+pub use table::PostgresTable;
 #[cfg(feature = "sql")]
 pub use table::SqlTable;
-pub use table::{BatchStream, MemoryTable, Table, TableQuery, TextOrder};
+pub use table::{
+    BatchStream, GroupQuery, MemoryTable, Table, TableAggregate, TableFunction, TableGroups, TableQuery,
+    TextOrder,
+};

@@ -1,6 +1,7 @@
 //! What is asked: measures by columns under a filter, and how it is to be answered.
 
 use crate::filter::Filter;
+use crate::table::TableGroups;
 use std::time::Duration;
 
 /// Where a measure is read: the columns of its slices, and which rows count.
@@ -49,6 +50,7 @@ pub(crate) struct QueryOptions {
     pub(crate) parallelism: Option<usize>,
     pub(crate) partitions: Option<usize>,
     pub(crate) memory_limit: Option<usize>,
+    pub(crate) table_groups: TableGroups,
 }
 
 impl Query {
@@ -71,6 +73,7 @@ impl Query {
                 parallelism: None,
                 partitions: None,
                 memory_limit: None,
+                table_groups: TableGroups::default(),
             },
         }
     }
@@ -170,6 +173,13 @@ impl Query {
     #[must_use]
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.options.memory_limit = Some(bytes);
+        self
+    }
+
+    /// Whether the table makes groups itself, if it can.
+    #[must_use]
+    pub fn table_groups(mut self, groups: TableGroups) -> Self {
+        self.options.table_groups = groups;
         self
     }
 

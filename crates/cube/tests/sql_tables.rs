@@ -3,7 +3,7 @@
 use arrow::array::{ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use filbert_cube::{
     Aggregation, Aggregator, Combinator, Cube, CubeError, Expression, Filter, Filtrator, Forest, MemoryTable,
-    Query, SqlTable, Table,
+    Query, SqlTable, Table, TableGroups,
 };
 use filbert_grid::Grid;
 use filbert_pool::{Shutdown, Stages};
@@ -159,8 +159,10 @@ fn every_kind_of_table_gives_the_same_answers() {
             };
             let (expected, _) = answer(&memory, &query);
             for (name, cube) in &others {
-                let (got, how) = answer(cube, &query.clone().no_cache());
-                assert_eq!(got, expected, "{name}, {query:?}\n{how}");
+                for groups in [TableGroups::WhereExact, TableGroups::Always] {
+                    let (got, how) = answer(cube, &query.clone().no_cache().table_groups(groups));
+                    assert_eq!(got, expected, "{name}, {query:?}, {groups:?}\n{how}");
+                }
             }
         }
     }
@@ -182,6 +184,10 @@ fn columns_and_conditions_are_pushed_down() {
     // Only whole rows are counted: no column is read.
     let (_, how) = answer(&cube, &Query::new(["trades"]));
     assert!(how.contains("read by: SELECT 1 FROM"), "{how}");
+    // Groups are made by SQL when it is asked to.
+    let query = Query::new(["highest", "euro"]).by(["desk"]).table_groups(TableGroups::Always);
+    let (_, how) = answer(&cube, &query);
+    assert!(how.contains("groups of its own") && how.contains("GROUP BY \"desk\""), "{how}");
 }
 
 #[test]

@@ -3,8 +3,9 @@
 //! | part | asks |
 //! |---|---|
 //! | `group` | a sum by key over rows in memory, for few and for many keys |
-//! | `workloads` | queries of a cube: time, memory, and what the second worker brings |
+//! | `workloads` | queries of a cube: time, memory, what the second worker brings, and Adhoc with the same |
 
+mod adhoc;
 #[cfg(feature = "sql-peers")]
 mod datafusion;
 mod group;
@@ -21,13 +22,20 @@ const SUITE: &str = "cube";
 /// How many threads compute, on every side.
 const THREADS: usize = 2;
 
-/// Runs the parts of the suite whose name contains `only`; `python` adds the peers that are Python packages.
-pub(crate) fn run(effort: Effort, only: &str, python: bool, report: &mut Report) {
+/// Runs the parts of the suite whose name contains `only`; `python` adds the peers that are Python packages, the class path of its jars
+/// Adhoc.
+pub(crate) fn run(
+    effort: Effort,
+    only: &str,
+    python: bool,
+    adhoc_classpath: Option<&str>,
+    report: &mut Report,
+) {
     if "group".contains(only) {
         group::run(effort, python, report);
     }
     if "workloads".contains(only) {
-        workloads::run(effort, report);
+        workloads::run(effort, adhoc_classpath, report);
     }
 }
 
@@ -37,6 +45,6 @@ mod tests {
 
     #[test]
     fn the_suite_runs_at_a_tiny_size() {
-        run(Effort::Tiny, "", false, &mut Report::new(true));
+        run(Effort::Tiny, "", false, None, &mut Report::new(true));
     }
 }

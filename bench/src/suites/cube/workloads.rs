@@ -2,8 +2,10 @@
 //!
 //! Question: how long do they take, what do they hold, and how much faster are two workers than one? Expected bottleneck: grouping the rows
 //! of the table by fine slices, then one pass over the slices per fused chain. Ceiling for the speed-up: 2. Bar: 1.6 where there is enough
-//! to share; a chain over six thousand slices is not.
+//! to share; a chain over six thousand slices is not. Against Adhoc, where its jars are given: bar 10. It has no totals, so induction, where
+//! they are asked for, is ours alone.
 
+use super::adhoc::{Adhoc, Theirs};
 use super::{SUITE, THREADS};
 use crate::harness::{Effort, Times, resident};
 use crate::report::Report;
@@ -21,6 +23,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 const BAR: f64 = 1.6;
+const ADHOC_BAR: f64 = 10.0;
 const BATCH_ROWS: usize = 65_536;
 
 /// A query of a cube, and what must come out.
@@ -33,6 +36,8 @@ struct Workload {
     expected: (usize, f64),
     /// Enough work for two.
     is_parallel: bool,
+    /// The same for Adhoc.
+    theirs: Option<Theirs>,
 }
 
 fn table<const N: usize>(columns: [(&str, ArrayRef); N]) -> RecordBatch {
@@ -71,6 +76,7 @@ fn product_then_sum(rows: usize) -> Workload {
         query: Query::new(["value"]).by(["letter"]),
         expected: (26.min(rows), (0..rows).map(|row| ((row % 100) * (row % 7)) as f64).sum()),
         is_parallel: true,
+        theirs: Some(Theirs { name: "product", sizes: (rows, 0) }),
     }
 }
 
@@ -91,6 +97,7 @@ fn tower(rows: usize, height: usize) -> Workload {
         query: Query::new([format!("m{height}")]).by(["id"]),
         expected: (rows, (0..rows).map(|row| row as f64).sum::<f64>() * (1_u64 << height) as f64),
         is_parallel: true,
+        theirs: Some(Theirs { name: "tower", sizes: (rows, height) }),
     }
 }
 
@@ -111,6 +118,7 @@ fn chain(rows: usize, length: usize) -> Workload {
         query: Query::new([format!("m{length}")]).by(["id"]),
         expected: (rows, (0..rows).map(|row| (row + length) as f64).sum()),
         is_parallel: false,
+        theirs: Some(Theirs { name: "chain", sizes: (rows, length) }),
     }
 }
 
@@ -135,6 +143,7 @@ fn day_before(products: usize, days: usize) -> Workload {
         query: Query::new(["before"]).by(["product", "day"]).memory_limit(8 << 30),
         expected: (rows - products, (0..rows - products).map(value).sum()),
         is_parallel: true,
+        theirs: Some(Theirs { name: "shift", sizes: (products, days) }),
     }
 }
 
@@ -156,6 +165,7 @@ fn many_to_many(elements: u32) -> Workload {
         query: Query::new(["spread"]).by(["set"]),
         expected: (sets as usize - 1, (0..elements).map(f64::from).sum::<f64>() * (sets / 2) as f64),
         is_parallel: true,
+        theirs: Some(Theirs { name: "dispatch", sizes: (elements as usize, 0) }),
     }
 }
 
@@ -173,6 +183,7 @@ fn induction(rows: usize, coarse: usize) -> Workload {
         query: Query::new(["v"]).by(["group", "id"]).totals(["id"]),
         expected: (rows + coarse, 2.0 * total),
         is_parallel: true,
+        theirs: None,
     }
 }
 
@@ -186,7 +197,7 @@ fn peak() -> f64 {
     kilobytes.unwrap_or(0.0) * 1024.0
 }
 
-pub(super) fn run(effort: Effort, report: &mut Report) {
+pub(super) fn run(effort: Effort, adhoc_classpath: Option<&str>, report: &mut Report) {
     let million = effort.pick(2_000, 200_000, 1_000_000);
     let rounds = effort.pick(1, 3, 7);
     let workloads: [Box<dyn Fn() -> Workload>; 6] = [
@@ -198,13 +209,22 @@ pub(super) fn run(effort: Effort, report: &mut Report) {
         Box::new(move || induction(million, effort.pick(20, 1_000, 1_000))),
     ];
     let stages = Stages::builder().set("cpu.threads", THREADS as u64).start().expect("the settings fit");
+    let mut adhoc = adhoc_classpath.map(|classpath| {
+        Adhoc::start(classpath).unwrap_or_else(|error| panic!("Adhoc does not start: {error}"))
+    });
     for workload in workloads {
-        measure(&stages, workload(), rounds, report);
+        let workload = workload();
+        let (name, theirs, expected) = (workload.name.clone(), workload.theirs, workload.expected);
+        let ours = measure(&stages, workload, rounds, report);
+        if let (Some(adhoc), Some(theirs)) = (&mut adhoc, theirs) {
+            compare(adhoc, &name, theirs, (&ours, expected), rounds, report);
+        }
     }
 }
 
-fn measure(stages: &Stages, workload: Workload, rounds: usize, report: &mut Report) {
-    let Workload { name, forest, table, query, expected, is_parallel } = workload;
+/// The times of two workers.
+fn measure(stages: &Stages, workload: Workload, rounds: usize, report: &mut Report) -> Times {
+    let Workload { name, forest, table, query, expected, is_parallel, .. } = workload;
     let starts = (0..table.num_rows()).step_by(BATCH_ROWS);
     let batches = starts.map(|start| table.slice(start, BATCH_ROWS.min(table.num_rows() - start))).collect();
     let rows = MemoryTable::new("rows", table.schema(), batches).expect("the batches fit");
@@ -239,5 +259,28 @@ fn measure(stages: &Stages, workload: Workload, rounds: usize, report: &mut Repo
     report.alone(SUITE, &format!("{name}: memory"), "MB", held / 1e6);
     if is_parallel {
         report.bar(SUITE, &format!("{name}: 2 workers"), one.median() / two.median(), BAR, spread);
+    }
+    two
+}
+
+/// Adhoc's time for the same, if it comes to the same.
+fn compare(
+    adhoc: &mut Adhoc,
+    name: &str,
+    theirs: Theirs,
+    (ours, expected): (&Times, (usize, f64)),
+    rounds: usize,
+    report: &mut Report,
+) {
+    let case = format!("{name}: against Adhoc");
+    match adhoc.run(theirs, rounds) {
+        Ok((times, found)) => {
+            assert_eq!(found, expected, "{case}");
+            let spread = ours.spread() + times.spread();
+            let peer = Some((times.name, times.median() / 1e6));
+            report.row(SUITE, &case, "ms", ours.median() / 1e6, peer, true, spread);
+            report.bar(SUITE, &case, times.median() / ours.median(), ADHOC_BAR, spread);
+        }
+        Err(error) => eprintln!("{case}: {error}"),
     }
 }

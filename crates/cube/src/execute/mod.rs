@@ -13,6 +13,7 @@ mod combine;
 mod custom;
 mod dispatch;
 mod group;
+mod group_scan;
 mod lanes;
 mod program;
 mod rank;

@@ -9,6 +9,7 @@
 
 use super::Run;
 use super::group::{grouping_function, present};
+use super::group_scan::merging;
 use super::tasks::Results;
 use super::trace::{StepTrace, Trace};
 use crate::aggregate::{Aggregate, Block, Grouping};
@@ -17,7 +18,7 @@ use crate::error::CubeError;
 use crate::filter::{ColumnSource, Filter};
 use crate::forest::{Aggregation, CalculatedColumn};
 use crate::plan::{CubeColumns, Level, Operation, StepId};
-use crate::table::TableQuery;
+use crate::table::{GroupQuery, TableQuery};
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{cast, filter};
 use arrow::datatypes::DataType;
@@ -35,27 +36,29 @@ const TELLING: usize = 4_096;
 
 /// What is read from the table for a plan.
 pub(crate) struct Scan {
-    columns: CubeColumns,
+    pub(super) columns: CubeColumns,
     /// Columns of the table.
     read: Vec<String>,
-    calculated: Vec<CalculatedColumn>,
+    pub(super) calculated: Vec<CalculatedColumn>,
     /// Rows that no leaf wants are dropped first.
-    filter: Filter,
+    pub(super) filter: Filter,
     /// The different filters of leaves.
     filters: Vec<Arc<Filter>>,
-    levels: Vec<LevelScan>,
+    pub(super) levels: Vec<LevelScan>,
     has_begun: bool,
+    /// What the table was asked for, when it makes groups itself.
+    pub(super) groups: Option<GroupQuery>,
     /// False when leaves from the cache say already how slices are spread.
     may_split: bool,
 }
 
 /// The leaves of one level.
-struct LevelScan {
-    level: Level,
-    leaves: Vec<StepId>,
+pub(super) struct LevelScan {
+    pub(super) level: Level,
+    pub(super) leaves: Vec<StepId>,
     /// The columns that they aggregate.
     inputs: Vec<Arc<str>>,
-    grouping: Option<Grouping>,
+    pub(super) grouping: Option<Grouping>,
 }
 
 /// Rows of a batch, filtered, with masks and columns of all levels.
@@ -108,6 +111,7 @@ impl Scan {
             filters: filters.into_iter().collect(),
             levels: levels.into_values().collect(),
             has_begun: false,
+            groups: None,
             may_split: !run.plan.leaves.iter().any(|leaf| results.has(*leaf)),
         })
     }
@@ -119,6 +123,9 @@ impl Scan {
 
     /// Groups the rows of batches. Waits for `cpu`.
     pub(crate) fn take(&mut self, run: &mut Run, batches: &[RecordBatch]) -> Result<(), CubeError> {
+        if self.groups.is_some() {
+            return self.take_groups(run, batches);
+        }
         let pieces = |batch: &RecordBatch| {
             let (batch, rows) = (batch.clone(), batch.num_rows());
             (0..rows).step_by(PIECE).map(move |begin| batch.slice(begin, PIECE.min(rows - begin)))
@@ -195,7 +202,7 @@ impl Scan {
     }
 
     /// Makes the groupings, once: they want to know how slices are spread.
-    fn begin(&mut self, run: &Run) -> Result<(), CubeError> {
+    pub(super) fn begin(&mut self, run: &Run) -> Result<(), CubeError> {
         if std::mem::replace(&mut self.has_begun, true) {
             return Ok(());
         }
@@ -204,6 +211,10 @@ impl Scan {
             for leaf in &scan.leaves {
                 let step = &run.plan.steps[leaf.0];
                 let Operation::Leaf(of) = &step.operation else { continue };
+                if let Some(groups) = &self.groups {
+                    aggregates.push(merging(&self.columns, groups, of, &step.filter)?);
+                    continue;
+                }
                 let aggregate = match &of.column {
                     None if of.aggregation == Aggregation::Count => Aggregate::count_rows(),
                     None => continue,

@@ -12,6 +12,8 @@ pub(crate) struct Trace {
     /// Batches and rows that the table gave, and how long reading and grouping took.
     pub(crate) batches: usize,
     pub(crate) rows: usize,
+    /// The rows are groups that the table made.
+    pub(crate) are_groups: bool,
     pub(crate) scan: Duration,
     /// How the table said that it was read.
     pub(crate) how: Option<String>,

@@ -3,13 +3,19 @@
 //! A table gives its rows as a [`BatchStream`] of Arrow batches. It may leave out rows that the filter does not want, and columns that are
 //! not asked for; the cube filters again, so a table that cannot filter is as good. Everything a table does runs on `mixed` and may wait.
 
+mod groups;
 mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod select;
 #[cfg(feature = "sql")]
 mod sql;
 mod stream;
 
+pub use groups::{GroupQuery, TableAggregate, TableFunction, TableGroups};
 pub use memory::MemoryTable;
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresTable;
 pub use select::TextOrder;
 #[cfg(feature = "sql")]
 pub use sql::SqlTable;
@@ -60,4 +66,18 @@ pub trait Table: Send + Sync {
 
     /// Begins to read. Runs on `mixed`; one task then takes batch after batch, and closes the stream.
     fn open(&self, stages: &Stages, query: TableQuery) -> BoxFuture<'static, Result<BatchStream, CubeError>>;
+
+    /// True for a table that would rather send groups than rows.
+    fn prefers_groups(&self) -> bool {
+        false
+    }
+
+    /// Begins to read groups that the table makes itself; nothing when it does not make these. Runs on `mixed`, like reading rows.
+    fn open_groups(
+        &self,
+        _stages: &Stages,
+        _query: &GroupQuery,
+    ) -> Option<BoxFuture<'static, Result<BatchStream, CubeError>>> {
+        None
+    }
 }

@@ -9,6 +9,7 @@ use super::TableQuery;
 use crate::coordinate::Coordinate;
 use crate::filter::{Filter, Matcher};
 use arrow::datatypes::{DataType, Schema};
+use std::sync::Arc;
 
 /// More values than this in one list are not worth their text.
 const MOST_VALUES: usize = 256;
@@ -43,15 +44,17 @@ impl TableQuery {
     /// );
     /// ```
     pub fn to_select(&self, from: &str, schema: &Schema, order: TextOrder) -> String {
-        let columns: Vec<String> = self.columns.iter().map(|column| quoted(column)).collect();
+        self.select(from, &mut Literals { schema, order })
+    }
+
+    /// The same, with columns and values as another side writes them.
+    pub(super) fn select(&self, from: &str, dialect: &mut impl Dialect) -> String {
+        let columns: Vec<String> = self.columns.iter().map(|column| dialect.read(column)).collect();
         // Without columns it is the number of rows that counts.
         let columns = if columns.is_empty() { "1".to_owned() } else { columns.join(", ") };
-        let mut writer = Writer { schema, order, conditions: 0 };
-        match writer.condition(&self.filter, false) {
-            Some(condition) if writer.conditions <= MOST_CONDITIONS => {
-                format!("SELECT {columns} FROM {from} WHERE {condition}")
-            }
-            _ => format!("SELECT {columns} FROM {from}"),
+        match condition(&self.filter, dialect).text {
+            Some(condition) => format!("SELECT {columns} FROM {from} WHERE {condition}"),
+            None => format!("SELECT {columns} FROM {from}"),
         }
     }
 }
@@ -61,15 +64,83 @@ pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-struct Writer<'a> {
-    schema: &'a Schema,
-    order: TextOrder,
-    conditions: usize,
+/// What a condition does with a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Comparing {
+    /// Looks for values.
+    Same,
+    /// Compares with a value.
+    Order,
+    /// Looks for a pattern.
+    Pattern,
 }
 
-impl Writer<'_> {
+/// How one side writes columns and values.
+pub(super) trait Dialect {
+    /// A column among those that are read.
+    fn read(&self, column: &str) -> String {
+        quoted(column)
+    }
+
+    /// True when there is such a column.
+    fn has(&self, column: &str) -> bool;
+
+    /// A column and the values that it is compared with; nothing where the two sides could see them differently.
+    fn compared(
+        &mut self,
+        column: &str,
+        how: Comparing,
+        values: &[&Coordinate],
+    ) -> Option<(String, Vec<String>)>;
+
+    /// How many values were written so far.
+    fn written(&self) -> usize {
+        0
+    }
+
+    /// Forgets those that were written later: their condition is left out.
+    fn forget(&mut self, _written: usize) {}
+}
+
+/// A filter in SQL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Condition {
+    /// Holds wherever the filter does; nothing when that is everywhere.
+    pub(super) text: Option<String>,
+    /// True when it holds nowhere else.
+    pub(super) is_exact: bool,
+}
+
+/// A condition that holds wherever the filter does.
+pub(super) fn condition(filter: &Filter, dialect: &mut impl Dialect) -> Condition {
+    let written = dialect.written();
+    let mut writer = Writer { dialect, conditions: 0, is_exact: true };
+    let text = writer.condition(filter, false);
+    if writer.conditions <= MOST_CONDITIONS {
+        return Condition { text, is_exact: writer.is_exact };
+    }
+    dialect.forget(written);
+    Condition { text: None, is_exact: false }
+}
+
+struct Writer<'a, D> {
+    dialect: &'a mut D,
+    conditions: usize,
+    is_exact: bool,
+}
+
+impl<D: Dialect> Writer<'_, D> {
     /// A condition that holds wherever the filter does, or its contrary; nothing when there is none but "always".
     fn condition(&mut self, filter: &Filter, negated: bool) -> Option<String> {
+        let written = self.dialect.written();
+        let text = self.text(filter, negated);
+        if text.is_none() {
+            self.dialect.forget(written);
+        }
+        text
+    }
+
+    fn text(&mut self, filter: &Filter, negated: bool) -> Option<String> {
         match (filter, negated) {
             (Filter::All, false) | (Filter::None, true) => None,
             (Filter::All, true) | (Filter::None, false) => Some("false".to_owned()),
@@ -88,25 +159,32 @@ impl Writer<'_> {
                     false => format!("({})", known.join(" OR ")),
                 })
             }
+            (Filter::Column(_, Matcher::In(values)), _) if values.is_empty() => {
+                self.conditions += 1;
+                (!negated).then(|| "false".to_owned())
+            }
             (Filter::Column(column, matcher), _) => {
                 self.conditions += 1;
-                let field = self.schema.field_with_name(column).ok()?;
-                self.column(&quoted(column), plain(field.data_type()), matcher, negated)
+                let text = self.column(column, matcher, negated);
+                self.is_exact &= text.is_some();
+                text
             }
         }
     }
 
-    fn column(&self, column: &str, of: &DataType, matcher: &Matcher, negated: bool) -> Option<String> {
+    fn column(&mut self, column: &str, matcher: &Matcher, negated: bool) -> Option<String> {
+        if !self.dialect.has(column) {
+            return None;
+        }
+        let null = quoted(column);
         let (wanted, contrary) = match matcher {
-            Matcher::Null if negated => return Some(format!("{column} IS NOT NULL")),
-            Matcher::Null => return Some(format!("{column} IS NULL")),
+            Matcher::Null if negated => return Some(format!("{null} IS NOT NULL")),
+            Matcher::Null => return Some(format!("{null} IS NULL")),
             Matcher::In(values) if values.len() > MOST_VALUES => return None,
             Matcher::In(values) => {
-                let values: Vec<String> =
-                    values.iter().map(|value| literal(value, of)).collect::<Option<_>>()?;
+                let values: Vec<&Coordinate> = values.iter().collect();
+                let (column, values) = self.dialect.compared(column, Comparing::Same, &values)?;
                 match values.as_slice() {
-                    [] if negated => return None,
-                    [] => return Some("false".to_owned()),
                     [value] => (format!("{column} = {value}"), format!("{column} <> {value}")),
                     _ => {
                         let list = values.join(", ");
@@ -115,32 +193,60 @@ impl Writer<'_> {
                 }
             }
             Matcher::Compare(comparison, bound) => {
-                if is_text(of) && self.order == TextOrder::Unknown {
-                    return None;
-                }
-                let condition = format!("{column} {} {}", comparison.sign(), literal(bound, of)?);
+                let (column, values) = self.dialect.compared(column, Comparing::Order, &[bound])?;
+                let condition = format!("{column} {} {}", comparison.sign(), values.first()?);
                 let contrary = format!("NOT {condition}");
                 (condition, contrary)
             }
-            Matcher::Like(pattern) if is_text(of) && !pattern.contains(['\\', '\0']) => {
-                let pattern = text(pattern);
+            Matcher::Like(pattern) if !pattern.contains(['\\', '\0']) => {
+                let pattern = Coordinate::Text(Arc::clone(pattern));
+                let (column, values) = self.dialect.compared(column, Comparing::Pattern, &[&pattern])?;
+                let pattern = values.first()?;
                 (format!("{column} LIKE {pattern}"), format!("{column} NOT LIKE {pattern}"))
             }
             Matcher::Like(_) | Matcher::Regex(_) => return None,
         };
-        Some(if negated { format!("({column} IS NULL OR {contrary})") } else { wanted })
+        Some(if negated { format!("({null} IS NULL OR {contrary})") } else { wanted })
+    }
+}
+
+/// Values as a part of the text.
+pub(super) struct Literals<'a> {
+    pub(super) schema: &'a Schema,
+    pub(super) order: TextOrder,
+}
+
+impl Dialect for Literals<'_> {
+    fn has(&self, column: &str) -> bool {
+        self.schema.field_with_name(column).is_ok()
+    }
+
+    fn compared(
+        &mut self,
+        column: &str,
+        how: Comparing,
+        values: &[&Coordinate],
+    ) -> Option<(String, Vec<String>)> {
+        let of = plain(self.schema.field_with_name(column).ok()?.data_type());
+        let is_known = match how {
+            Comparing::Same => true,
+            Comparing::Order => !is_text(of) || self.order == TextOrder::Bytes,
+            Comparing::Pattern => is_text(of),
+        };
+        let values: Option<Vec<String>> = values.iter().map(|value| literal(value, of)).collect();
+        Some((quoted(column), values.filter(|_| is_known)?))
     }
 }
 
 /// The type of the values of a column.
-fn plain(data_type: &DataType) -> &DataType {
+pub(super) fn plain(data_type: &DataType) -> &DataType {
     match data_type {
         DataType::Dictionary(_, values) => plain(values),
         other => other,
     }
 }
 
-fn is_text(data_type: &DataType) -> bool {
+pub(super) fn is_text(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 

@@ -5,6 +5,7 @@
 #[path = "../../../examples/market_risk.rs"]
 #[expect(dead_code, reason = "an example is a program of its own as well")]
 pub(super) mod market_risk;
+mod postgres;
 mod show;
 
 use super::Outcome;
@@ -12,7 +13,9 @@ use super::interruption::Interruption;
 use super::progress::{self, Progress};
 use super::settings_file;
 use super::text::grouped;
-use filbert::cube::{Cube, CubeError, CubeResult, Forest, ForestText, Query, SqlTable};
+use filbert::cube::{
+    Cube, CubeError, CubeResult, Forest, ForestText, PostgresTable, Query, SqlTable, TableGroups,
+};
 use filbert::{Member, Shutdown};
 use show::{Explain, Format};
 use std::error::Error;
@@ -27,7 +30,8 @@ pub(super) struct Arguments {
     /// Measures and calculated columns: a TOML or JSON file.
     #[arg(long, value_name = "FILE")]
     forest: PathBuf,
-    /// Where the rows are: a file, folder or pattern of Parquet, CSV, JSON or Arrow files, or an SQL query in parentheses.
+    /// Where the rows are: a file, folder or pattern of Parquet, CSV, JSON or Arrow files, an SQL query in parentheses, or a table of a
+    /// PostgreSQL server: postgres://user@host/database?sslmode=require#schema.table, with the password in PGPASSWORD.
     #[arg(long, value_name = "PATH")]
     table: String,
     /// Measures, separated by commas; all of the forest when there are none.
@@ -63,9 +67,34 @@ pub(super) struct Arguments {
     /// The query may hold so many megabytes; 1,024 unless this says otherwise.
     #[arg(long, value_name = "MB")]
     memory_mb: Option<usize>,
+    /// Whether the table makes groups itself, if it can.
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
+    table_groups: Groups,
     /// A TOML file with settings; no door is opened.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+}
+
+/// When groups are made by the table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Groups {
+    /// Where a table would rather, and the answer is the same to the last bit.
+    #[default]
+    WhereExact,
+    /// Wherever it can, sums of floats included.
+    Always,
+    /// They are made by the cube.
+    Never,
+}
+
+impl From<Groups> for TableGroups {
+    fn from(groups: Groups) -> Self {
+        match groups {
+            Groups::WhereExact => Self::WhereExact,
+            Groups::Always => Self::Always,
+            Groups::Never => Self::Never,
+        }
+    }
 }
 
 const EXAMPLES: &str = "Examples:
@@ -75,6 +104,9 @@ const EXAMPLES: &str = "Examples:
   filbert cube --forest risk.toml --table trades.csv --measures var95 --by desk --explain mermaid
   filbert cube --forest risk.toml --measures pnl --by region \\
       --table \"(SELECT * FROM 'trades.csv' JOIN 'books.csv' USING (book))\"
+  filbert cube --forest risk.toml --measures pnl --by desk --table 'postgres://risk@localhost/markets#public.trades'
+  filbert cube --forest risk.toml --measures pnl --by desk \\
+      --table 'postgres://risk@db.example/markets?sslmode=require#SELECT * FROM trades JOIN books USING (book)'
 
 docs/cube.md explains forests and filters. Ctrl-C cancels the query.";
 
@@ -115,6 +147,7 @@ fn query(arguments: &Arguments, forest: &Forest) -> Result<Query, CubeError> {
         false => arguments.measures.clone(),
     };
     let mut query = Query::new(measures).by(arguments.by.clone()).totals(arguments.totals.clone());
+    query = query.table_groups(arguments.table_groups.into());
     if let Some(filter) = &arguments.filter {
         query = query.filter(filter.parse()?);
     }
@@ -141,20 +174,32 @@ fn answer(
     let progress = Progress::begin(&member.stages().clock(), std::io::stderr().is_terminal());
     let heeded =
         || -> Outcome { interruption.interrupted().map_or(Ok(()), |interrupted| Err(interrupted.into())) };
-    let (session, place) = (member.sql().session(), arguments.table.clone());
-    let opening = async move {
-        match place.strip_prefix('(').and_then(|query| query.strip_suffix(')')) {
-            Some(query) => SqlTable::of_query(session, "table", query).await,
-            None => SqlTable::open(session, &place).await,
-        }
-    };
-    let opening = member.stages().mixed().spawn("open table", opening)?;
-    let table = progress::wait(opening, &mut || {
+    let looks = &mut || {
         progress.show(|| "looks at the table".to_owned());
         heeded()
-    });
-    progress.hide();
-    let cube: Cube = member.cube(forest, table??).build()?;
+    };
+    let builder = match postgres::place(&arguments.table, std::env::var("PGPASSWORD").ok().as_deref()) {
+        Some(place) => {
+            let place = place?;
+            let opening = PostgresTable::open(member.stages(), &place.url, &place.table);
+            let table = progress::wait(member.stages().mixed().spawn("open table", opening)?, looks);
+            progress.hide();
+            member.cube(forest, table??)
+        }
+        None => {
+            let (session, place) = (member.sql().session(), arguments.table.clone());
+            let opening = async move {
+                match place.strip_prefix('(').and_then(|query| query.strip_suffix(')')) {
+                    Some(query) => SqlTable::of_query(session, "table", query).await,
+                    None => SqlTable::open(session, &place).await,
+                }
+            };
+            let table = progress::wait(member.stages().mixed().spawn("open table", opening)?, looks);
+            progress.hide();
+            member.cube(forest, table??)
+        }
+    };
+    let cube: Cube = builder.build()?;
     let asked = cube.query(query)?;
     let seen = asked.progress();
     let answer = progress::wait(member.stages().mixed().spawn("read answer", asked)?, &mut || {

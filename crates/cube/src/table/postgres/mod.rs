@@ -1,0 +1,256 @@
+//! A table of a PostgreSQL server, by the blocking driver.
+//!
+//! ```text
+//!   mixed, a thread that may wait:  connect ──► DECLARE ... CURSOR ──► FETCH, batch by batch ──► close
+//!   wherever the stream is closed:  cancel, if the server computes at that moment
+//! ```
+//!
+//! Columns and conditions go into the statement, values as parameters. Every query has a connection of its own, which ends with it: nothing
+//! is left open between queries, and a query that was cancelled leaves nothing behind in the next one.
+
+mod cursor;
+mod kind;
+mod line;
+mod parameters;
+mod tls;
+mod url;
+mod values;
+
+use super::select::quoted;
+use super::{BatchStream, GroupQuery, Table, TableQuery};
+use crate::error::CubeError;
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use cursor::{Reading, failed};
+use filbert_pool::Stages;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use kind::Kind;
+use line::{Line, PullOnDrop, Reins};
+use parameters::{Columns, Parameter, Parameters};
+use std::error::Error as _;
+use std::sync::Arc;
+use url::Place;
+
+/// A table or a query of a PostgreSQL server.
+///
+/// Nothing that was computed is used again: the server does not tell whether rows changed.
+///
+/// ```no_run
+/// use filbert_cube::{Aggregator, Cube, Forest, PostgresTable, Query};
+///
+/// let stages = filbert_pool::Stages::start()?;
+/// let place = "postgres://risk:secret@db.example/markets?sslmode=require";
+/// let table = stages.mixed().spawn("open table", PostgresTable::open(&stages, place, "public.trades"))?.wait()??;
+/// let forest = Forest::builder().measure("pnl", Aggregator::sum("pnl")).build()?;
+/// let cube = Cube::builder(&stages, forest, table).build()?;
+/// println!("{}", cube.query(Query::new(["pnl"]).by(["desk"]))?.wait()?.to_text()?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PostgresTable {
+    name: Arc<str>,
+    /// What stands after `FROM`.
+    from: Arc<str>,
+    place: Place,
+    columns: Arc<Columns>,
+    schema: SchemaRef,
+    shard_columns: Vec<String>,
+}
+
+impl PostgresTable {
+    /// A table by its name, `schema.table` with letters as they are, or the rows of a `SELECT`, of the database at a URL:
+    /// `postgres://user:password@host:port/database?sslmode=...`.
+    ///
+    /// `sslmode=require` is TLS with the server's certificate checked, by the file `sslrootcert=...` or by those that the system trusts. It
+    /// is what a server elsewhere is spoken to by; `sslmode=disable` does without. On the same machine it is the other way round.
+    pub fn open(stages: &Stages, url: &str, table: &str) -> BoxFuture<'static, Result<Self, CubeError>> {
+        let found = || -> Result<_, CubeError> {
+            let (name, from) = from(table)?;
+            let place = Place::of_url(url, &name)?;
+            let looked = (place.clone(), Arc::clone(&name), from.clone());
+            let looking = move || describe(&looked.0, &looked.1, &looked.2);
+            let described = stages.mixed().submit("look at table of PostgreSQL", looking)?;
+            Ok((name, from, place, described))
+        };
+        let found = found();
+        async move {
+            let (name, from, place, described) = found?;
+            let (columns, schema) = described.await.map_err(|error| CubeError::of_task("table", error))??;
+            let columns = Arc::new(columns);
+            Ok(Self { name, from: from.into(), place, columns, schema, shard_columns: Vec::new() })
+        }
+        .boxed()
+    }
+
+    /// Spreads slices by these columns, where a query groups by all of them.
+    #[must_use]
+    pub fn sharded_by(mut self, columns: &[&str]) -> Self {
+        self.shard_columns = columns.iter().map(|column| (*column).to_owned()).collect();
+        self
+    }
+
+    fn read(
+        &self,
+        stages: &Stages,
+        statement: String,
+        parameters: Vec<Parameter>,
+    ) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
+        let reins = Reins::new(self.place.tls.clone(), stages.downgrade());
+        let reading = Reading {
+            table: Arc::clone(&self.name),
+            place: self.place.clone(),
+            statement: statement.clone(),
+            parameters,
+            reins: Arc::clone(&reins),
+        };
+        let begun = stages.mixed().submit("begin cursor of PostgreSQL", move || reading.begin());
+        let (stages, pulled) = (stages.downgrade(), PullOnDrop(reins));
+        async move {
+            let cursor = begun?.await.map_err(|error| CubeError::of_task("table", error))??;
+            let stages =
+                stages.upgrade().ok_or_else(|| CubeError::Closed { what: "the set of stages".to_owned() })?;
+            Ok(BatchStream::blocking(&stages, cursor).on_close(move || drop(pulled)).read_by(statement))
+        }
+        .boxed()
+    }
+}
+
+impl Table for PostgresTable {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn shard_columns(&self) -> Vec<String> {
+        self.shard_columns.clone()
+    }
+
+    fn open(&self, stages: &Stages, query: TableQuery) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
+        let mut parameters = Parameters::new(&self.columns);
+        let statement = query.select(&self.from, &mut parameters);
+        self.read(stages, statement, parameters.values)
+    }
+
+    /// Groups go over the wire instead of rows.
+    fn prefers_groups(&self) -> bool {
+        true
+    }
+
+    fn open_groups(
+        &self,
+        stages: &Stages,
+        query: &GroupQuery,
+    ) -> Option<BoxFuture<'static, Result<BatchStream, CubeError>>> {
+        let mut parameters = Parameters::new(&self.columns);
+        let statement = query.select(&self.from, &mut parameters)?;
+        // More than the protocol has numbers for.
+        if parameters.values.len() > usize::from(u16::MAX) / 2 {
+            return None;
+        }
+        Some(self.read(stages, statement, parameters.values))
+    }
+}
+
+/// The name of a table for messages, and what stands after `FROM`.
+fn from(table: &str) -> Result<(Arc<str>, String), CubeError> {
+    let table = table.trim();
+    let first = table.split(|letter: char| letter.is_whitespace() || letter == '(').next().unwrap_or("");
+    let is_query = first.len() < table.len()
+        && ["", "select", "with", "values", "table"].iter().any(|word| first.eq_ignore_ascii_case(word));
+    if is_query {
+        // On a line of its own: the query may end with a comment.
+        return Ok(("query".into(), format!("({}\n) AS query", table.trim_end_matches(';'))));
+    }
+    let invalid = || CubeError::InvalidTable {
+        table: table.to_owned(),
+        problem:
+            "this is no name of a table; write table, schema.table or \"Schema\".\"table.x\", or a SELECT"
+                .to_owned(),
+    };
+    let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
+    let mut letters = table.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if is_quoted && letters.peek() == Some(&'"') => part.extend(letters.next()),
+            '"' => is_quoted = !is_quoted,
+            '.' if !is_quoted => parts.push(std::mem::take(&mut part)),
+            '\0' => return Err(invalid()),
+            other => part.push(other),
+        }
+    }
+    parts.push(part);
+    if is_quoted || parts.len() > 3 || parts.iter().any(String::is_empty) {
+        return Err(invalid());
+    }
+    let parts: Vec<String> = parts.iter().map(|part| quoted(part)).collect();
+    Ok((table.into(), parts.join(".")))
+}
+
+/// Finds out about the columns and the database. Waits.
+fn describe(place: &Place, name: &str, from: &str) -> Result<(Columns, SchemaRef), CubeError> {
+    let told = |error: postgres::Error| failed(name, &error);
+    let mut line = Line::open(place).map_err(told)?;
+    let setting = |line: &mut Line, of: &str| -> Result<String, CubeError> {
+        let row = line.query_one("SELECT current_setting($1)", &[&of]).map_err(told)?;
+        row.try_get(0).map_err(told)
+    };
+    let is_utf8 = setting(&mut line, "server_encoding")? == "UTF8";
+    // Before version 12 texts were equal only when their bytes were.
+    let version: u32 = setting(&mut line, "server_version_num")?.parse().unwrap_or(0);
+    let is_loose = version >= 120_000 && {
+        let any = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_collation WHERE NOT collisdeterministic)";
+        line.query_one(any, &[]).and_then(|row| row.try_get(0)).map_err(told)?
+    };
+    let statement = line.prepare(&format!("SELECT * FROM {from}")).map_err(told)?;
+    let mut columns = Columns { is_utf8, is_loose, ..Columns::default() };
+    let mut fields = Vec::new();
+    for column in statement.columns() {
+        let kind = Kind::of(column, name)?;
+        fields.push(Field::new(column.name(), kind.data_type(), true));
+        if columns.kinds.insert(column.name().to_owned(), kind).is_some() {
+            let problem = format!("it has two columns {:?}; give one another name by AS", column.name());
+            return Err(CubeError::InvalidTable { table: name.to_owned(), problem });
+        }
+    }
+    Ok((columns, Arc::new(Schema::new(fields))))
+}
+
+/// What the driver says, with its causes; what the server says, with its code.
+fn message(error: &postgres::Error) -> String {
+    if let Some(said) = error.as_db_error() {
+        let hint = said.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+        return format!("{} (SQLSTATE {}){hint}", said.message(), said.code().code());
+    }
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        message = format!("{message}: {cause}");
+        source = cause.source();
+    }
+    if message.contains("does not support TLS") {
+        message.push_str("; set sslmode=disable if the way to the server is safe");
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_a_name_or_a_query() {
+        let written = |table: &str| from(table).map(|(_, from)| from).map_err(|error| error.to_string());
+        assert_eq!(written("trades").unwrap(), r#""trades""#);
+        assert_eq!(written("risk.Trades").unwrap(), r#""risk"."Trades""#);
+        assert_eq!(written(r#""a.b"."c""d""#).unwrap(), r#""a.b"."c""d""#);
+        assert_eq!(written("selection").unwrap(), r#""selection""#);
+        assert_eq!(written("SELECT 1 AS x;").unwrap(), "(SELECT 1 AS x\n) AS query");
+        assert_eq!(written("(select 1)").unwrap(), "((select 1)\n) AS query");
+        for wrong in ["", "a..b", "\"a", "a.b.c.d", "select"] {
+            assert!(written(wrong).is_err() == (wrong != "select"), "{wrong}");
+        }
+    }
+}
