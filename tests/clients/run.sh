@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tests with the official Hazelcast clients, against a Filbert member. See README.md.
-#   run.sh                          set up, build the test member if FILBERT_BIN is not set, run our Python and Node.js suites
+#   run.sh                          set up, build the test member if FILBERT_BIN is not set, run all suites
 #   run.sh --python | --node        one of them; what follows `--` goes to pytest or node --test
+#   run.sh --java-client            our suite with the Java client; what follows `--` is a part of the names of tests
 #   run.sh --postgres               psycopg, SQLAlchemy and tokio-postgres against the PostgreSQL door
 #   run.sh --own-tests <checkout>   the Python client's own tests, through the remote controller: a table, file by file
 #          [--json <file>|-]        the same as JSON
@@ -10,7 +11,7 @@
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 
-suites=(python node postgres)
+suites=(python node java postgres)
 checkout=""
 own=()
 extra=()
@@ -18,6 +19,7 @@ while (( $# > 0 )); do
   case "$1" in
     --python) suites=(python); shift ;;
     --node) suites=(node); shift ;;
+    --java-client) suites=(java); shift ;;
     --postgres) suites=(postgres); shift ;;
     --own-tests) checkout="${2:?--own-tests takes the path of a checkout of hazelcast-python-client}"; shift 2 ;;
     --java) export HAZELCAST_JARS="${2:?--java takes the path of hazelcast.jar}"; shift 2 ;;
@@ -61,6 +63,23 @@ for suite in "${suites[@]}"; do
       NODE_PATH="$cache/node/node_modules" "$python" "$here/with_member.py" \
         node --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec "${extra[@]}" \
         "$here"/node/*.test.js || failed=1
+      ;;
+    java)
+      if ! command -v javac >/dev/null; then
+        echo "run.sh: SKIPPED the java suite: there is no JDK (Debian: apt-get install default-jdk-headless)" >&2
+        [[ "${CI:-}" != true ]] || failed=1
+        continue
+      fi
+      classes="$(mktemp -d)"
+      if javac -cp "$cache/java/hazelcast-5.5.0.jar" -d "$classes" "$here"/java/*.java; then
+        "$python" "$here/with_member.py" java -cp "$classes:$cache/java/hazelcast-5.5.0.jar" Suite "${extra[@]}" || failed=1
+        if [[ -z "${HAZELCAST_JARS:-}" ]] && (( ${#extra[@]} == 0 )); then
+          "$python" "$here/with_member.py" java -cp "$classes:$cache/java/hazelcast-5.4.0.jar" Suite "CP:" || failed=1
+        fi
+      else
+        failed=1
+      fi
+      rm -rf "$classes"
       ;;
     postgres)
       if [[ -n "${HAZELCAST_JARS:-}" ]]; then

@@ -1,12 +1,18 @@
 #!/usr/bin/env bash
-# Installs the official Hazelcast clients outside the checkout: a Python environment and a folder of Node.js modules.
+# Installs the official Hazelcast clients outside the checkout: a Python environment, a folder of Node.js modules, Java's jars.
 # Quick when done already; done anew when a pinned version changes. Prints nothing unless there is something to do.
-#   setup.sh            installs what is missing; ends with 3 when Python or Node.js itself is missing or too old
+#   setup.sh            installs what is missing; ends with 3 when Python, Node.js or (where CI=true) a JDK is missing or too old
 #   setup.sh --where    prints the folder, installs nothing
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/filbert/clients"
 node_client="hazelcast-client@5.6.0"
+# Version and checksum; the CP subsystem is refused by the Java client since 5.5, so its tests use the one before.
+java_clients=(
+  "5.5.0 cf560b40b988526e780e4fae12cb6fe01c5158bb9e00839882857f32b544a19e"
+  "5.4.0 cbcd4de863ee859dd6094fe01752e1bc9986c5240621443fe6609a5e16903f0d"
+)
+maven="https://repo1.maven.org/maven2/com/hazelcast/hazelcast"
 
 if [[ "${1:-}" == --where ]]; then
   echo "$cache"
@@ -23,6 +29,9 @@ need() { # command, what to do
 need python3 "the Python suite needs Python 3.11 or newer with its venv module (Debian: apt-get install python3 python3-venv)"
 need node "the Node.js suite needs Node.js 20 or newer (Debian: apt-get install nodejs npm)"
 need npm "npm installs the Node.js client (Debian: apt-get install npm)"
+if [[ "${CI:-}" == true ]]; then
+  need javac "the Java suite needs a JDK 17 or newer (Debian: apt-get install default-jdk-headless)"
+fi
 (( missing == 0 )) || exit 3
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
   || { echo "setup.sh: python3 is $(python3 -V 2>&1); the asyncio tests need Python 3.11 or newer" >&2; exit 3; }
@@ -56,3 +65,18 @@ if [[ "$(stamp "$cache/node.stamp")" != "$wanted_node" ]]; then
   npm install --prefix "$cache/node" --no-audit --no-fund --no-save --loglevel=error --ignore-scripts "$node_client" >/dev/null
   echo "$wanted_node" >"$cache/node.stamp"
 fi
+
+# Without a JDK the jars are of no use; run.sh says that the Java suite is left out.
+command -v javac >/dev/null || exit 0
+mkdir -p "$cache/java"
+for client in "${java_clients[@]}"; do
+  read -r version checksum <<<"$client"
+  jar="$cache/java/hazelcast-$version.jar"
+  if ! echo "$checksum  $jar" | sha256sum --check --status 2>/dev/null; then
+    echo "setup.sh: fetching the Java client $version into $cache/java" >&2
+    curl --fail --silent --show-error --location --retry 3 --max-time 300 -o "$jar.new" "$maven/$version/hazelcast-$version.jar"
+    echo "$checksum  $jar.new" | sha256sum --check --status \
+      || { echo "setup.sh: $maven/$version/hazelcast-$version.jar is not what it was: its checksum differs" >&2; exit 1; }
+    mv "$jar.new" "$jar"
+  fi
+done

@@ -1,11 +1,11 @@
 //! The step `clients`: our tests that are programs of the official Hazelcast clients, against a member built from this checkout.
 //!
-//! They need Python and Node.js, which a Rust programmer's machine may lack; `cargo test` does not need them. So here the tests are left
-//! out, with a word, where an interpreter is missing, but never in CI: what CI skips is not tested at all.
+//! They need Python, Node.js and a JDK, which a Rust programmer's machine may lack; `cargo test` does not need them. So here the tests are left
+//! out, with a word, where an interpreter is missing, but never in CI: what CI skips is not tested at all. Without a JDK only the Java suite is.
 
 use crate::workspace::Workspace;
 
-/// What `setup.sh` ends with when Python or Node.js is missing or too old.
+/// What `setup.sh` ends with when Python or Node.js, in CI also a JDK, is missing or too old.
 const MISSING: i32 = 3;
 
 /// Variables that would point the tests at another member.

@@ -37,8 +37,14 @@ const KILLS: u64 = 200;
 /// How many bits flip on disk.
 const FLIPS: u64 = 10_000;
 
+/// How many operations each of two hundred connections does.
+const OPERATIONS: u64 = 50_000;
+
+/// How many hostile inputs the decoders get.
+const INPUTS: u64 = 100_000_000;
+
 /// The options that take a number.
-const NUMBERS: [&str; 10] = [
+const NUMBERS: [&str; 12] = [
     "--seeds",
     "--dags",
     "--preemptions",
@@ -49,6 +55,8 @@ const NUMBERS: [&str; 10] = [
     "--cancels",
     "--kills",
     "--flips",
+    "--operations",
+    "--inputs",
 ];
 
 /// The benches with their peers and without DataFusion, below which the peers turn on features.
@@ -89,6 +97,13 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         .env("FILBERT_KILLS", options.number("--kills", KILLS).to_string());
     let flips = Invocation::cargo("test -p filbert-store --lib -- --nocapture flips")
         .env("FILBERT_BIT_FLIPS", options.number("--flips", FLIPS).to_string());
+    let storm = Invocation::cargo("test --workspace --test storm -- --nocapture")
+        .env("FILBERT_STORM", options.number("--operations", OPERATIONS).to_string());
+    // Optimized, but with the checks that tests have.
+    let decoders = Invocation::cargo("test -p filbert-wire --release --test decoders -- --nocapture")
+        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+        .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true")
+        .env("FILBERT_DECODER_INPUTS", options.number("--inputs", INPUTS).to_string());
     let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
     let peers = Invocation::cargo(&format!("clippy {PEERS} --all-targets -- -D warnings"));
     vec![
@@ -98,6 +113,16 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
             "frames",
             "five million mutated frames against a member, and clients that never read",
             [frames],
+        ),
+        Step::run(
+            "storm",
+            "two hundred connections, fifty thousand operations each on all structures: no answer is wrong",
+            [storm],
+        ),
+        Step::run(
+            "decoders",
+            "a hundred million hostile inputs: no decoder panics, hangs or grows",
+            [decoders],
         ),
         Step::run("histories", "what connections see of a key, checked for linearizability", [histories]),
         Step::run("sql-random", "twenty thousand random queries, the same answers as SQLite's", [queries]),
@@ -126,7 +151,7 @@ Says every minute that a step goes on. Run nothing else beside the benches.
 
 Usage: cargo xtask long [--only <step>]... [--skip <step>]... [--seeds <n>] [--dags <n>] [--preemptions <n>]
                         [--model-seconds <n>] [--frames <n>] [--histories <n>] [--queries <n>] [--cancels <n>]
-                        [--kills <n>] [--flips <n>]
+                        [--kills <n>] [--flips <n>] [--operations <n>] [--inputs <n>]
 
 Steps, in this order; the first failure stops:
 {}
@@ -141,6 +166,8 @@ Bounds:
   --cancels         cancelled queries (default {CANCELS}; FILBERT_SQL_CANCELS for the test cancel_storm of filbert-sql)
   --kills           kills of a member that writes (default {KILLS}; FILBERT_KILLS for the test durable of filbert)
   --flips           flipped bits on disk (default {FLIPS}; FILBERT_BIT_FLIPS for the tests of filbert-store)
+  --operations      operations of each connection (default {OPERATIONS}; FILBERT_STORM for the test storm of filbert)
+  --inputs          hostile inputs (default {INPUTS}; FILBERT_DECODER_INPUTS for the test decoders of filbert-wire)
 
 A simulated test that fails prints its seed and the command that replays it.
 

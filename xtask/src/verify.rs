@@ -42,7 +42,11 @@ fn steps(workspace: &Workspace) -> Vec<Step> {
         Step::run("loom", "every protocol between threads, in every order loom finds", [loom(workspace)]),
         Step::run("test", "the README's test command", [command(readme::TEST)]),
         Step::check("demo", "the demo ends well", demo::check),
-        Step::check("clients", "our tests with the official Python and Node.js clients", clients::check),
+        Step::check(
+            "clients",
+            "our tests with the official Python, Node.js and Java clients",
+            clients::check,
+        ),
     ]
 }
 
