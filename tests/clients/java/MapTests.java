@@ -38,7 +38,7 @@ final class MapTests {
         suite.test("map: locks", MapTests::locks);
         suite.test("map: a writer waits for a lock", MapTests::writersWait);
         suite.test("map: events", MapTests::events);
-        suite.oracleOnly("map: events of a key come in their order", MapTests::eventsInOrder);
+        suite.test("map: events of a key come in their order", MapTests::eventsInOrder);
         suite.test("map: events of a key, of a predicate", MapTests::someEvents);
         suite.test("map: events without values", MapTests::eventsWithoutValues);
     }

@@ -166,7 +166,7 @@ pub(super) fn add_distributed_object_listener(
         };
         let mut out = BytesMut::new();
         let id = <AddDistributedObjectListener as Raises<DistributedObjectEvent>>::EVENT_ID;
-        encode_event(&event, id, correlation, &mut out);
+        encode_event(&event, id, correlation, None, &mut out);
         // A connection that is gone listens no more.
         let _ = outlet.send(out);
     });

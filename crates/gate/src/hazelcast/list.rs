@@ -54,7 +54,7 @@ pub(super) fn add_listener(
     call: Call<'_, l::AddListener>,
     request: l::AddListener,
 ) -> Handled {
-    listen(list, call, request.include_value)
+    listen(list, call, &request.name, request.include_value)
 }
 
 pub(super) fn remove_listener(

@@ -95,7 +95,7 @@ pub(super) fn add_listener(
     call: Call<'_, q::AddListener>,
     request: q::AddListener,
 ) -> Handled {
-    listen(queue, call, request.include_value)
+    listen(queue, call, &request.name, request.include_value)
 }
 
 pub(super) fn remove_listener(

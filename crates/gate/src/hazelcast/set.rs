@@ -40,7 +40,7 @@ pub(super) fn add_listener(
     call: Call<'_, s::AddListener>,
     request: s::AddListener,
 ) -> Handled {
-    listen(set, call, request.include_value)
+    listen(set, call, &request.name, request.include_value)
 }
 
 pub(super) fn remove_listener(

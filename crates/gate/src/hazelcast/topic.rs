@@ -8,6 +8,7 @@ use filbert_grid::Topic;
 use filbert_wire::message::{Raises, encode_event};
 use filbert_wire::messages::answers::{Flag, Registered};
 use filbert_wire::messages::topic as t;
+use filbert_wire::partition_of_name;
 use std::sync::Arc;
 
 handlers! {
@@ -19,10 +20,14 @@ handlers! {
 pub(super) fn add_message_listener(
     topic: &Arc<Topic>,
     call: Call<'_, t::AddMessageListener>,
-    _request: t::AddMessageListener,
+    request: t::AddMessageListener,
 ) -> Handled {
     call.check_listeners()?;
     let (outlet, correlation) = (call.outlet().clone(), call.correlation());
+    let (id, partition) = (
+        <t::AddMessageListener as Raises<t::MessageEvent>>::EVENT_ID,
+        Some(partition_of_name(&request.name)),
+    );
     let registration = topic.add_listener(move |message| {
         let event = t::MessageEvent {
             item: message.data.clone(),
@@ -30,7 +35,7 @@ pub(super) fn add_message_listener(
             uuid: message.member,
         };
         let mut out = BytesMut::new();
-        encode_event(&event, <t::AddMessageListener as Raises<_>>::EVENT_ID, correlation, &mut out);
+        encode_event(&event, id, correlation, partition, &mut out);
         // A connection that is gone listens no more.
         let _ = outlet.send(out);
     });

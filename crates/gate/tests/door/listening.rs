@@ -7,6 +7,8 @@ use filbert_wire::messages::client::{
     RemoveDistributedObjectListener,
 };
 use filbert_wire::messages::map::{self, AddEntryListener, EntryEvent};
+use filbert_wire::messages::{queue, topic};
+use filbert_wire::partition_of_name;
 
 fn set(client: &mut Client, key: i32, value: i32) {
     let set = map::Set { name: "m".into(), key: int(key), value: int(value), thread_id: 1, ttl_ms: -1 };
@@ -42,6 +44,24 @@ fn only_the_kinds_that_were_asked_for_come() {
         (event.event_type, event.key, event.value, event.old_value),
         (added, Some(int(2)), None, None)
     );
+}
+
+/// Clients with several threads for events keep the order of those of one partition.
+#[test]
+fn an_event_says_its_partition() {
+    let member = Member::start();
+    let (mut writer, mut hears) = (member.client(), member.client());
+    hears.call(&listener(127, true)).unwrap();
+    for key in [1, 2, 77] {
+        set(&mut writer, key, 10);
+        assert_eq!(hears.event().partition(), int(key).partition().number() as i32);
+    }
+    hears.call(&topic::AddMessageListener { name: "t".into(), local_only: true }).unwrap();
+    writer.call(&topic::Publish { name: "t".into(), message: int(1) }).unwrap();
+    assert_eq!(hears.event().partition(), partition_of_name("t").number() as i32);
+    hears.call(&queue::AddListener { name: "q".into(), include_value: true, local_only: true }).unwrap();
+    writer.call(&queue::Offer { name: "q".into(), value: int(1), timeout_ms: 0 }).unwrap();
+    assert_eq!(hears.event().partition(), partition_of_name("q").number() as i32);
 }
 
 #[test]

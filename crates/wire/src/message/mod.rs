@@ -26,6 +26,7 @@ pub use row::{FieldRow, MessageRow, PartRow};
 pub use sample::sample;
 pub use version::Version;
 
+use crate::data::PartitionId;
 use crate::field::FieldReader;
 use crate::frame::{Flags, FrameWriter};
 use bytes::BytesMut;
@@ -107,7 +108,7 @@ pub trait Raises<E: Record>: Request {
 
     /// Appends an event to `out`; `correlation` is that of the request which asked for events.
     fn raise(event: &E, correlation: i64, out: &mut BytesMut) {
-        encode_event(event, Self::EVENT_ID, correlation, out);
+        encode_event(event, Self::EVENT_ID, correlation, None, out);
     }
 
     /// Reads an event.
@@ -116,13 +117,28 @@ pub trait Raises<E: Record>: Request {
     }
 }
 
-/// Appends an event under the given id, a [`Raises::EVENT_ID`]: for those who raise the same event for several kinds of requests.
-pub fn encode_event(event: &impl Record, id: u32, correlation: i64, out: &mut BytesMut) {
-    encode_event_as_of(Version::NEWEST, event, id, correlation, out);
+/// Appends an event under the given id, a [`Raises::EVENT_ID`]: for those who raise the same event for several kinds of requests, or in the
+/// order of a partition. Some clients run events on several threads, those of one partition on one: without it they may turn them round.
+pub fn encode_event(
+    event: &impl Record,
+    id: u32,
+    correlation: i64,
+    partition: Option<PartitionId>,
+    out: &mut BytesMut,
+) {
+    encode_event_as_of(Version::NEWEST, event, id, correlation, partition, out);
 }
 
-fn encode_event_as_of(version: Version, event: &impl Record, id: u32, correlation: i64, out: &mut BytesMut) {
-    let header = Header { id, flags: Flags::EVENT, correlation, tail: &(-1_i32).to_le_bytes() };
+fn encode_event_as_of(
+    version: Version,
+    event: &impl Record,
+    id: u32,
+    correlation: i64,
+    partition: Option<PartitionId>,
+    out: &mut BytesMut,
+) {
+    let partition = partition.map_or(-1, |partition| partition.number() as i32);
+    let header = Header { id, flags: Flags::EVENT, correlation, tail: &partition.to_le_bytes() };
     write(event, header, version, out);
 }
 

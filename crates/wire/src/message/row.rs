@@ -90,7 +90,7 @@ impl PartRow {
             describe: |reader| R::decode_event(reader).map(|event| format!("{event:?}")),
             transcode: |reader, version, out| {
                 let event = R::decode_event(reader)?;
-                super::encode_event_as_of(version, &event, R::EVENT_ID, reader.correlation(), out);
+                super::encode_event_as_of(version, &event, R::EVENT_ID, reader.correlation(), None, out);
                 Ok(())
             },
         }

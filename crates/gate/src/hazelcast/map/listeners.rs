@@ -94,7 +94,8 @@ where
         registration,
         Box::new(move |event| {
             let mut out = BytesMut::new();
-            encode_event(&entry_event(event, member), R::EVENT_ID, correlation, &mut out);
+            let partition = event.key.as_ref().map(Data::partition);
+            encode_event(&entry_event(event, member), R::EVENT_ID, correlation, partition, &mut out);
             // A connection that is gone listens no more.
             let _ = outlet.send(out);
         }),

@@ -6,10 +6,10 @@ use crate::hazelcast::call::Call;
 use crate::hazelcast::failure::Handled;
 use bytes::BytesMut;
 use filbert_grid::{Action, Interest, Map, Service};
-use filbert_wire::PARTITION_COUNT;
 use filbert_wire::message::{Raises, encode_event};
 use filbert_wire::messages::answers::Registered;
 use filbert_wire::messages::map as m;
+use filbert_wire::{Data, PARTITION_COUNT, PartitionId};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 pub(in crate::hazelcast) fn add_near_cache_invalidation_listener(
@@ -23,16 +23,16 @@ pub(in crate::hazelcast) fn add_near_cache_invalidation_listener(
     let sequences: Vec<AtomicI64> = (0..PARTITION_COUNT).map(|_| AtomicI64::new(0)).collect();
     let interest = Interest { include_value: false, ..Interest::ALL };
     map.add_listener(registration, interest, move |event| {
-        let partition = event.key.as_ref().map_or(0, |key| key.partition().index());
+        let partition = event.key.as_ref().map(Data::partition);
         let event = m::Invalidation {
             key: event.key.clone(),
             source_uuid: member,
             partition_uuid: member,
-            sequence: sequences[partition].fetch_add(1, Ordering::Relaxed) + 1,
+            sequence: sequences[partition.map_or(0, PartitionId::index)].fetch_add(1, Ordering::Relaxed) + 1,
         };
         let mut out = BytesMut::new();
         let id = <m::AddNearCacheInvalidationListener as Raises<m::Invalidation>>::EVENT_ID;
-        encode_event(&event, id, correlation, &mut out);
+        encode_event(&event, id, correlation, partition, &mut out);
         // A connection that is gone listens no more.
         let _ = outlet.send(out);
     });
