@@ -195,6 +195,10 @@ fn groups_of_table(
     let opening = question.table.open_groups(stages, &request)?;
     scan.expect_groups(request);
     prepared.trace.are_groups = true;
+    if asked == TableGroups::Always {
+        // The next query may want sums of floats as the cube makes them.
+        prepared.version = None;
+    }
     Some(opening)
 }
 

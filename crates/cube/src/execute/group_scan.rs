@@ -6,7 +6,7 @@ use crate::aggregate::{Aggregate, Block, Function};
 use crate::error::CubeError;
 use crate::filter::Filter;
 use crate::forest::Aggregation;
-use crate::plan::{CubeColumns, Leaf, Operation};
+use crate::plan::{Cells, CubeColumns, Leaf, Operation, Step, StepId};
 use crate::table::{GroupQuery, TableAggregate, TableFunction};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{CastOptions, cast_with_options, filter};
@@ -18,7 +18,7 @@ impl Scan {
     /// The groups that a table could make instead; nothing where it must be rows. Unless `any` way of adding up floats will do, only those
     /// whose values are the same by whomever they are made.
     pub(crate) fn groups(&self, run: &Run, any: bool) -> Option<GroupQuery> {
-        if !self.calculated.is_empty() {
+        if !self.calculated.is_empty() || !any && !is_exact_above(run) {
             return None;
         }
         let mut aggregates = BTreeSet::new();
@@ -93,6 +93,50 @@ impl Scan {
         }
         Ok(())
     }
+}
+
+/// True when nothing above the leaves depends on the order of slices, which is that of the table's groups.
+fn is_exact_above(run: &Run) -> bool {
+    let steps = &run.plan.steps;
+    steps.iter().all(|step| match &step.operation {
+        Operation::RollUp { from, aggregation, .. } => is_exact_of(aggregation, || is_whole(steps, *from)),
+        Operation::Dispatch { from, spread } => {
+            is_exact_of(&spread.aggregation, || !spread.is_weighted && is_whole(steps, *from))
+        }
+        Operation::Custom { .. } => false,
+        Operation::Empty | Operation::Leaf(_) | Operation::Combine { .. } | Operation::Shift { .. } => true,
+    })
+}
+
+/// True when an aggregation is the same in any order, given whether its values have no rounding.
+fn is_exact_of(aggregation: &Aggregation, is_whole: impl FnOnce() -> bool) -> bool {
+    match aggregation {
+        Aggregation::Sum | Aggregation::Avg => is_whole(),
+        Aggregation::Min | Aggregation::Max | Aggregation::Largest(_) | Aggregation::Smallest(_) => true,
+        Aggregation::Count | Aggregation::CountDistinct => true,
+        Aggregation::Product | Aggregation::Custom(_) => false,
+    }
+}
+
+/// True for what is surely no float: leaves that a table may make, and what only adds them up or chooses among them.
+fn is_whole(steps: &[Step], step: StepId) -> bool {
+    match &steps[step.0].operation {
+        Operation::Empty | Operation::Leaf(_) => true,
+        Operation::RollUp { from, aggregation, .. } => keeps_type(aggregation) && is_whole(steps, *from),
+        Operation::Dispatch { from, spread } => {
+            !spread.is_weighted && keeps_type(&spread.aggregation) && is_whole(steps, *from)
+        }
+        Operation::Combine { cells: Cells::Sum | Cells::Coalesce, inputs } => match inputs.as_slice() {
+            [only] => is_whole(steps, *only),
+            _ => false,
+        },
+        Operation::Shift { read, .. } => is_whole(steps, *read),
+        Operation::Combine { .. } | Operation::Custom { .. } => false,
+    }
+}
+
+fn keeps_type(aggregation: &Aggregation) -> bool {
+    !matches!(aggregation, Aggregation::Avg | Aggregation::Product | Aggregation::Custom(_))
 }
 
 /// A leaf as the table would compute it.

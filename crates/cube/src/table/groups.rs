@@ -11,8 +11,8 @@ use std::fmt;
 /// Whether groups are made by the table or by the cube.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TableGroups {
-    /// By a table that would rather, where its answer is the same to the last bit: not sums of floats, whose last bits depend on the order
-    /// of the rows.
+    /// By a table that would rather, where its answer is the same to the last bit: not where floats are added up, of the table or made
+    /// by other measures, because their last bits depend on the order.
     #[default]
     WhereExact,
     /// By the table wherever it can.

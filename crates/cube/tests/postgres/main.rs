@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests make deadlines of their own")]
 
 mod server;
+mod trouble;
 
 use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int16Array, Int32Array,
@@ -216,7 +217,7 @@ fn rows_come_in_batches_and_the_connection_goes_when_the_stream_is_closed() {
     let stream = Table::open(&table, &stages, request());
     let batches = wait(&stages, async move { all(&mut stream.await.unwrap()).await });
     let sizes: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
-    assert_eq!(sizes, [8_192, 8_192, 3_616]);
+    assert_eq!(sizes, [256, 8_192, 8_192, 3_360]);
     let closed = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&closed);
     let stream = Table::open(&table, &stages, request());
@@ -225,7 +226,7 @@ fn rows_come_in_batches_and_the_connection_goes_when_the_stream_is_closed() {
         let mut stream = stream.on_close(move || {
             counted.fetch_add(1, Ordering::Relaxed);
         });
-        assert_eq!(stream.next().await.unwrap().unwrap().num_rows(), 8_192);
+        assert_eq!(stream.next().await.unwrap().unwrap().num_rows(), 256);
         stream
     });
     assert_eq!(Server::connections(&mut client).0, 1);

@@ -141,7 +141,10 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // Ends sessions as well; a killed server would leave shared memory behind.
-        let _ = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
+        let ended = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
+        if !ended.is_ok_and(|status| status.success()) {
+            let _ = self.process.kill();
+        }
         let _ = self.process.wait();
     }
 }

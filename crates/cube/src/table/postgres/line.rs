@@ -2,58 +2,84 @@
 //!
 //! The driver has a small runtime of its own in every connection, which may neither run nor end on a thread that runs futures. Everything
 //! that waits for the server is therefore done on threads of `mixed` that may wait; what has to be closed elsewhere is closed in place,
-//! which tokio allows on the threads of `mixed`.
+//! which tokio allows on the threads of `mixed`, or there.
+//!
+//! The server is told to stop by a message of its own, which it forgets if it comes between two statements: it is told again until it has
+//! stopped, and in the end the stream is cut. While it connects there is nothing to be told: the stream is cut at once.
 
-use super::tls::Tls;
+use super::rope::Rope;
 use super::url::Place;
 use crate::error::CubeError;
-use filbert_pool::WeakStages;
+use filbert_pool::{Stages, WeakStages};
 use postgres::{CancelToken, Client};
 use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-/// A connection, closed when it is dropped, wherever that is.
-pub(super) struct Line(Option<Client>);
+/// How long a server has to stop before it is told again.
+const PAUSE: Duration = Duration::from_millis(100);
 
-impl Line {
-    /// Connects. Waits.
-    pub(super) fn open(place: &Place) -> Result<Self, postgres::Error> {
-        place.config.connect(place.tls.clone()).map(|client| Self(Some(client)))
-    }
+/// How often it is told before the stream is cut.
+const MOST_CANCELS: usize = 30;
+
+/// A connection, closed when it is dropped, wherever that is.
+pub(super) struct Line {
+    client: Option<Client>,
+    stages: WeakStages,
 }
 
 impl Deref for Line {
     type Target = Client;
 
     fn deref(&self) -> &Client {
-        self.0.as_ref().unwrap_or_else(|| unreachable!("it is there until it is dropped"))
+        self.client.as_ref().unwrap_or_else(|| unreachable!("it is there until it is dropped"))
     }
 }
 
 impl DerefMut for Line {
     fn deref_mut(&mut self) -> &mut Client {
-        self.0.as_mut().unwrap_or_else(|| unreachable!("it is there until it is dropped"))
+        self.client.as_mut().unwrap_or_else(|| unreachable!("it is there until it is dropped"))
     }
 }
 
 impl Drop for Line {
     fn drop(&mut self) {
-        if let Some(client) = self.0.take() {
-            in_place(client, drop);
+        if let Some(client) = self.client.take() {
+            in_place(client, &self.stages, drop);
         }
     }
 }
 
 /// Does something that waits, on a thread that may run futures.
-fn in_place<T>(with: T, work: impl FnOnce(T)) {
+fn in_place<T: Send + 'static>(with: T, stages: &WeakStages, work: fn(T)) {
     match Handle::try_current().map(|handle| handle.runtime_flavor()) {
         Err(_) => work(with),
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(|| work(with)),
-        Ok(_) => {
-            // A runtime of somebody else's, on whose only thread nothing may wait. The server sees it when the program ends.
+        // A runtime of somebody else's, on whose only thread nothing may wait.
+        Ok(_) => elsewhere(with, stages, work),
+    }
+}
+
+/// Does something that waits on a thread of `mixed`.
+fn elsewhere<T: Send + 'static>(with: T, stages: &WeakStages, work: fn(T)) {
+    // It is taken out by whoever does the work: a refused closure must not drop it here.
+    let kept = Arc::new(Mutex::new(Some(with)));
+    let taken = Arc::clone(&kept);
+    let closure = move || {
+        let with = taken.lock().unwrap_or_else(|broken| broken.into_inner()).take();
+        if let Some(with) = with {
+            work(with);
+        }
+    };
+    let submitted =
+        stages.upgrade().and_then(|stages: Stages| stages.mixed().submit("close PostgreSQL", closure).ok());
+    match submitted {
+        Some(submitted) => submitted.detach(),
+        None => {
+            // The server sees it when the program ends.
             tracing::warn!("a connection to PostgreSQL could not be closed on this thread");
-            std::mem::forget(with);
+            std::mem::forget(kept);
         }
     }
 }
@@ -61,12 +87,16 @@ fn in_place<T>(with: T, work: impl FnOnce(T)) {
 /// Stops what a connection does.
 pub(super) struct Reins {
     state: Mutex<State>,
-    tls: Tls,
+    /// The server does not compute any more.
+    idle: Condvar,
+    place: Place,
+    rope: Arc<Rope>,
     stages: WeakStages,
 }
 
 #[derive(Default)]
 struct State {
+    /// None while it connects.
     token: Option<CancelToken>,
     /// The server computes.
     is_busy: bool,
@@ -75,25 +105,34 @@ struct State {
 }
 
 impl Reins {
-    pub(super) fn new(tls: Tls, stages: WeakStages) -> Arc<Self> {
-        Arc::new(Self { state: Mutex::default(), tls, stages })
+    pub(super) fn new(place: Place, stages: WeakStages) -> Arc<Self> {
+        let (state, idle, rope) = (Mutex::default(), Condvar::new(), Arc::default());
+        Arc::new(Self { state, idle, place, rope, stages })
     }
 
-    /// From here on the connection can be stopped.
-    pub(super) fn hold(&self, line: &Line) {
-        self.state().token = Some(line.cancel_token());
+    /// Connects. Waits.
+    pub(super) fn open(&self) -> Result<Result<Line, postgres::Error>, CubeError> {
+        self.during(|| {
+            let client = self.place.config.connect(self.place.knot(&self.rope))?;
+            self.rope.fasten();
+            self.state().token = Some(client.cancel_token());
+            Ok(Line { client: Some(client), stages: self.stages.clone() })
+        })
     }
 
     /// Lets the server compute, unless nobody wants it.
     pub(super) fn during<T>(&self, work: impl FnOnce() -> T) -> Result<T, CubeError> {
-        let is_over = {
+        {
             let mut state = self.state();
+            if state.is_over {
+                return Err(CubeError::Cancelled);
+            }
             state.is_busy = true;
-            state.is_over
-        };
-        let done = if is_over { Err(CubeError::Cancelled) } else { Ok(work()) };
+        }
+        let done = work();
         self.state().is_busy = false;
-        done
+        self.idle.notify_all();
+        Ok(done)
     }
 
     /// Tells the server to stop, if it computes. Does not wait where that can be helped.
@@ -101,24 +140,60 @@ impl Reins {
         let token = {
             let mut state = self.state();
             state.is_over = true;
-            state.token.clone().filter(|_| state.is_busy)
-        };
-        let Some(token) = token else { return };
-        let cancel = |(token, tls): (CancelToken, Tls)| {
-            if let Err(error) = token.cancel_query(tls) {
-                tracing::warn!(%error, "a query of PostgreSQL could not be cancelled");
+            if !state.is_busy {
+                return;
             }
+            state.token.clone()
         };
-        let with = (token, self.tls.clone());
+        let Some(token) = token else { return self.rope.cut() };
+        let with = (Arc::clone(self), token);
+        let stop = |(reins, token): (Arc<Self>, CancelToken)| reins.stop(&token);
         let again = with.clone();
-        let submitted = match self.stages.upgrade() {
-            Some(stages) => stages.mixed().submit("cancel query of PostgreSQL", move || cancel(with)).ok(),
-            None => None,
-        };
+        let submitted = self
+            .stages
+            .upgrade()
+            .and_then(|stages| stages.mixed().submit("cancel query of PostgreSQL", move || stop(with)).ok());
         match submitted {
             Some(submitted) => submitted.detach(),
-            None => in_place(again, cancel),
+            None => in_place(again, &self.stages, stop),
         }
+    }
+
+    /// Ends the connection in the middle of an answer that is of no use. Called while the server computes; waits.
+    pub(super) fn give_up(&self) {
+        let token = {
+            let mut state = self.state();
+            state.is_over = true;
+            state.token.clone()
+        };
+        if let Some(token) = token {
+            self.tell(&token);
+        }
+        self.rope.cut();
+    }
+
+    /// Tells the server until it has stopped.
+    fn stop(&self, token: &CancelToken) {
+        for _ in 0..MOST_CANCELS {
+            if !self.tell(token) {
+                break;
+            }
+            let waited = self.idle.wait_timeout_while(self.state(), PAUSE, |state| state.is_busy);
+            let (state, _) = waited.unwrap_or_else(|broken| broken.into_inner());
+            if !state.is_busy {
+                return;
+            }
+        }
+        self.rope.cut();
+    }
+
+    /// Tells the server once; false when it could not be reached.
+    fn tell(&self, token: &CancelToken) -> bool {
+        let told = token.cancel_query(self.place.knot(&Arc::default()));
+        if let Err(error) = &told {
+            tracing::warn!(%error, "a query of PostgreSQL could not be cancelled");
+        }
+        told.is_ok()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -12,6 +12,7 @@ mod cursor;
 mod kind;
 mod line;
 mod parameters;
+mod rope;
 mod tls;
 mod url;
 mod values;
@@ -67,15 +68,17 @@ impl PostgresTable {
         let found = || -> Result<_, CubeError> {
             let (name, from) = from(table)?;
             let place = Place::of_url(url, &name)?;
-            let looked = (place.clone(), Arc::clone(&name), from.clone());
+            let reins = Reins::new(place.clone(), stages.downgrade());
+            let looked = (Arc::clone(&reins), Arc::clone(&name), from.clone());
             let looking = move || describe(&looked.0, &looked.1, &looked.2);
             let described = stages.mixed().submit("look at table of PostgreSQL", looking)?;
-            Ok((name, from, place, described))
+            Ok((name, from, place, described, PullOnDrop(reins)))
         };
         let found = found();
         async move {
-            let (name, from, place, described) = found?;
+            let (name, from, place, described, pulled) = found?;
             let (columns, schema) = described.await.map_err(|error| CubeError::of_task("table", error))??;
+            drop(pulled);
             let columns = Arc::new(columns);
             Ok(Self { name, from: from.into(), place, columns, schema, shard_columns: Vec::new() })
         }
@@ -94,11 +97,13 @@ impl PostgresTable {
         stages: &Stages,
         statement: String,
         parameters: Vec<Parameter>,
+        are_groups: bool,
     ) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
-        let reins = Reins::new(self.place.tls.clone(), stages.downgrade());
+        let reins = Reins::new(self.place.clone(), stages.downgrade());
         let reading = Reading {
             table: Arc::clone(&self.name),
-            place: self.place.clone(),
+            grouped: are_groups.then(|| Arc::clone(&self.from)),
+            columns: Arc::clone(&self.columns),
             statement: statement.clone(),
             parameters,
             reins: Arc::clone(&reins),
@@ -131,7 +136,7 @@ impl Table for PostgresTable {
     fn open(&self, stages: &Stages, query: TableQuery) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
         let mut parameters = Parameters::new(&self.columns);
         let statement = query.select(&self.from, &mut parameters);
-        self.read(stages, statement, parameters.values)
+        self.read(stages, statement, parameters.values, false)
     }
 
     /// Groups go over the wire instead of rows.
@@ -150,7 +155,7 @@ impl Table for PostgresTable {
         if parameters.values.len() > usize::from(u16::MAX) / 2 {
             return None;
         }
-        Some(self.read(stages, statement, parameters.values))
+        Some(self.read(stages, statement, parameters.values, true))
     }
 }
 
@@ -190,11 +195,11 @@ fn from(table: &str) -> Result<(Arc<str>, String), CubeError> {
 }
 
 /// Finds out about the columns and the database. Waits.
-fn describe(place: &Place, name: &str, from: &str) -> Result<(Columns, SchemaRef), CubeError> {
+fn describe(reins: &Reins, name: &str, from: &str) -> Result<(Columns, SchemaRef), CubeError> {
     let told = |error: postgres::Error| failed(name, &error);
-    let mut line = Line::open(place).map_err(told)?;
+    let mut line = reins.open()?.map_err(told)?;
     let setting = |line: &mut Line, of: &str| -> Result<String, CubeError> {
-        let row = line.query_one("SELECT current_setting($1)", &[&of]).map_err(told)?;
+        let row = reins.during(|| line.query_one("SELECT current_setting($1)", &[&of]))?.map_err(told)?;
         row.try_get(0).map_err(told)
     };
     let is_utf8 = setting(&mut line, "server_encoding")? == "UTF8";
@@ -202,9 +207,10 @@ fn describe(place: &Place, name: &str, from: &str) -> Result<(Columns, SchemaRef
     let version: u32 = setting(&mut line, "server_version_num")?.parse().unwrap_or(0);
     let is_loose = version >= 120_000 && {
         let any = "SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_collation WHERE NOT collisdeterministic)";
-        line.query_one(any, &[]).and_then(|row| row.try_get(0)).map_err(told)?
+        let row = reins.during(|| line.query_one(any, &[]))?.map_err(told)?;
+        row.try_get(0).map_err(told)?
     };
-    let statement = line.prepare(&format!("SELECT * FROM {from}")).map_err(told)?;
+    let statement = reins.during(|| line.prepare(&format!("SELECT * FROM {from}")))?.map_err(told)?;
     let mut columns = Columns { is_utf8, is_loose, ..Columns::default() };
     let mut fields = Vec::new();
     for column in statement.columns() {

@@ -52,6 +52,11 @@ impl<'a> Parameters<'a> {
         self.columns.is_utf8.then(|| format!("{text} COLLATE \"C\""))
     }
 
+    /// True when every encoding of a database has these letters: what it lacks would be an error of the server's.
+    fn can_say(&self, text: &str) -> bool {
+        !text.contains('\0') && (self.columns.is_utf8 || text.is_ascii())
+    }
+
     fn add(&mut self, data_type: &str, value: impl ToSql + Sync + Send + 'static) -> String {
         self.values.push(Box::new(value));
         format!("CAST(${} AS {data_type})", self.values.len())
@@ -68,7 +73,7 @@ impl<'a> Parameters<'a> {
                 (value.is_finite() && *value != 0.0).then(|| self.add("float8", *value))
             }
             (Kind::Padded, Coordinate::Text(text)) if how == Comparing::Same => {
-                (!text.contains('\0') && !text.ends_with(' ')).then(|| self.add("bpchar", text.to_string()))
+                (self.can_say(text) && !text.ends_with(' ')).then(|| self.add("bpchar", text.to_string()))
             }
             (Kind::Uuid, Coordinate::Text(text)) if how != Comparing::Pattern => {
                 let is_at = |position| matches!(position, 8 | 13 | 18 | 23);
@@ -81,7 +86,7 @@ impl<'a> Parameters<'a> {
                 is_canonical.then(|| format!("CAST({} AS uuid)", self.add("text", text.to_string())))
             }
             (Kind::Text | Kind::Padded | Kind::Word | Kind::Uuid, Coordinate::Text(text)) => {
-                (!text.contains('\0')).then(|| self.add("text", text.to_string()))
+                self.can_say(text).then(|| self.add("text", text.to_string()))
             }
             (Kind::Date, Coordinate::Text(_)) => {
                 let days = value.days()?.checked_add(DAYS_TO_1970)?;
@@ -112,7 +117,9 @@ impl Dialect for Parameters<'_> {
         let kind = *self.columns.kinds.get(column)?;
         let is_loose = self.columns.is_loose;
         let name = match (kind, how) {
-            (Kind::Text, Comparing::Same | Comparing::Pattern) if !is_loose => quoted(column),
+            (Kind::Text, Comparing::Same) if !is_loose => quoted(column),
+            // Where letters are bytes, `_` is one byte.
+            (Kind::Text, Comparing::Pattern) if !is_loose && self.columns.is_utf8 => quoted(column),
             (Kind::Padded, Comparing::Same) if is_loose => return None,
             (Kind::Padded, Comparing::Same) => quoted(column),
             (Kind::Uuid, Comparing::Same | Comparing::Order) => quoted(column),

@@ -16,6 +16,12 @@ const MICROS: i64 = 946_684_800_000_000;
 /// The bytes of a value.
 pub(super) struct Raw<'a>(&'a [u8]);
 
+impl Raw<'_> {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
 impl<'a> FromSql<'a> for Raw<'a> {
     fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
         Ok(Self(raw))

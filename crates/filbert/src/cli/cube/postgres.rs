@@ -18,15 +18,33 @@ pub(super) fn place(text: &str, password: Option<&str>) -> Option<Result<Place, 
         _ => return Some(Err(told.to_owned())),
     };
     let rest = &url[scheme.len()..];
+    // A part of a password must not be shown as the name of a table.
+    if !rest.contains('@') && table.contains('@') {
+        return Some(Err(
+            "a # of the user or the password is the end of the place; write # as %23".to_owned()
+        ));
+    }
     let server = rest.find(['/', '?']).map_or(rest, |end| &rest[..end]);
     let url = match (server.rsplit_once('@'), password) {
         (Some((user, _)), Some(password)) if !user.contains(':') => {
             let escaped: String = password.bytes().map(|byte| format!("%{byte:02X}")).collect();
             format!("{scheme}{user}:{escaped}{}", &rest[user.len()..])
         }
+        // The user is among the options, or the one who runs this.
+        (None, Some(password)) if !has_password(rest) => {
+            let escaped: String = password.bytes().map(|byte| format!("%{byte:02X}")).collect();
+            let mark = if rest.contains('?') { '&' } else { '?' };
+            format!("{url}{mark}password={escaped}")
+        }
         _ => url.to_owned(),
     };
     Some(Ok(Place { url, table: table.to_owned() }))
+}
+
+/// True when an option of the URL is a password.
+fn has_password(rest: &str) -> bool {
+    let options = rest.split_once('?').map_or("", |(_, options)| options);
+    options.split('&').any(|option| option.starts_with("password="))
 }
 
 #[cfg(test)]
@@ -45,7 +63,15 @@ mod tests {
         assert_eq!(read(text, Some("unused")), wanted);
         let (url, table) = read("postgresql://me@host:1/db#s.t", Some("a@"));
         assert_eq!((url.as_str(), table.as_str()), ("postgresql://me:%61%40@host:1/db", "s.t"));
-        assert_eq!(read("postgres:///db#t", Some("a")).0, "postgres:///db");
+        assert_eq!(read("postgres://host/db#t", Some("a@")).0, "postgres://host/db?password=%61%40");
+        assert_eq!(
+            read("postgres://host/db?user=me#t", Some("a")).0,
+            "postgres://host/db?user=me&password=%61"
+        );
+        assert_eq!(read("postgres://host/db?password=x#t", Some("a")).0, "postgres://host/db?password=x");
+        assert_eq!(read("postgres://host/db#t", None).0, "postgres://host/db");
+        let told = place("postgres://me:pa#ss@db/m#trades", None).unwrap().unwrap_err();
+        assert!(told.contains("%23") && !told.contains("ss@"), "{told}");
         assert!(place("trades.csv", None).is_none());
         assert!(place("postgres://me@host/db", None).unwrap().is_err());
     }
