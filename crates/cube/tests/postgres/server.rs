@@ -154,6 +154,7 @@ pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
         assert!(begin.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
+        // sleeps because what it waits for happens in another process
         std::thread::sleep(Duration::from_millis(20));
     }
 }
