@@ -58,6 +58,13 @@ struct Inner {
     recovered: OnceLock<Vec<RecoveredMap>>,
 }
 
+fn not_loaded(map: &str) {
+    tracing::warn!(
+        map,
+        "is on disk and not set to be: it is left there and not loaded; set [map.\"{map}\".persistence] to have it back"
+    );
+}
+
 impl Grid {
     /// An empty grid on `stages`, with default settings, that knows no user code yet.
     pub fn new(stages: &Stages) -> Self {
@@ -101,6 +108,7 @@ impl Grid {
         progress: &dyn Fn(&RecoveryProgress),
     ) -> Result<Self, StoreError> {
         if settings.maps.entries().all(|(_, map)| map.persistence.is_none()) {
+            Store::maps_in(&settings.data_directory).iter().for_each(|name| not_loaded(name));
             return Ok(Self::with(stages, settings, registry));
         }
         let store = Store::open(stages, &settings.data_directory)?;
@@ -119,7 +127,7 @@ impl Grid {
         let mut recovered = Vec::new();
         for name in store.maps()? {
             let Some(settings) = grid.settings().maps.of(&name).persistence else {
-                tracing::warn!(map = name, "is on disk, and not set to be: it is left there and not loaded");
+                not_loaded(&name);
                 continue;
             };
             let Some(on_disk) = store.recover(&name, &settings)? else { continue };

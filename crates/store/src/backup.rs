@@ -106,7 +106,8 @@ fn read_all(
     Ok(report)
 }
 
-/// Writes a backup of all maps of a data directory to the file `target`. What is damaged is left out, and named in the report.
+/// Writes a backup of all maps of a data directory to the file `target`. What is damaged is left out, and named in the
+/// report; such a backup goes to [`incomplete`](crate::incomplete), and one that is at `target` stays.
 pub fn backup(
     directory: impl AsRef<Path>,
     target: impl AsRef<Path>,
@@ -120,7 +121,7 @@ pub fn backup(
         |name| writer.borrow_mut().map(name),
         |entry| writer.borrow_mut().entry(entry),
     )?;
-    writer.into_inner().finish()?;
+    writer.into_inner().finish(report.is_sound())?;
     Ok(report)
 }
 

@@ -10,7 +10,7 @@ use crate::change::Entry;
 use crate::error::StoreError;
 use crate::folder;
 use crate::frame::{self, Found, Frame, Frames, HEADER, Kind, NO_PARTITION};
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,12 @@ impl BackupWriter {
         let mut name = path.as_os_str().to_owned();
         name.push(".part");
         let new = PathBuf::from(name);
-        let created = File::create(&new).and_then(|file| {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        // What is in it is nobody else's affair, as in the data directory.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let created = options.open(&new).and_then(|file| {
             let mut out = BufWriter::with_capacity(1 << 20, file);
             out.write_all(MAGIC)?;
             out.write_all(&salt.to_le_bytes())?;
@@ -59,15 +64,23 @@ impl BackupWriter {
         self.put()
     }
 
-    pub(crate) fn finish(mut self) -> Result<(), StoreError> {
+    /// Seals it, and gives it its name; one that lacks something has another, so that it takes the place of none that does not.
+    pub(crate) fn finish(mut self, lacks_nothing: bool) -> Result<(), StoreError> {
         frame::write(&mut self.frame, self.salt, Kind::Seal, NO_PARTITION, &[&self.entries.to_le_bytes()]);
         self.put()?;
         let flushed = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
         flushed.map_err(|error| StoreError::io("flush", &self.new, &error))?;
-        std::fs::rename(&self.new, &self.path)
-            .map_err(|error| StoreError::io("rename", &self.new, &error))?;
-        folder::sync_parent(&self.path)
+        let path = if lacks_nothing { self.path } else { incomplete(&self.path) };
+        std::fs::rename(&self.new, &path).map_err(|error| StoreError::io("rename", &self.new, &error))?;
+        folder::sync_parent(&path)
     }
+}
+
+/// Where a backup goes that lacks what was damaged: `target` with `.incomplete` behind it.
+pub fn incomplete(target: &Path) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(".incomplete");
+    name.into()
 }
 
 /// What a backup has next.

@@ -38,6 +38,7 @@ mod sums;
 mod tests;
 
 pub use backup::{MapReport, Progress, Report, backup, restore, verify};
+pub use backup_file::incomplete;
 pub use change::{Change, Entry, Life};
 pub use error::{Damage, Reach, StoreError};
 pub use log::{MapLog, Pending};

@@ -340,6 +340,10 @@ mod tests {
     }
 
     #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a thread that looks on, as a kill would come: at any moment"
+    )]
     fn a_shelf_is_there_only_when_it_is_whole() {
         let folders: Vec<_> = (0..40).map(|_| tempfile::tempdir().unwrap()).collect();
         let paths: Vec<_> = folders.iter().map(|folder| Shelf::new(folder.path(), 3).path).collect();

@@ -120,6 +120,13 @@ impl Store {
         Ok(Self { inner: Arc::new(Inner { directory, stages, room, logs, _lock: lock }) })
     }
 
+    /// The names of the maps in a data directory that is not opened; none when it is no such directory.
+    pub fn maps_in(directory: impl AsRef<Path>) -> Vec<String> {
+        let directory = directory.as_ref();
+        let found = if is_one(directory) { maps(directory).unwrap_or_default() } else { Vec::new() };
+        found.into_iter().map(|(name, _)| name).collect()
+    }
+
     /// The names of the maps that are on disk.
     pub fn maps(&self) -> Result<Vec<String>, StoreError> {
         Ok(maps(&self.inner.directory)?.into_iter().map(|(name, _)| name).collect())

@@ -21,7 +21,8 @@ pub(super) struct BackupArguments {
     json: bool,
 }
 
-const BACKUP_EXAMPLES: &str = "What is damaged is left out and named, and the command ends with status 1.
+const BACKUP_EXAMPLES: &str = "What is damaged is left out and named, and the command ends with status 1; such a backup has .incomplete behind its
+name, and one that is there already stays.
 
 Examples:
   filbert backup filbert-data shop.fbk
@@ -70,7 +71,8 @@ pub(super) fn backup(arguments: &BackupArguments) -> Outcome {
     let salt = u64::from_le_bytes(*uuid::Uuid::new_v4().as_bytes().first_chunk().unwrap_or(&[0; 8]));
     let (data, target) = (&arguments.data, &arguments.backup);
     let report = watched("backup", |told| filbert_store::backup(data, target, salt, told))?;
-    say(&report, arguments.json, &format!("in {}", target.display()))
+    let made = if report.is_sound() { target.clone() } else { filbert_store::incomplete(target) };
+    say(&report, arguments.json, &format!("in {}", made.display()))
 }
 
 pub(super) fn restore(arguments: &RestoreArguments) -> Outcome {

@@ -136,6 +136,7 @@ fn a_torn_end_is_cut_at_every_byte() {
 
 /// Whoever writes while the log is closed: what is answered is there, and everyone is answered.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a thread that writes while the test's own closes")]
 fn nothing_that_is_answered_during_an_end_is_lost() {
     for round in 0..30 {
         let folder = tempfile::tempdir().unwrap();

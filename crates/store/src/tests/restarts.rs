@@ -1,7 +1,8 @@
 //! Random changes, folds and restarts against an oracle; and backups of what came of them.
 
 use super::*;
-use crate::{Life, backup, restore, verify};
+use crate::store::maps_folder;
+use crate::{Life, backup, incomplete, restore, segment, verify};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -94,6 +95,31 @@ proptest! {
         }
         restore(&file, second.path(), true, &mut |_| {}).unwrap();
     }
+}
+
+/// A backup that lacks something is none that takes the place of a sound one.
+#[test]
+fn a_backup_of_what_is_damaged_replaces_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    with_store(&data, |opened| {
+        let log = opened.log(MAP, &settings(1 << 20));
+        for key in 0..20 {
+            store(&log, 1, &put(1, key, "value").as_change()).unwrap();
+        }
+    });
+    let file = folder.path().join("backup");
+    assert!(backup(&data, &file, 9, &mut |_| {}).unwrap().is_sound());
+    let sound = std::fs::read(&file).unwrap();
+    let log = segment::path(&maps_folder(&data).join(MAP), 1);
+    let mut bytes = std::fs::read(&log).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&log, bytes).unwrap();
+    assert!(!backup(&data, &file, 9, &mut |_| {}).unwrap().is_sound());
+    assert_eq!(std::fs::read(&file).unwrap(), sound);
+    let rest = verify(incomplete(&file), &mut |_| {}).unwrap();
+    assert_eq!(rest.entries(), 19);
 }
 
 /// A restore changes nothing before the backup was read to its end.
