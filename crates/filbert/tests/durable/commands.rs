@@ -114,7 +114,9 @@ fn a_member_serves_what_is_not_damaged() {
         "something is left out"
     );
     drop(member);
-    assert!(filbert(&["restore", "--replace"], &[&backup, folder.path()]).status.success());
+    assert!(!backup.exists(), "it is no whole one");
+    let rest = folder.path().join("rest.fbk.incomplete");
+    assert!(filbert(&["restore", "--replace"], &[&rest, folder.path()]).status.success());
     let whole = crate::member(folder.path(), "always");
     assert_eq!(size(&whole), 100, "one is lost, one came");
 }
