@@ -1,13 +1,16 @@
 //! Hostile bytes: any bytes under any type id give a value or an error, never a panic, and never far more memory than they are long.
 
+mod support;
+
 use filbert_wire::{
-    Array, BigInteger, Compact, Data, Decimal, DecodeError, FromData, Json, LocalDateTime, MAX_DEPTH,
-    MAX_NUMBER_BYTES, OffsetDateTime, ToData, Value,
+    Array, BigInteger, Data, Decimal, DecodeError, FromData, Json, LocalDateTime, MAX_DEPTH,
+    MAX_NUMBER_BYTES, ToData, Value,
     compact::{CompactRecord, FieldDescriptor, FieldKind, Schema},
     type_id,
 };
 use proptest::prelude::*;
 use std::{collections::HashMap, sync::Arc};
+use support::node::{Node, node};
 
 /// Bytes of memory that a value takes, roughly.
 fn weight(value: &Value) -> usize {
@@ -51,35 +54,6 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     ];
     let part = prop_oneof![4 => word.prop_map(|word| word.to_be_bytes().to_vec()), 1 => any::<Vec<u8>>()];
     proptest::collection::vec(part, 0..12).prop_map(|parts| parts.concat())
-}
-
-#[derive(Debug, Clone, PartialEq, Compact)]
-struct Node {
-    number: i32,
-    flag: bool,
-    text: Option<String>,
-    when: Option<OffsetDateTime>,
-    price: Option<Decimal>,
-    flags: Option<Vec<bool>>,
-    words: Option<Vec<Option<String>>>,
-    counts: Option<Vec<Option<i64>>>,
-    first: Option<Box<Node>>,
-    rest: Option<Vec<Node>>,
-}
-
-fn example(depth: usize) -> Node {
-    Node {
-        number: 7,
-        flag: true,
-        text: Some("text".into()),
-        when: None,
-        price: Some(Decimal::new(1250, 2)),
-        flags: Some(vec![true; 11]),
-        words: Some(vec![Some("a".into()), None]),
-        counts: Some(vec![None, Some(5)]),
-        first: (depth > 0).then(|| Box::new(example(depth - 1))),
-        rest: Some((0..depth).map(example).collect()),
-    }
 }
 
 fn schemas_of<T: ToData>() -> HashMap<i64, Arc<Schema>> {
@@ -136,7 +110,7 @@ proptest! {
 
     #[test]
     fn mutated_objects(at in any::<prop::sample::Index>(), byte in any::<u8>(), cut in any::<prop::sample::Index>(), depth in 0_usize..4) {
-        let whole = example(depth).to_data().unwrap();
+        let whole = node(depth).to_data().unwrap();
         let mut payload = whole.payload().to_vec();
         let at = at.index(payload.len());
         payload[at] = byte;
@@ -171,8 +145,8 @@ proptest! {
 
 #[test]
 fn every_prefix_of_an_object_is_an_error() {
-    let data = example(3).to_data().unwrap();
-    assert_eq!(Node::from_data(&data).unwrap(), example(3));
+    let data = node(3).to_data().unwrap();
+    assert_eq!(Node::from_data(&data).unwrap(), node(3));
     for length in 0..data.payload().len() {
         assert!(Node::from_data(&Data::new(type_id::COMPACT, &data.payload()[..length])).is_err());
     }

@@ -14,12 +14,13 @@ use filbert_wire::frame::{Limits, Splitter};
 use filbert_wire::message::{MessageReader, sample};
 use filbert_wire::messages::MESSAGES;
 use filbert_wire::portable::{PortableField, PortableReader};
-use filbert_wire::{Compact, Data, Decimal, FromData, Json, OffsetDateTime, ToData, Value, type_id};
+use filbert_wire::{Data, Decimal, FromData, Json, ToData, Value, type_id};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use support::node::{Node, node};
 use support::{VERSIONS, parts, random};
 
 /// Inputs without the variable.
@@ -39,33 +40,6 @@ const PROGRESS: Duration = Duration::from_secs(30);
 
 /// A Portable object of a client: factory 1, class 1, version 0; ends at 42; one field at 36, no raw data: `f`, an int.
 const PORTABLE: [i32; 7] = [1, 1, 0, 42, 1, 36, 0];
-
-#[derive(Debug, Clone, PartialEq, Compact)]
-struct Node {
-    number: i32,
-    flag: bool,
-    text: Option<String>,
-    when: Option<OffsetDateTime>,
-    price: Option<Decimal>,
-    flags: Option<Vec<bool>>,
-    words: Option<Vec<Option<String>>>,
-    first: Option<Box<Node>>,
-    rest: Option<Vec<Node>>,
-}
-
-fn node(depth: usize) -> Node {
-    Node {
-        number: 7,
-        flag: true,
-        text: Some("text".into()),
-        when: None,
-        price: Some(Decimal::new(1250, 2)),
-        flags: Some(vec![true; 11]),
-        words: Some(vec![Some("a".into()), None]),
-        first: (depth > 0).then(|| Box::new(node(depth - 1))),
-        rest: Some((0..depth).map(node).collect()),
-    }
-}
 
 /// What inputs are made from, made once for each thread.
 struct Seeds {

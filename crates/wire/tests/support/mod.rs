@@ -1,6 +1,8 @@
 //! What the tests of the protocol share.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+pub(crate) mod node;
+
 use bytes::BytesMut;
 use filbert_wire::message::{MessageRow, PartRow, Version};
 
