@@ -55,7 +55,6 @@ pub use exchange::ExchangeExec;
 pub use files::CacheSnapshot;
 pub use maps::MapScanExec;
 pub use parameter::{numbered_parameters, scalar_of};
-pub use plan::{PaceExec, TallyExec, YieldExec};
 pub use query::{Describing, Query, QueryCanceller, QueryId};
 pub use rights::{Access, Object, SessionRights, TableRights};
 pub use session::Session;

@@ -129,11 +129,11 @@ fn waits_for_batches(plan: &dyn ExecutionPlan) -> bool {
 /// Such a join with batches of one row; what is below it has those of the session.
 fn row_by_row(plan: Arc<dyn ExecutionPlan>, batch_rows: usize) -> Result<Arc<dyn ExecutionPlan>> {
     let below = |input: &Arc<dyn ExecutionPlan>| {
-        Arc::new(YieldExec::new(Arc::clone(input)).with_batch_rows(batch_rows)) as Arc<dyn ExecutionPlan>
+        Arc::new(YieldExec::with_batches_of(batch_rows, Arc::clone(input))) as Arc<dyn ExecutionPlan>
     };
     let inputs = plan.children().into_iter().map(below).collect();
     let keep = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
-    Ok(Arc::new(YieldExec::new(plan.replace_children(inputs, keep)?).with_batch_rows(1)))
+    Ok(Arc::new(YieldExec::with_batches_of(1, plan.replace_children(inputs, keep)?)))
 }
 
 /// Puts an exchange below a node with one input of several partitions.

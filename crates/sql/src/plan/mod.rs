@@ -3,6 +3,7 @@
 mod cut;
 mod lists;
 mod pacing;
+mod passing;
 mod plannable;
 mod pushdown;
 mod size;
@@ -10,7 +11,6 @@ mod wrong;
 mod yielding;
 
 pub(crate) use cut::CutFragments;
-pub use pacing::{PaceExec, TallyExec};
 pub(crate) use plannable::make_plannable;
 pub(crate) use pushdown::{Rule, guarded};
-pub use yielding::YieldExec;
+pub(crate) use yielding::YieldExec;

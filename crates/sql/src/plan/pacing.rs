@@ -9,49 +9,41 @@
 //! - One that compares all pairs is many times slower with few rows at a time, so its pieces are no smaller than it needs to be quick, unless
 //!   the other side, whose rows are [counted](TallyExec), is so large that this would take seconds.
 
+use super::passing::{Pass, PassExec};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_err};
+use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
-use datafusion::physical_plan::metrics::MetricsSet;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, RecordBatchStream, SendableRecordBatchStream,
-};
+use datafusion::physical_plan::{ExecutionPlan, RecordBatchStream, SendableRecordBatchStream};
 use filbert_pool::turn_is_over;
 use futures::{Stream, StreamExt, TryStreamExt};
-use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
 /// A node below a join that cuts batches as the join can take them.
-#[derive(Debug)]
-pub struct PaceExec {
-    input: Arc<dyn ExecutionPlan>,
-    /// How many rows the other side has, where each is compared with all of them.
-    other_rows: Option<Arc<AtomicUsize>>,
-}
+pub(crate) type PaceExec = PassExec<Pieces>;
+
+/// A node that counts the rows of the side that a join keeps, as they come.
+pub(crate) type TallyExec = PassExec<Tally>;
 
 impl PaceExec {
     /// For a join that looks up keys.
-    pub(crate) fn by_turns(input: Arc<dyn ExecutionPlan>) -> Self {
-        Self { input, other_rows: None }
+    pub(super) fn by_turns(input: Arc<dyn ExecutionPlan>) -> Self {
+        Self::of(Pieces { other_rows: None }, input)
     }
 
     /// For a join that compares all pairs: both sides of it.
-    pub(crate) fn of_pairs(
+    pub(super) fn of_pairs(
         kept: Arc<dyn ExecutionPlan>,
         read: Arc<dyn ExecutionPlan>,
     ) -> [Arc<dyn ExecutionPlan>; 2] {
         let rows = Arc::new(AtomicUsize::new(0));
-        let other_rows = Some(Arc::clone(&rows));
-        [Arc::new(TallyExec { input: kept, rows }), Arc::new(Self { input: read, other_rows })]
+        let pieces = Pieces { other_rows: Some(Arc::clone(&rows)) };
+        [Arc::new(TallyExec::of(Tally { rows }, kept)), Arc::new(Self::of(pieces, read))]
     }
 }
 
@@ -75,64 +67,29 @@ fn rows_against(others: usize, batch_rows: usize) -> usize {
     (PAIRS_OF_A_TURN / others).clamp(quick, batch_rows.max(quick))
 }
 
-impl DisplayAs for PaceExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PaceExec")
-    }
+/// Cuts batches into pieces.
+#[derive(Debug, Clone)]
+pub(crate) struct Pieces {
+    /// How many rows the other side has, where each is compared with all of them.
+    other_rows: Option<Arc<AtomicUsize>>,
 }
 
-impl ExecutionPlan for PaceExec {
-    fn name(&self) -> &str {
-        "PaceExec"
-    }
+impl Pass for Pieces {
+    const NAME: &'static str = "PaceExec";
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn apply_expressions(
+    fn pass(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(input) = children.pop() else { return internal_err!("a pace has an input") };
-        Ok(Arc::new(Self { input, other_rows: self.other_rows.clone() }))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
+        input: &dyn ExecutionPlan,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
         let batch_rows = context.session_config().batch_size();
-        let input = self.input.execute(partition, context)?;
+        let input = input.execute(partition, context)?;
         let pace = match &self.other_rows {
             None => Pace::new(FIRST_ROWS),
             Some(others) => Pace { others: Some((Arc::clone(others), batch_rows)), ..Pace::new(1) },
         };
         Ok(Box::pin(Paced { input, rest: None, pace }))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        None
     }
 }
 
@@ -209,71 +166,28 @@ impl RecordBatchStream for Paced {
     }
 }
 
-/// A node that counts the rows of the side that a join keeps, as they come.
-#[derive(Debug)]
-pub struct TallyExec {
-    input: Arc<dyn ExecutionPlan>,
+/// Counts rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Tally {
     rows: Arc<AtomicUsize>,
 }
 
-impl DisplayAs for TallyExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TallyExec")
-    }
-}
+impl Pass for Tally {
+    const NAME: &'static str = "TallyExec";
 
-impl ExecutionPlan for TallyExec {
-    fn name(&self) -> &str {
-        "TallyExec"
-    }
-
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn apply_expressions(
+    fn pass(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(input) = children.pop() else { return internal_err!("a tally has an input") };
-        Ok(Arc::new(Self { input, rows: Arc::clone(&self.rows) }))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let (schema, rows) = (self.schema(), Arc::clone(&self.rows));
+        input: &dyn ExecutionPlan,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let rows = Arc::clone(&self.rows);
         // A join that begins again, for want of memory or in a recursion, counts what it reads then.
         rows.store(0, Ordering::Relaxed);
-        let counted = self.input.execute(partition, context)?.inspect_ok(move |batch| {
+        let counted = input.execute(partition, context)?.inspect_ok(move |batch| {
             rows.fetch_add(batch.num_rows(), Ordering::Relaxed);
         });
-        Ok(Box::pin(RecordBatchStreamAdapter::new(schema, counted)))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        None
+        Ok(Box::pin(RecordBatchStreamAdapter::new(input.schema(), counted)))
     }
 }
 

@@ -4,18 +4,13 @@
 //! can interrupt it but its input. So leaves and joins are wrapped: when the turn's budget is used, the wrapper says "not now" and
 //! wakes its own task; everything above returns, others have their turn, and the next poll goes on where it was.
 
+use super::passing::{Pass, PassExec};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::common::tree_node::TreeNodeRecursion;
-use datafusion::common::{Result, internal_err};
+use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
-use datafusion::physical_expr::PhysicalExpr;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
-use datafusion::physical_plan::metrics::MetricsSet;
-use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, RecordBatchStream, SendableRecordBatchStream,
-};
+use datafusion::physical_plan::{ExecutionPlan, RecordBatchStream, SendableRecordBatchStream};
 use filbert_pool::turn_is_over;
 use futures::Stream;
 use std::fmt;
@@ -24,23 +19,27 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 /// A node that lets its fragment's turn end above another node.
-#[derive(Debug)]
-pub struct YieldExec {
-    input: Arc<dyn ExecutionPlan>,
+pub(crate) type YieldExec = PassExec<TurnEnd>;
+
+impl YieldExec {
+    pub(crate) fn new(input: Arc<dyn ExecutionPlan>) -> Self {
+        Self::of(TurnEnd { batch_rows: None }, input)
+    }
+
+    /// With so many rows in the batches below, instead of those of the session.
+    pub(super) fn with_batches_of(rows: usize, input: Arc<dyn ExecutionPlan>) -> Self {
+        Self::of(TurnEnd { batch_rows: Some(rows) }, input)
+    }
+}
+
+/// Ends turns.
+#[derive(Debug, Clone)]
+pub(crate) struct TurnEnd {
     /// How many rows the node below waits for before it hands them on; those of the session when there is none.
     batch_rows: Option<usize>,
 }
 
-impl YieldExec {
-    pub(crate) fn new(input: Arc<dyn ExecutionPlan>) -> Self {
-        Self { input, batch_rows: None }
-    }
-
-    /// The same, with another size of batches below.
-    pub(crate) fn with_batch_rows(self, rows: usize) -> Self {
-        Self { batch_rows: Some(rows), ..self }
-    }
-
+impl TurnEnd {
     /// The context for what is below.
     fn below(&self, context: Arc<TaskContext>) -> Arc<TaskContext> {
         let Some(rows) = self.batch_rows else { return context };
@@ -57,62 +56,21 @@ impl YieldExec {
     }
 }
 
-impl DisplayAs for YieldExec {
-    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.batch_rows {
-            None => f.write_str("YieldExec"),
-            Some(rows) => write!(f, "YieldExec: batch_rows={rows}"),
-        }
-    }
-}
+impl Pass for TurnEnd {
+    const NAME: &'static str = "YieldExec";
 
-impl ExecutionPlan for YieldExec {
-    fn name(&self) -> &str {
-        "YieldExec"
+    fn detail(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.batch_rows.map_or(Ok(()), |rows| write!(f, ": batch_rows={rows}"))
     }
 
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
-
-    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        vec![&self.input]
-    }
-
-    fn maintains_input_order(&self) -> Vec<bool> {
-        vec![true]
-    }
-
-    fn apply_expressions(
+    fn pass(
         &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> Result<TreeNodeRecursion>,
-    ) -> Result<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
-    }
-
-    fn replace_children(
-        self: Arc<Self>,
-        mut children: Vec<Arc<dyn ExecutionPlan>>,
-        _: ReplaceChildrenOptions,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let Some(input) = children.pop() else { return internal_err!("a yield has an input") };
-        Ok(Arc::new(Self { input, batch_rows: self.batch_rows }))
-    }
-
-    fn with_new_children(
-        self: Arc<Self>,
-        children: Vec<Arc<dyn ExecutionPlan>>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        self.replace_children(children, ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep))
-    }
-
-    fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let input = self.input.execute(partition, self.below(context))?;
+        input: &dyn ExecutionPlan,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> Result<SendableRecordBatchStream> {
+        let input = input.execute(partition, self.below(context))?;
         Ok(Box::pin(Yielding { input }))
-    }
-
-    fn metrics(&self) -> Option<MetricsSet> {
-        None
     }
 }
 
