@@ -121,7 +121,7 @@ fn any_measure() -> impl Strategy<Value = Recipe> {
         ]
     };
     let name = |number: usize, before: usize| format!("m{}", number % before);
-    let combination = any_combination();
+    let combination = any_combination;
     let shift = prop_oneof![
         (0..4_i64).prop_map(|to| ("d", Shift::To(to.into()))),
         (-1..2_i64).prop_map(|offset| ("d", Shift::Offset(offset))),
@@ -130,7 +130,7 @@ fn any_measure() -> impl Strategy<Value = Recipe> {
     ];
     let pairs = prop::collection::vec((0..3_usize, 0..3_usize), 0..5);
     prop_oneof![
-        (0..20_usize, 0..20_usize, combination.clone()).prop_map(move |(a, b, combination)| {
+        (0..20_usize, 0..20_usize, combination()).prop_map(move |(a, b, combination)| {
             Recipe(Arc::new(move |before| {
                 Combinator::new(&[&name(a, before), &name(b, before)], combination.clone()).into()
             }))
@@ -158,7 +158,7 @@ fn any_measure() -> impl Strategy<Value = Recipe> {
         (0..20_usize, shift).prop_map(move |(a, (column, shift))| {
             Recipe(Arc::new(move |before| Shiftor::new(&name(a, before), column, shift.clone()).into()))
         }),
-        (0..20_usize, 0..20_usize, any_columns(), combination, roll_up()).prop_map(
+        (0..20_usize, 0..20_usize, any_columns(), combination(), roll_up()).prop_map(
             move |(a, b, columns, combination, aggregation)| {
                 Recipe(Arc::new(move |before| {
                     let by = if columns.is_empty() { &["b"][..] } else { columns.as_slice() };

@@ -5,7 +5,7 @@ use super::sketch::Sketch;
 use crate::aggregate::{Carriers, CustomAggregate, Values};
 use crate::error::CubeError;
 use crate::forest::Quantile;
-use arrow::array::{Array, ArrayRef, AsArray, Float64Array, LargeBinaryArray};
+use arrow::array::{ArrayRef, AsArray, Float64Array, LargeBinaryArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use std::any::Any;
