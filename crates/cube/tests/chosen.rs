@@ -3,10 +3,10 @@
 mod trades;
 
 use filbert_cube::{
-    Aggregation, Aggregator, Columnator, Combination, CubeError, Filter, Forest, ForestText, Partitionor,
-    Query, Route, Routing,
+    Aggregation, Aggregator, Columnator, Combination, CubeError, Filter, Forest, Partitionor, Query, Route,
+    Routing,
 };
-use trades::{answer, cube, forest};
+use trades::{answer, cube, forest, read};
 
 #[test]
 fn a_columnator_has_values_only_where_its_columns_are_expressed() {
@@ -123,10 +123,7 @@ fn rules_are_text() {
             { to = "lots", by = ["desk"], where = "ccy <> 'GBP'", marker = "all" },
         ]
     "#;
-    let text = ForestText::from_toml(text).unwrap();
-    assert_eq!(ForestText::from_json(&text.to_json().unwrap()).unwrap(), text);
-    assert_eq!(ForestText::from_toml(&text.to_toml().unwrap()).unwrap(), text);
-    let (_stages, cube) = cube(text.into_builder());
+    let (_stages, cube) = cube(read(text));
     assert_eq!(answer(&cube, Query::new(["shown"])), "21");
     assert_eq!(answer(&cube, Query::new(["shown"]).by(["ccy"])), ",4|EUR,3|GBP,6|USD,8");
 }

@@ -5,11 +5,11 @@ mod trades;
 use arrow::array::{Int64Array, RecordBatch, StringArray};
 use filbert_cube::{
     Aggregation, Aggregator, Cube, CubeError, Custom, CustomMeasure, Dispatchor, Filter, Forest,
-    ForestBuilder, ForestText, MemoryTable, Position, Query,
+    ForestBuilder, MemoryTable, Position, Query,
 };
 use filbert_pool::{StageKind, Stages};
 use std::sync::Arc;
-use trades::{answer, cube, forest};
+use trades::{answer, cube, forest, read};
 
 #[test]
 fn running_totals() {
@@ -166,10 +166,7 @@ fn they_are_text() {
         to = "bucket"
         decomposition = { linear = [0, 2.5, 5] }
     "#;
-    let text = ForestText::from_toml(text).unwrap();
-    assert_eq!(ForestText::from_json(&text.to_json().unwrap()).unwrap(), text);
-    assert_eq!(ForestText::from_toml(&text.to_toml().unwrap()).unwrap(), text);
-    let (_stages, cube) = cube(text.into_builder());
+    let (_stages, cube) = cube(read(text));
     let query = Query::new(["copies"]).by(["day", "scenario"]);
     assert_eq!(answer(&cube, query), "1970-01-01,base,4|1970-01-01,up,4|1970-01-02,base,21|1970-01-02,up,21");
     assert_eq!(

@@ -9,7 +9,7 @@ use filbert_cube::{
 };
 use filbert_pool::{StageKind, Stages};
 use std::sync::Arc;
-use trades::{answer, cube, forest};
+use trades::{answer, cube, forest, read};
 
 #[test]
 fn quantiles_of_few_values_are_exact() {
@@ -127,10 +127,7 @@ fn they_are_text() {
         combination = "sum"
         aggregation = "median"
     "#;
-    let text = ForestText::from_toml(text).unwrap();
-    assert_eq!(ForestText::from_json(&text.to_json().unwrap()).unwrap(), text);
-    assert_eq!(ForestText::from_toml(&text.to_toml().unwrap()).unwrap(), text);
-    let (_stages, cube) = cube(text.into_builder());
+    let (_stages, cube) = cube(read(text));
     assert_eq!(answer(&cube, Query::new(["p90", "middle"])), "5.5,4.4");
     for text in ["sketch", "{ quantile = 'x' }"] {
         let text =

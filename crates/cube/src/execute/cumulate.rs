@@ -14,6 +14,7 @@ use super::group::grouping_function;
 use crate::aggregate::Running;
 use crate::cuboid::{Cuboid, Distinct, Part, SliceIndex, Slices, Words};
 use crate::error::CubeError;
+use crate::memory::Reservation;
 use crate::plan::Along;
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_null_array};
 use arrow::compute::{SortOptions, cast, concat, sort_to_indices, take};
@@ -156,15 +157,17 @@ impl Run {
         let keys: Result<Vec<ArrayRef>, CubeError> = keys
             .iter()
             .enumerate()
-            .map(|(column, key)| match column {
-                _ if column == position => take(&walk.keys, &coordinates, None).map_err(arrow),
-                _ => take(key, &slices, None).map_err(arrow),
+            .map(|(column, key)| {
+                let (from, rows) =
+                    if column == position { (&walk.keys, &coordinates) } else { (key, &slices) };
+                take(from, rows, None).map_err(arrow)
             })
             .collect();
         let pieces: Vec<&dyn Array> = told.values.iter().map(AsRef::as_ref).collect();
-        let values = match pieces.is_empty() {
-            true => new_null_array(&DataType::Null, 0),
-            false => concat(&pieces).map_err(arrow)?,
+        let values = if pieces.is_empty() {
+            new_null_array(&DataType::Null, 0)
+        } else {
+            concat(&pieces).map_err(arrow)?
         };
         Ok(Cells { keys: keys?, values })
     }
@@ -176,7 +179,8 @@ struct Told {
     slices: Vec<u32>,
     coordinates: Vec<u32>,
     values: Vec<ArrayRef>,
-    held: Vec<crate::memory::Reservation>,
+    /// Counts them until they are a cuboid.
+    held: Vec<Reservation>,
 }
 
 /// The rows that have a value.

@@ -1,7 +1,7 @@
 //! A small table of trades, and cubes over it.
 
 use arrow::array::{Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
-use filbert_cube::{Aggregator, Cube, Forest, ForestBuilder, MemoryTable, Query};
+use filbert_cube::{Aggregator, Cube, Forest, ForestBuilder, ForestText, MemoryTable, Query};
 use filbert_pool::Stages;
 use std::sync::Arc;
 
@@ -47,4 +47,13 @@ pub(crate) fn answer(cube: &Cube, query: Query) -> String {
     let result = cube.query(query).unwrap().wait().unwrap_or_else(|error| panic!("{error}"));
     let csv = result.to_csv().unwrap();
     csv.lines().skip(1).collect::<Vec<_>>().join("|")
+}
+
+/// A forest of a text that is the same when it is written and read again.
+#[allow(dead_code, reason = "not all tests read texts")]
+pub(crate) fn read(toml: &str) -> ForestBuilder {
+    let text = ForestText::from_toml(toml).unwrap();
+    assert_eq!(ForestText::from_json(&text.to_json().unwrap()).unwrap(), text);
+    assert_eq!(ForestText::from_toml(&text.to_toml().unwrap()).unwrap(), text);
+    text.into_builder()
 }
