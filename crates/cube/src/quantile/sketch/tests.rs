@@ -28,6 +28,9 @@ fn numbers(count: usize) -> Vec<f64> {
     (0..count).map(|_| next()).collect()
 }
 
+/// Makes another number of one between -1 and 1.
+type Change = fn(f64) -> f64;
+
 const PARTS: [f64; 9] = [0.0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
 
 #[test]
@@ -45,7 +48,7 @@ fn few_numbers_are_exact() {
 #[test]
 fn many_numbers_are_within_the_error() {
     // From narrow to wide: the error that the documentation names for each.
-    let cases: [(&str, fn(f64) -> f64, f64); 4] = [
+    let cases: [(&str, Change, f64); 4] = [
         ("within a magnitude", |x| 100.0 + 50.0 * x, 1.0 / 2_048.0),
         ("gains and losses", |x| 1e6 * x, 1.0 / 512.0),
         ("twelve magnitudes", |x| x.signum() * 10_f64.powf(12.0 * x.abs()), 1.0 / 64.0),
