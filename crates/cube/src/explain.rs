@@ -59,10 +59,11 @@ impl Explanation {
             run.parallelism,
             run.memory.peak(),
         );
-        let head = match &trace.how {
+        let mut head = match &trace.how {
             Some(how) => format!("{head}\nread by: {}", cut(how)),
             None => head,
         };
+        run.plan.notes.iter().for_each(|note| head.push_str(&format!("\n{note}")));
         Self { nodes, roots, head, peak: run.memory.peak() }
     }
 
@@ -89,6 +90,9 @@ fn node(step: &Step, cost: Option<&StepTrace>) -> Node {
         Operation::RollUp { aggregation, .. } => format!("{} {aggregation:?}", step.kind()),
         Operation::Shift { column, .. } => format!("{} {column}", step.kind()),
         Operation::Dispatch { spread, .. } => format!("{} {spread:?}", step.kind()),
+        Operation::Cumulate { along, .. } => {
+            format!("{} {} {:?}", step.kind(), along.column, along.aggregation)
+        }
         _ => step.kind().to_owned(),
     };
     let sample = cost.and_then(|cost| cost.sample.clone());

@@ -18,6 +18,7 @@ mod forest;
 mod lead;
 mod memory;
 mod plan;
+mod quantile;
 mod query;
 mod query_handle;
 mod result;
@@ -32,10 +33,10 @@ pub use explain::Explanation;
 pub use expression::Expression;
 pub use filter::{Comparison, Filter, Matcher};
 pub use forest::{
-    Aggregation, Aggregator, CalculatedColumn, CellFunction, ColumnFormula, Combination, Combinator, Custom,
-    CustomMeasure, Decomposition, DecompositionFunction, Dispatchor, ExpressionText, FilterText, Filtrator,
-    Forest, ForestBuilder, ForestText, Measure, Partitionor, Shift, ShiftFunction, Shiftor, TargetsFunction,
-    Unfiltered, Unfiltrator,
+    Aggregation, Aggregator, CalculatedColumn, CellFunction, ColumnFormula, Columnator, Combination,
+    Combinator, Custom, CustomMeasure, Decomposition, DecompositionFunction, Dispatchor, ExpressionText,
+    FilterText, Filtrator, Forest, ForestBuilder, ForestText, Measure, Partitionor, Quantile, Route,
+    RouteFunction, Routing, Shift, ShiftFunction, Shiftor, TargetsFunction, Unfiltered, Unfiltrator,
 };
 pub use memory::{MemoryAccount, Reservation};
 pub use query::{Position, Query};

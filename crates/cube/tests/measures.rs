@@ -1,57 +1,15 @@
 //! Every kind of measure over a small table, end to end.
 
-use arrow::array::{Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
+mod trades;
+
+use arrow::array::{Float64Array, RecordBatch};
 use filbert_cube::{
     Aggregation, Aggregator, Combination, Combinator, Cube, CubeError, Custom, CustomMeasure, Decomposition,
-    Dispatchor, Filter, Filtrator, Forest, ForestBuilder, MemoryTable, Partitionor, Position, Query, Shiftor,
-    Unfiltrator,
+    Dispatchor, Filter, Filtrator, Forest, Partitionor, Position, Query, Shiftor, Unfiltrator,
 };
 use filbert_pool::Stages;
 use std::sync::Arc;
-
-/// Trades of two days, in three currencies, one of them missing.
-fn trades() -> MemoryTable {
-    let batch = RecordBatch::try_from_iter([
-        (
-            "ccy",
-            Arc::new(StringArray::from(vec![
-                Some("EUR"),
-                Some("EUR"),
-                Some("USD"),
-                None,
-                Some("USD"),
-                Some("GBP"),
-            ])) as _,
-        ),
-        ("desk", Arc::new(StringArray::from(vec!["FX", "Rates", "FX", "FX", "Rates", "FX"])) as _),
-        ("day", Arc::new(Date32Array::from(vec![0, 1, 0, 1, 1, 1])) as _),
-        (
-            "pnl",
-            Arc::new(Float64Array::from(vec![Some(1.0), Some(2.0), Some(4.0), Some(8.0), Some(16.0), None]))
-                as _,
-        ),
-        ("lots", Arc::new(Int64Array::from(vec![1, 2, 3, 4, 5, 6])) as _),
-    ])
-    .unwrap();
-    MemoryTable::new("trades", batch.schema(), vec![batch.slice(0, 2), batch.slice(2, 4)]).unwrap()
-}
-
-fn forest() -> ForestBuilder {
-    Forest::builder().measure("pnl", Aggregator::sum("pnl")).measure("lots", Aggregator::sum("lots"))
-}
-
-fn cube(builder: ForestBuilder) -> (Stages, Cube) {
-    let stages = Stages::start().unwrap();
-    let cube = Cube::builder(&stages, builder.build().unwrap(), trades()).build().unwrap();
-    (stages, cube)
-}
-
-/// The answer as CSV without its head, rows by `|`.
-fn answer(cube: &Cube, query: Query) -> String {
-    let result = cube.query(query).unwrap().wait().unwrap_or_else(|error| panic!("{error}"));
-    let csv = result.to_csv().unwrap();
-    csv.lines().skip(1).collect::<Vec<_>>().join("|")
-}
+use trades::{answer, cube, forest, trades};
 
 #[test]
 fn aggregators() {

@@ -6,9 +6,9 @@ use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBat
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use filbert_cube::{
-    Aggregation, Aggregator, Combination, Combinator, Comparison, Coordinate, Cube, CubeError, Decomposition,
-    Dispatchor, Filter, Filtrator, Forest, Measure, MemoryTable, Partitionor, Query, Shift, Shiftor,
-    Unfiltrator,
+    Aggregation, Aggregator, Columnator, Combination, Combinator, Comparison, Coordinate, Cube, CubeError,
+    Decomposition, Dispatchor, Filter, Filtrator, Forest, Measure, MemoryTable, Partitionor, Position, Query,
+    Route, Routing, Shift, Shiftor, Unfiltrator,
 };
 use filbert_pool::{StageKind, Stages};
 use naive::{Cells, Naive, Row};
@@ -115,17 +115,13 @@ fn any_measure() -> impl Strategy<Value = Recipe> {
             Just(Aggregation::Min),
             Just(Aggregation::Max),
             Just(Aggregation::Avg),
-            Just(Aggregation::Count)
+            Just(Aggregation::Count),
+            Just(Aggregation::Median),
+            Just(Aggregation::quantile(0.9))
         ]
     };
     let name = |number: usize, before: usize| format!("m{}", number % before);
-    let combination = prop_oneof![
-        Just(Combination::Sum),
-        Just(Combination::Subtraction),
-        Just(Combination::Product),
-        Just(Combination::Divide),
-        Just(Combination::Coalesce)
-    ];
+    let combination = any_combination;
     let shift = prop_oneof![
         (0..4_i64).prop_map(|to| ("d", Shift::To(to.into()))),
         (-1..2_i64).prop_map(|offset| ("d", Shift::Offset(offset))),
@@ -134,7 +130,7 @@ fn any_measure() -> impl Strategy<Value = Recipe> {
     ];
     let pairs = prop::collection::vec((0..3_usize, 0..3_usize), 0..5);
     prop_oneof![
-        (0..20_usize, 0..20_usize, combination.clone()).prop_map(move |(a, b, combination)| {
+        (0..20_usize, 0..20_usize, combination()).prop_map(move |(a, b, combination)| {
             Recipe(Arc::new(move |before| {
                 Combinator::new(&[&name(a, before), &name(b, before)], combination.clone()).into()
             }))
@@ -162,7 +158,7 @@ fn any_measure() -> impl Strategy<Value = Recipe> {
         (0..20_usize, shift).prop_map(move |(a, (column, shift))| {
             Recipe(Arc::new(move |before| Shiftor::new(&name(a, before), column, shift.clone()).into()))
         }),
-        (0..20_usize, 0..20_usize, any_columns(), combination, roll_up()).prop_map(
+        (0..20_usize, 0..20_usize, any_columns(), combination(), roll_up()).prop_map(
             move |(a, b, columns, combination, aggregation)| {
                 Recipe(Arc::new(move |before| {
                     let by = if columns.is_empty() { &["b"][..] } else { columns.as_slice() };
@@ -189,7 +185,90 @@ fn any_measure() -> impl Strategy<Value = Recipe> {
                     .into()
             }))
         }),
+        (0..20_usize, 0..3_usize, roll_up()).prop_map(move |(a, kind, aggregation)| {
+            Recipe(Arc::new(move |before| {
+                let name = name(a, before);
+                let dispatchor = match kind {
+                    0 => Dispatchor::linear(&name, "d", "n", &[0.0, 2.0, 3.0]),
+                    1 => Dispatchor::duplicating(&name, "g", ["g0", "g2"]),
+                    _ => Dispatchor::cumulating(&name, "d"),
+                };
+                dispatchor.aggregation(aggregation.clone()).into()
+            }))
+        }),
+        (0..20_usize, roll_up()).prop_map(move |(a, aggregation)| {
+            Recipe(Arc::new(move |before| {
+                Dispatchor::cumulating(&name(a, before), "d").aggregation(aggregation.clone()).into()
+            }))
+        }),
+        (0..20_usize, 0..20_usize, any_columns(), any::<bool>(), any_combination()).prop_map(
+            move |(a, b, columns, reject, combination)| {
+                Recipe(Arc::new(move |before| {
+                    let (one, other) = (name(a, before), name(b, before));
+                    let columns = if columns.is_empty() { &["d"][..] } else { columns.as_slice() };
+                    let of = if reject { Columnator::reject } else { Columnator::require };
+                    match a % 2 {
+                        0 => of(&[&one], columns).into(),
+                        _ => of(&[&one, &other], columns).combination(combination.clone()).into(),
+                    }
+                }))
+            }
+        ),
+        any_routing(),
     ]
+}
+
+fn any_combination() -> impl Strategy<Value = Combination> {
+    prop_oneof![
+        Just(Combination::Sum),
+        Just(Combination::Subtraction),
+        Just(Combination::Product),
+        Just(Combination::Divide),
+        Just(Combination::Coalesce)
+    ]
+}
+
+fn any_routing() -> impl Strategy<Value = Recipe> {
+    let rule = (
+        0..20_usize,
+        any_columns(),
+        any_columns(),
+        prop::option::weighted(0.5, any_filter()),
+        prop::option::weighted(0.3, prop_oneof![Just("one"), Just("two")]),
+    );
+    let rules = prop::collection::vec(rule, 1..4);
+    (rules, any::<bool>(), prop::option::of(0..20_usize)).prop_map(|(rules, function, default)| {
+        Recipe(Arc::new(move |before| {
+            let name = |number: usize| format!("m{}", number % before);
+            let mut routing = Routing::new();
+            for (to, by, not_by, filter, marker) in &rules {
+                let mut route = Route::to(&name(*to)).by(by);
+                if by.is_empty() {
+                    route = route.not_by(if not_by.is_empty() { &["a"] } else { not_by });
+                }
+                if let Some(filter) = filter {
+                    route = route.filter(filter.clone());
+                }
+                if let Some(marker) = marker {
+                    route = route.marker(marker);
+                }
+                routing = routing.rule(route);
+            }
+            if function {
+                routing = routing.function("route", &["m0", "m1", "m2"]);
+            }
+            if let Some(default) = default {
+                routing = routing.default_to(&name(default));
+            }
+            routing.into()
+        }))
+    })
+}
+
+/// Chooses by the number of columns, up to 2.
+fn route(position: &Position) -> Option<String> {
+    let columns = position.group_by.len();
+    (columns < 3).then(|| format!("m{columns}"))
 }
 
 fn aggregators() -> Vec<Measure> {
@@ -204,6 +283,8 @@ fn aggregators() -> Vec<Measure> {
         Aggregator::new("x", Aggregation::Largest(2)).into(),
         Aggregator::new("y", Aggregation::Product).into(),
         Aggregator::new("b", Aggregation::Count).into(),
+        Aggregator::new("y", Aggregation::Median).into(),
+        Aggregator::new("x", Aggregation::quantile(0.8)).into(),
     ]
 }
 
@@ -243,8 +324,11 @@ proptest! {
         measures in prop::collection::vec(any_measure(), 0..7),
         by in any_columns(),
         by_group in prop::bool::weighted(0.2),
+        by_number in prop::bool::weighted(0.1),
         filter in any_filter(),
         group in prop::option::weighted(0.2, 0..3_usize),
+        number in prop::option::weighted(0.1, 0..4_i64),
+        marker in prop::option::of(prop_oneof![Just("one"), Just("two")]),
         asked in prop::collection::vec(0..20_usize, 1..4),
         partitions in 1..9_usize,
     ) {
@@ -252,7 +336,7 @@ proptest! {
         for Recipe(recipe) in &measures {
             all.push(recipe(all.len()));
         }
-        let (mut builder, count) = (Forest::builder(), all.len());
+        let (mut builder, count) = (Forest::builder().route_function("route", route), all.len());
         for (number, measure) in all.into_iter().enumerate() {
             builder = builder.measure(&format!("m{number}"), measure);
         }
@@ -263,17 +347,27 @@ proptest! {
         if by_group {
             by.push("g");
         }
+        if by_number {
+            by.push("n");
+        }
         let filter = match group {
             Some(group) => filter.and(Filter::equals("g", format!("g{group}"))),
             None => filter,
         };
+        let filter = match number {
+            Some(number) => filter.and(Filter::equals("n", number)),
+            None => filter,
+        };
         let rows_of_naive = naive_rows(&rows);
-        let naive = Naive { forest: &forest, rows: &rows_of_naive };
+        let naive = Naive { forest: &forest, rows: &rows_of_naive, marker };
         let level: BTreeSet<String> = by.iter().map(ToString::to_string).collect();
         let expected: Result<Vec<Cells>, _> = names.iter().map(|name| naive.cells(name, &level, &filter)).collect();
         let cube = Cube::builder(stages(), forest.clone(), table(&rows)).parallel_from_rows(0).build().unwrap();
         let columns: Vec<String> = level.iter().cloned().collect();
-        let query = Query::new(names.iter().cloned()).by(columns.clone()).filter(filter).partitions(partitions);
+        let mut query = Query::new(names.iter().cloned()).by(columns.clone()).filter(filter).partitions(partitions);
+        if let Some(marker) = marker {
+            query = query.marker(marker);
+        }
         let mut answers = Vec::new();
         for parallelism in 1..=4 {
             answers.push(cube.query(query.clone().parallelism(parallelism)).unwrap().wait());
@@ -297,8 +391,8 @@ proptest! {
             }
             // A whole number that became too large is refused by the cube, and a float to the naive evaluator.
             (Err(CubeError::Computation { .. }), Ok(_)) => {}
-            // Without rows nobody looks at columns that are not there.
-            (Err(CubeError::UnknownColumn { .. }), Ok(_)) if rows.is_empty() => {}
+            // Without rows, and where measures are hidden, nobody looks at columns that are not there.
+            (Err(CubeError::UnknownColumn { .. }), Ok(cells)) if rows.is_empty() || cells.iter().all(Cells::is_empty) => {}
             (Err(_), Err(_)) => {}
             (answer, expected) => prop_assert!(false, "{:?} instead of {:?}", answer.as_ref().map(|answer| answer.to_text()), expected.is_ok()),
         }
@@ -309,7 +403,7 @@ proptest! {
 fn the_naive_evaluator_is_right_where_it_is_easy_to_see() {
     let rows = naive_rows(&[(Some(0), Some(1), 0, Some(2), None), (Some(0), None, 1, Some(-1), Some(3))]);
     let forest = Forest::builder().measure("m", Aggregator::sum("x")).build().unwrap();
-    let naive = Naive { forest: &forest, rows: &rows };
+    let naive = Naive { forest: &forest, rows: &rows, marker: None };
     let level = BTreeSet::from(["a".to_owned()]);
     assert_eq!(naive.cells("m", &level, &Filter::All), Ok(BTreeMap::from([(vec!["p".into()], 1.0)])));
 }

@@ -47,14 +47,7 @@ impl Run {
             columns.push(cast(&decoded, &self.keys.logical(column)).map_err(arrow)?);
             fields.push(Field::new(&**column, self.keys.logical(column), true));
         }
-        let parts = super::combine::one_type(cuboid.parts.to_vec())?;
-        let values: Vec<&dyn Array> =
-            parts.iter().filter(|part| part.slices.rows > 0).map(|part| part.values.as_ref()).collect();
-        let values = if values.is_empty() {
-            new_null_array(&DataType::Null, 0)
-        } else {
-            concat(&values).map_err(arrow)?
-        };
+        let values = self.values_as_one(cuboid)?;
         fields.push(Field::new(name, values.data_type().clone(), true));
         columns.push(values);
         let rows = columns.last().map_or(0, |values| values.len());
@@ -64,6 +57,17 @@ impl Run {
         let present = is_not_null(batch.column(batch.num_columns() - 1)).map_err(arrow)?;
         let batch = filter_record_batch(&batch, &present).map_err(arrow)?;
         sorted(&batch, cuboid.level.len())
+    }
+
+    /// The values of all partitions, one after the other.
+    pub(super) fn values_as_one(&self, cuboid: &Cuboid) -> Result<ArrayRef, CubeError> {
+        let parts = super::combine::one_type(cuboid.parts.to_vec())?;
+        let values: Vec<&dyn Array> =
+            parts.iter().filter(|part| part.slices.rows > 0).map(|part| part.values.as_ref()).collect();
+        if values.is_empty() {
+            return Ok(new_null_array(&DataType::Null, 0));
+        }
+        concat(&values).map_err(|error| CubeError::arrow("slices", &error))
     }
 
     /// A batch as a cuboid: each slice goes to its partition.
@@ -81,14 +85,24 @@ impl Run {
             keys.push(self.keys.encode(column, values)?);
         }
         let values = Arc::clone(batch.column(level.len()));
+        self.spread_anew(level, keys, values).map_err(|error| match error {
+            CubeError::Computation { message, .. } => wrong(message),
+            other => other,
+        })
+    }
+
+    /// Slices, each given once, in their partitions. Waits for `cpu`.
+    pub(super) fn spread_anew(
+        &self,
+        level: &Level,
+        keys: Vec<ArrayRef>,
+        values: ArrayRef,
+    ) -> Result<Cuboid, CubeError> {
         let only = Aggregate::new(Function::Custom(Arc::new(Only)), 0, values.data_type().clone());
         let mut grouping =
             Grouping::new(self.key_types(level), vec![only], self.grouping_options(level, self.partitions))?;
-        grouping.push(Block { rows: batch.num_rows(), keys, inputs: vec![values], filters: Vec::new() })?;
-        let grouped = grouping.finish().map_err(|error| match error {
-            CubeError::Computation { message, .. } => wrong(message),
-            other => other,
-        })?;
+        grouping.push(Block { rows: values.len(), keys, inputs: vec![values], filters: Vec::new() })?;
+        let grouped = grouping.finish()?;
         let parts: Result<Vec<Part>, CubeError> = grouped
             .partitions
             .into_iter()

@@ -20,21 +20,29 @@ impl Run {
         to: &Level,
         spread: &Spread,
     ) -> Result<Cuboid, CubeError> {
-        let source = from.level.iter().position(|column| *column == spread.from).ok_or_else(|| {
-            CubeError::InvalidMeasure {
+        let source = spread.from.as_ref().map(|source| {
+            let position = from.level.iter().position(|column| column == source);
+            let position = position.ok_or_else(|| CubeError::InvalidMeasure {
                 measure: place.to_owned(),
-                problem: format!("its underlying has no column {:?}", spread.from),
-            }
-        })?;
+                problem: format!("its underlying has no column {source:?}"),
+            })?;
+            Ok::<_, CubeError>((source, position))
+        });
+        let source = source.transpose()?;
         let cells = from.rows().saturating_mul(spread.targets.mean());
         self.aggregate(place, (from, cells), to, &spread.aggregation, |partition| {
             let part = &from.parts[partition];
             let keys = &part.slices.keys;
             let arrow = |error| CubeError::arrow(place, &error);
-            let Distinct { of_row, first_rows } =
-                Distinct::of(std::slice::from_ref(&keys[source]), part.slices.rows);
-            let distinct = take(&keys[source], &UInt32Array::from(first_rows), None).map_err(arrow)?;
-            let coordinates = self.keys.decode(&spread.from, &distinct)?;
+            let by = source.map_or(&[][..], |(_, position)| std::slice::from_ref(&keys[position]));
+            let Distinct { of_row, first_rows } = Distinct::of(by, part.slices.rows);
+            let coordinates = match source {
+                None => new_null_array(&DataType::Utf8, first_rows.len()),
+                Some((column, position)) => {
+                    let distinct = take(&keys[position], &UInt32Array::from(first_rows), None);
+                    self.keys.decode(column, &distinct.map_err(arrow)?)?
+                }
+            };
             let (mut targets, mut count) = (Vec::new(), 0);
             let mut destinations: Vec<Vec<(u32, f64)>> = Vec::with_capacity(coordinates.len());
             for row in 0..coordinates.len() {
@@ -88,7 +96,7 @@ impl Run {
         let mut weights = Float64Array::from(weights);
         if spread.wanted != Filter::All {
             let mask =
-                spread.wanted.mask(&Targets { column: cast(&column, &spread.output).map_err(arrow)? })?;
+                spread.wanted.mask(&OneColumn { column: cast(&column, &spread.output).map_err(arrow)? })?;
             column = filter(&column, &mask).map_err(arrow)?;
             weights = filter(&weights, &mask).map_err(arrow)?.as_primitive::<Float64Type>().clone();
         }
@@ -102,12 +110,12 @@ impl Run {
     }
 }
 
-/// The new column, to be looked at by a filter.
-struct Targets {
-    column: ArrayRef,
+/// The coordinates of one column, to be looked at by a filter.
+pub(super) struct OneColumn {
+    pub(super) column: ArrayRef,
 }
 
-impl ColumnSource for Targets {
+impl ColumnSource for OneColumn {
     fn rows(&self) -> usize {
         self.column.len()
     }

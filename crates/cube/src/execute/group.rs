@@ -8,8 +8,9 @@ use super::rank::Rank;
 use crate::aggregate::{Aggregate, Block, Function, Grouped, Grouping, GroupingOptions};
 use crate::cuboid::{Cuboid, Part, Slices};
 use crate::error::CubeError;
-use crate::forest::{Aggregation, Forest};
+use crate::forest::{Aggregation, Forest, Quantile};
 use crate::plan::Level;
+use crate::quantile::SketchOf;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::{cast, nullif};
 use arrow::datatypes::{DataType, Int64Type};
@@ -33,6 +34,9 @@ pub(crate) fn grouping_function(aggregation: &Aggregation, forest: &Forest) -> R
         Aggregation::CountDistinct => Function::CountDistinct,
         Aggregation::Largest(nth) => Function::Custom(Arc::new(Rank { nth: *nth, is_largest: true })),
         Aggregation::Smallest(nth) => Function::Custom(Arc::new(Rank { nth: *nth, is_largest: false })),
+        Aggregation::Quantile(part) => Function::Custom(Arc::new(SketchOf(Some(*part)))),
+        Aggregation::Median => Function::Custom(Arc::new(SketchOf(Some(Quantile::MEDIAN)))),
+        Aggregation::Sketch => Function::Custom(Arc::new(SketchOf(None))),
         Aggregation::Custom(name) => {
             let code = forest.registry().aggregates.get(name).ok_or_else(|| CubeError::InvalidForest {
                 problem: format!("no aggregation is registered as {name:?}"),

@@ -104,6 +104,8 @@ fn is_exact_above(run: &Run) -> bool {
             is_exact_of(&spread.aggregation, || !spread.is_weighted && is_whole(steps, *from))
         }
         Operation::Custom { .. } => false,
+        // What is added up along a column is so in the order of its coordinates.
+        Operation::Cumulate { .. } => true,
         Operation::Empty | Operation::Leaf(_) | Operation::Combine { .. } | Operation::Shift { .. } => true,
     })
 }
@@ -114,6 +116,8 @@ fn is_exact_of(aggregation: &Aggregation, is_whole: impl FnOnce() -> bool) -> bo
         Aggregation::Sum | Aggregation::Avg => is_whole(),
         Aggregation::Min | Aggregation::Max | Aggregation::Largest(_) | Aggregation::Smallest(_) => true,
         Aggregation::Count | Aggregation::CountDistinct => true,
+        // Sketches are the same in any order.
+        Aggregation::Quantile(_) | Aggregation::Median | Aggregation::Sketch => true,
         Aggregation::Product | Aggregation::Custom(_) => false,
     }
 }
@@ -131,12 +135,14 @@ fn is_whole(steps: &[Step], step: StepId) -> bool {
             _ => false,
         },
         Operation::Shift { read, .. } => is_whole(steps, *read),
+        Operation::Cumulate { from, along } => keeps_type(&along.aggregation) && is_whole(steps, *from),
         Operation::Combine { .. } | Operation::Custom { .. } => false,
     }
 }
 
 fn keeps_type(aggregation: &Aggregation) -> bool {
-    !matches!(aggregation, Aggregation::Avg | Aggregation::Product | Aggregation::Custom(_))
+    aggregation.part().is_none()
+        && !matches!(aggregation, Aggregation::Avg | Aggregation::Product | Aggregation::Custom(_))
 }
 
 /// A leaf as the table would compute it.

@@ -10,6 +10,7 @@
 
 mod cancel;
 mod combine;
+mod cumulate;
 mod custom;
 mod dispatch;
 mod group;
@@ -71,6 +72,11 @@ impl Run {
                 .map(|(position, _)| position)
                 .collect(),
         )
+    }
+
+    /// True when the column at this position of a level has a say in the partition of a slice.
+    pub(crate) fn decides_partition(&self, level: &Level, position: usize) -> bool {
+        self.shard_of(level).is_none_or(|shard| shard.contains(&position))
     }
 
     /// True when slices of one level lie in the same partition as the slices of the other that they are part of.

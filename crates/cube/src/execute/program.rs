@@ -5,6 +5,7 @@
 use crate::error::CubeError;
 use crate::expression::{Arithmetic, Operand, arithmetic, numeric, promoted};
 use crate::plan::{Cells, Named, Operation, Step, StepId};
+use crate::quantile;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::buffer::NullBuffer;
 use arrow::compute::kernels::{numeric as kernels, zip::zip};
@@ -139,6 +140,7 @@ fn combine(cells: &Cells, inputs: &[ArrayRef], rows: usize) -> Register {
             }
             Ok(made)
         }
+        Cells::Quantile(part) => quantile::values_of(&inputs[0], *part),
         Cells::Expression(expression, names) => {
             let made = expression.evaluate(&Named { names, arrays: inputs, rows })?;
             where_any(made, inputs)

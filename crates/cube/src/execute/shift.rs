@@ -24,25 +24,13 @@ impl Run {
         let arrow = |error| CubeError::arrow(place, &error);
         let level = &write.level;
         let position = level.iter().position(|known| known == column);
-        let decides = match (position, self.shard_of(level)) {
-            (None, _) => false,
-            (Some(position), Some(shard)) => shard.contains(&position),
-            (Some(_), None) => true,
-        };
+        let decides = position.is_some_and(|position| self.decides_partition(level, position));
         let rows = write.rows() + read.rows();
         // All of what is read as one partition, when a slice and its shifted one may lie apart.
         let all = if decides {
             let all = self.cpu.run(|| {
-                let keys: Result<Vec<ArrayRef>, CubeError> = (0..level.len())
-                    .map(|key| {
-                        let pieces: Vec<&dyn Array> =
-                            read.parts.iter().map(|part| part.slices.keys[key].as_ref()).collect();
-                        concat(&pieces).map_err(arrow)
-                    })
-                    .collect();
-                let values: Vec<&dyn Array> = read.parts.iter().map(|part| part.values.as_ref()).collect();
-                let values = concat(&values).map_err(arrow)?;
-                Ok::<_, CubeError>((SliceIndex::of(&keys?, values.len()), values))
+                let (keys, values) = self.as_one(place, read)?;
+                Ok::<_, CubeError>((SliceIndex::of(&keys, values.len()), values))
             })?;
             Some(all)
         } else {
@@ -72,6 +60,22 @@ impl Run {
             Ok(Part { slices: Arc::clone(&part.slices), values })
         })?;
         Cuboid::new(level, parts, &self.memory)
+    }
+
+    /// The keys and values of all partitions, one after the other.
+    pub(super) fn as_one(
+        &self,
+        place: &str,
+        cuboid: &Cuboid,
+    ) -> Result<(Vec<ArrayRef>, ArrayRef), CubeError> {
+        let arrow = |error| CubeError::arrow(place, &error);
+        let key = |key: usize| {
+            let pieces: Vec<&dyn Array> =
+                cuboid.parts.iter().map(|part| part.slices.keys[key].as_ref()).collect();
+            concat(&pieces).map_err(arrow)
+        };
+        let keys: Result<Vec<ArrayRef>, CubeError> = (0..cuboid.level.len()).map(key).collect();
+        Ok((keys?, self.values_as_one(cuboid)?))
     }
 
     /// A key column with every coordinate shifted; each distinct one is asked for once.

@@ -114,6 +114,7 @@ impl Run {
             Operation::Dispatch { from, spread } => {
                 self.dispatch(place, &results.get(*from)??, &step.level, spread)
             }
+            Operation::Cumulate { from, along } => self.cumulate(place, &results.get(*from)??, along),
             Operation::Custom { code, inputs, position } => {
                 let inputs: Result<Vec<Cuboid>, CubeError> =
                     inputs.iter().map(|input| results.get(*input)?).collect();

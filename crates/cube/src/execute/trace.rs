@@ -2,8 +2,11 @@
 
 use super::Run;
 use crate::cuboid::Cuboid;
+use crate::error::CubeError;
 use crate::plan::StepId;
+use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::util::pretty::pretty_format_batches;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What was seen while a plan ran.
@@ -55,12 +58,30 @@ impl StepTrace {
 }
 
 fn sample(run: &Run, cuboid: &Cuboid) -> String {
-    let first =
-        run.cpu.run(|| run.batch(cuboid, "value").map(|batch| batch.slice(0, batch.num_rows().min(SAMPLE))));
+    let first = run.cpu.run(|| {
+        let batch = run.batch(cuboid, "value")?;
+        legible(&batch.slice(0, batch.num_rows().min(SAMPLE)))
+    });
     let text = first.map(|first| pretty_format_batches(&[first]).map(|text| text.to_string()));
     match text {
         Ok(Ok(text)) => text,
         Ok(Err(error)) => error.to_string(),
         Err(error) => error.to_string(),
     }
+}
+
+/// Sketches as their size: their bytes tell nobody anything.
+fn legible(batch: &RecordBatch) -> Result<RecordBatch, CubeError> {
+    let Some(sketches) = batch.columns().last().and_then(|values| values.as_binary_opt::<i64>()) else {
+        return Ok(batch.clone());
+    };
+    let size = |bytes: &[u8]| format!("a sketch of {} bytes", bytes.len());
+    let sizes: StringArray = sketches.iter().map(|bytes| bytes.map(size)).collect();
+    let named = batch.schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+    let last = batch.num_columns() - 1;
+    let columns = batch.columns()[..last].iter().cloned().chain([Arc::new(sizes) as ArrayRef]);
+    RecordBatch::try_from_iter_with_nullable(
+        named.into_iter().zip(columns).map(|(name, column)| (name, column, true)),
+    )
+    .map_err(|error| CubeError::arrow("slices", &error))
 }

@@ -15,6 +15,7 @@ mod column;
 mod edit;
 mod mask;
 mod text;
+mod up_to;
 
 pub use column::{Comparison, Matcher};
 pub(crate) use edit::split_by_column;

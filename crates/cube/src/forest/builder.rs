@@ -8,6 +8,7 @@ use crate::aggregate::CustomAggregate;
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
 use crate::expression::Expression;
+use crate::query::Position;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array};
 use arrow::datatypes::{DataType, Float64Type};
 use std::collections::BTreeMap;
@@ -111,6 +112,16 @@ impl ForestBuilder {
     ) -> Self {
         let function = DecompositionFunction { output, targets: Arc::new(targets) };
         self.registry.decompositions.insert(name.to_owned(), function);
+        self
+    }
+
+    /// Registers which measure a Routing reads, by where it is asked for. It chooses while a query is planned: fast, and always the same.
+    pub fn route_function(
+        mut self,
+        name: &str,
+        function: impl Fn(&Position) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.registry.routes.insert(name.to_owned(), Arc::new(function));
         self
     }
 

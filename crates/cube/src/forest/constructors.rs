@@ -1,9 +1,12 @@
 //! Measures in one call each.
 
+use super::columnator::Columnator;
 use super::measure::{
     Aggregation, Aggregator, Combination, Combinator, Custom, Decomposition, Dispatchor, ExpressionText,
     FilterText, Filtrator, Measure, Partitionor, Shift, Shiftor, Unfiltered, Unfiltrator,
 };
+use super::quantile::Quantile;
+use super::routing::Routing;
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
 use crate::filter::Filter;
@@ -18,9 +21,9 @@ macro_rules! into_measure {
     };
 }
 
-into_measure!(Aggregator Combinator Filtrator Unfiltrator Shiftor Partitionor Dispatchor Custom);
+into_measure!(Aggregator Combinator Filtrator Unfiltrator Shiftor Partitionor Dispatchor Columnator Routing Custom);
 
-fn names(names: &[&str]) -> Vec<String> {
+pub(super) fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
@@ -38,6 +41,22 @@ impl Aggregator {
     /// How many rows there are.
     pub fn count() -> Self {
         Self { column: None, aggregation: Aggregation::Count }
+    }
+}
+
+impl Aggregation {
+    /// The value that this part of the values does not exceed; 0.95 for 95 %.
+    pub fn quantile(part: f64) -> Self {
+        Self::Quantile(Quantile(part))
+    }
+
+    /// Of which part of the values a quantile is told; none for other aggregations.
+    pub(crate) fn part(&self) -> Option<Quantile> {
+        match self {
+            Self::Quantile(part) => Some(*part),
+            Self::Median => Some(Quantile::MEDIAN),
+            _ => None,
+        }
     }
 }
 
@@ -133,6 +152,26 @@ impl Dispatchor {
             decomposition,
             aggregation: Aggregation::Sum,
         }
+    }
+
+    /// A measure whose cells go to all later coordinates of their column: running totals.
+    pub fn cumulating(underlying: &str, column: &str) -> Self {
+        Self::new(underlying, column, column, Decomposition::Cumulating)
+    }
+
+    /// A measure whose cells go, each as it is, to all of these coordinates of a column.
+    pub fn duplicating<C: Into<Coordinate>>(
+        underlying: &str,
+        to: &str,
+        coordinates: impl IntoIterator<Item = C>,
+    ) -> Self {
+        let coordinates = coordinates.into_iter().map(Into::into).collect();
+        Self::new(underlying, "", to, Decomposition::Duplicating(coordinates))
+    }
+
+    /// A measure whose cells go to the numbers of a list that stand around the number in `from`, more to the nearer one.
+    pub fn linear(underlying: &str, from: &str, to: &str, numbers: &[f64]) -> Self {
+        Self::new(underlying, from, to, Decomposition::Linear(numbers.to_vec()))
     }
 
     /// With another aggregation than the sum.

@@ -1,5 +1,8 @@
 //! What a measure is: its kind, what it refers to, and its parameters. Only definitions; nothing here computes.
 
+use super::columnator::Columnator;
+use super::quantile::Quantile;
+use super::routing::Routing;
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
 use crate::expression::Expression;
@@ -27,6 +30,10 @@ pub enum Measure {
     Partitionor(Partitionor),
     /// Another measure, each of whose cells feeds any number of cells.
     Dispatchor(Dispatchor),
+    /// Other measures, only where some columns are told apart, or are not.
+    Columnator(Columnator),
+    /// One of several measures, chosen by what is asked.
+    Routing(Routing),
     /// Code of the user's.
     Custom(Custom),
 }
@@ -55,8 +62,17 @@ pub enum Aggregation {
     Largest(usize),
     /// The n-th smallest value, from 1.
     Smallest(usize),
+    /// The value that this part of the values does not exceed, interpolated between the two next to it; as a float. Exact for at most
+    /// 1,024 values, else of a sketch: see `docs/cube.md` for its error.
+    Quantile(Quantile),
+    /// The quantile 0.5.
+    Median,
     /// An aggregation that was registered under this name.
     Custom(String),
+    /// What quantiles are told from. Plans make it, forests do not.
+    #[doc(hidden)]
+    #[serde(skip)]
+    Sketch,
 }
 
 /// How cells become one cell.
@@ -218,14 +234,17 @@ pub struct Partitionor {
 ///
 /// Grouped by that column, every cell of the underlying goes, times its weight, to each of its targets. Filtered by it only, a cell counts
 /// with the weights of the targets that are wanted, or once when there are no weights. Neither, the underlying is as it is.
+///
+/// A *cumulating* one has no new column: its cells go to all later coordinates of their own column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dispatchor {
     /// The measure.
     pub underlying: String,
-    /// The column that says where a cell goes.
+    /// The column that says where a cell goes; none where every cell goes to the same places.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub from: String,
-    /// The column that it goes to.
+    /// The column that it goes to; the same as `from` for running totals.
     pub to: String,
     /// From where to where.
     pub decomposition: Decomposition,
@@ -243,6 +262,13 @@ pub enum Decomposition {
     Pairs(Vec<(Coordinate, Coordinate)>),
     /// From, to, and the part of the value.
     Weights(Vec<(Coordinate, Coordinate, f64)>),
+    /// To the two numbers of this list that stand around it, more to the nearer one; all to the first or last when it lies outside.
+    Linear(Vec<f64>),
+    /// To every one of these, with all of the value each, whatever the cell.
+    Duplicating(Vec<Coordinate>),
+    /// To its own and every later coordinate of the column that the underlying has anywhere: running totals. A cell without a coordinate
+    /// stays where it is.
+    Cumulating,
     /// As a function says that was registered under this name.
     Function(String),
 }
@@ -275,6 +301,8 @@ impl Measure {
             | Self::Unfiltrator(Unfiltrator { underlying, .. })
             | Self::Shiftor(Shiftor { underlying, .. })
             | Self::Dispatchor(Dispatchor { underlying, .. }) => vec![underlying.clone()],
+            Self::Columnator(measure) => of(&measure.underlyings, &measure.combination),
+            Self::Routing(measure) => measure.underlyings(),
             Self::Custom(measure) => measure.underlyings.clone(),
         }
     }
@@ -289,6 +317,8 @@ impl Measure {
             Self::Shiftor(_) => "shiftor",
             Self::Partitionor(_) => "partitionor",
             Self::Dispatchor(_) => "dispatchor",
+            Self::Columnator(_) => "columnator",
+            Self::Routing(_) => "routing",
             Self::Custom(_) => "custom",
         }
     }

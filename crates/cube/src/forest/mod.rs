@@ -5,20 +5,28 @@
 
 mod builder;
 mod calculated;
+mod columnator;
 mod constructors;
 mod measure;
+mod quantile;
 mod registry;
+mod routing;
 mod text;
 mod validate;
 
 pub use builder::ForestBuilder;
 pub use calculated::{CalculatedColumn, ColumnFormula};
+pub use columnator::Columnator;
 pub use measure::{
     Aggregation, Aggregator, Combination, Combinator, Custom, Decomposition, Dispatchor, ExpressionText,
     FilterText, Filtrator, Measure, Partitionor, Shift, Shiftor, Unfiltered, Unfiltrator,
 };
+pub use quantile::Quantile;
 pub(crate) use registry::Registry;
-pub use registry::{CellFunction, CustomMeasure, DecompositionFunction, ShiftFunction, TargetsFunction};
+pub use registry::{
+    CellFunction, CustomMeasure, DecompositionFunction, RouteFunction, ShiftFunction, TargetsFunction,
+};
+pub use routing::{Route, Routing};
 pub use text::ForestText;
 
 use crate::error::CubeError;

@@ -21,6 +21,9 @@ pub type ShiftFunction = Arc<dyn Fn(&Coordinate) -> Coordinate + Send + Sync>;
 /// Says which coordinates a cell goes to, and with which weights.
 pub type TargetsFunction = Arc<dyn Fn(&Coordinate) -> Vec<(Coordinate, f64)> + Send + Sync>;
 
+/// Says which measure is read at a position; none leaves it to the default.
+pub type RouteFunction = Arc<dyn Fn(&Position) -> Option<String> + Send + Sync>;
+
 /// Says where a cell goes, and which part of its value.
 #[derive(Clone)]
 pub struct DecompositionFunction {
@@ -49,6 +52,7 @@ pub(crate) struct Registry {
     pub(crate) cells: BTreeMap<String, CellFunction>,
     pub(crate) shifts: BTreeMap<String, ShiftFunction>,
     pub(crate) decompositions: BTreeMap<String, DecompositionFunction>,
+    pub(crate) routes: BTreeMap<String, RouteFunction>,
     pub(crate) measures: BTreeMap<String, Arc<dyn CustomMeasure>>,
     pub(crate) aggregates: BTreeMap<String, Arc<dyn CustomAggregate>>,
 }
@@ -59,6 +63,7 @@ impl fmt::Debug for Registry {
             .field("cells", &self.cells.keys())
             .field("shifts", &self.shifts.keys())
             .field("decompositions", &self.decompositions.keys())
+            .field("routes", &self.routes.keys())
             .field("measures", &self.measures.keys())
             .field("aggregates", &self.aggregates.keys())
             .finish()

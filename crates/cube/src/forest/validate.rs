@@ -1,11 +1,13 @@
 //! Everything that can be wrong with a forest. Walks with a stack of its own: chains of thousands of measures are usual.
 
 use super::calculated::{CalculatedColumn, ColumnFormula};
+use super::columnator::Columnator;
 use super::measure::{
-    Aggregation, Aggregator, Combination, Decomposition, ExpressionText, Measure, Partitionor, Shift,
-    Unfiltered,
+    Aggregation, Aggregator, Combination, Decomposition, Dispatchor, ExpressionText, Measure, Partitionor,
+    Shift, Unfiltered,
 };
 use super::registry::Registry;
+use super::routing::{Route, Routing};
 use crate::error::CubeError;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,11 +127,34 @@ fn check_measure(name: &str, measure: &Measure, registry: &Registry) -> Result<(
         }
         Measure::Dispatchor(dispatchor) => {
             check_aggregation(name, &dispatchor.aggregation, registry)?;
-            if dispatchor.from == dispatchor.to {
-                return invalid("it dispatches a column to itself; `to` needs a name of its own".to_owned());
-            }
             if let Decomposition::Function(function) = &dispatchor.decomposition {
                 registered(registry.decompositions.contains_key(function), "decomposition", function)?;
+            }
+            if let Some(problem) = problem_of_dispatch(dispatchor) {
+                return invalid(problem);
+            }
+        }
+        Measure::Columnator(columnator) => {
+            check_combination(name, &underlyings, &columnator.combination, registry)?;
+            let Columnator { require, reject, .. } = columnator;
+            if require.is_empty() && reject.is_empty() {
+                return invalid(
+                    "it needs a column in `require` or in `reject`; without, it is a combinator".to_owned(),
+                );
+            }
+            if let Some(column) = require.iter().find(|column| reject.contains(column)) {
+                return invalid(format!("it requires and rejects {column:?}, so it never has a value"));
+            }
+        }
+        Measure::Routing(routing) => {
+            if let Some(problem) = problem_of_routing(routing) {
+                return invalid(problem);
+            }
+            for filter in routing.rules.iter().filter_map(|rule| rule.filter.as_ref()) {
+                filter.0.check_depth()?;
+            }
+            if let Some(function) = &routing.function {
+                registered(registry.routes.contains_key(function), "route", function)?;
             }
         }
         Measure::Custom(custom) => {
@@ -137,6 +162,56 @@ fn check_measure(name: &str, measure: &Measure, registry: &Registry) -> Result<(
         }
     }
     Ok(())
+}
+
+fn problem_of_dispatch(dispatchor: &Dispatchor) -> Option<String> {
+    let Dispatchor { from, to, decomposition, .. } = dispatchor;
+    let problem = match decomposition {
+        _ if to.is_empty() => "it needs the name of a column in `to`",
+        Decomposition::Duplicating(_) if !from.is_empty() => {
+            "its cells go to the same places whatever their coordinate; leave `from` out"
+        }
+        Decomposition::Duplicating(all) => {
+            let twice = all.iter().enumerate().find(|(index, one)| all[..*index].contains(one));
+            return twice.map(|(_, one)| format!("{one} is twice in its list; name each coordinate once"));
+        }
+        _ if from.is_empty() => "it needs the name of a column in `from`",
+        Decomposition::Cumulating if from != to => {
+            "running totals stay in their column; give `to` the same name as `from`"
+        }
+        Decomposition::Cumulating => return None,
+        _ if from == to => "it dispatches a column to itself; `to` needs a name of its own",
+        Decomposition::Linear(numbers) => {
+            let is_rising = numbers.windows(2).all(|pair| pair[0] < pair[1]);
+            let is_finite = numbers.iter().all(|number| number.is_finite());
+            if numbers.len() >= 2 && is_rising && is_finite {
+                return None;
+            }
+            "it needs a list of two or more numbers in `linear`, each greater than the one before"
+        }
+        _ => return None,
+    };
+    Some(problem.to_owned())
+}
+
+fn problem_of_routing(routing: &Routing) -> Option<String> {
+    let Routing { function, underlyings, rules, .. } = routing;
+    if rules.is_empty() && function.is_none() {
+        return Some("it has neither rules nor a function, so there is nothing to choose by".to_owned());
+    }
+    if let Some(number) = rules.iter().position(Route::is_unconditional) {
+        let (number, to) = (number + 1, &rules[number].to);
+        return Some(format!("its rule {number} has no condition; make {to:?} the default instead"));
+    }
+    match (function, underlyings.is_empty()) {
+        (Some(function), true) => {
+            Some(format!("name the measures that {function:?} may choose in `underlyings`"))
+        }
+        (None, false) => {
+            Some("only a function needs `underlyings`; rules and the default name theirs".to_owned())
+        }
+        _ => None,
+    }
 }
 
 fn check_aggregation(measure: &str, aggregation: &Aggregation, registry: &Registry) -> Result<(), CubeError> {
@@ -148,6 +223,10 @@ fn check_aggregation(measure: &str, aggregation: &Aggregation, registry: &Regist
         Aggregation::Largest(0) | Aggregation::Smallest(0) => {
             invalid("ranks are counted from 1; use largest = 1 for the largest value".to_owned())
         }
+        Aggregation::Quantile(part) if !part.is_part() => {
+            invalid(format!("a quantile lies between 0 and 1, and not at {part:?}; 0.95 stands for 95 %"))
+        }
+        Aggregation::Sketch => invalid("sketches are made by plans; ask for a quantile".to_owned()),
         _ => Ok(()),
     }
 }

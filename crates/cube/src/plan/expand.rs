@@ -4,11 +4,13 @@
 //! are their underlying under another filter. Threads: `cpu`.
 
 use super::columns::CubeColumns;
+use super::linear;
 use super::recipe::{Need, Recipe};
 use super::step::{Leaf, Level, Operation, Step, StepId};
 use crate::error::CubeError;
 use crate::filter::Filter;
 use crate::forest::{Decomposition, Forest, Measure};
+use crate::query::Position;
 use arrow::datatypes::DataType;
 use foldhash::{HashMap, HashMapExt};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +18,9 @@ use std::sync::Arc;
 
 /// More steps than any sensible query has; shifts of shifts can multiply.
 const MOST_STEPS: usize = 200_000;
+
+/// More choices than this are not told.
+const MOST_NOTES: usize = 100;
 
 /// What a step is of, before it is made.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -65,6 +70,8 @@ pub(super) struct Expansion<'a> {
     filter_ids: HashMap<Arc<Filter>, FilterId>,
     known: HashMap<Key, StepId>,
     pub(super) steps: Vec<Step>,
+    /// What was chosen, for the explanation.
+    pub(super) notes: Vec<String>,
 }
 
 impl<'a> Expansion<'a> {
@@ -76,7 +83,9 @@ impl<'a> Expansion<'a> {
     ) -> Self {
         let mut dispatched = BTreeMap::new();
         for measure in forest.names().filter_map(|name| forest.measure(name)) {
-            if let Measure::Dispatchor(dispatchor) = measure {
+            if let Measure::Dispatchor(dispatchor) = measure
+                && dispatchor.decomposition != Decomposition::Cumulating
+            {
                 let output = output_type(&dispatchor.decomposition, forest);
                 // Two Dispatchors may go to one column; what is a text for one of them is a text for both.
                 let known = dispatched.insert(dispatchor.to.clone(), output.clone());
@@ -97,6 +106,7 @@ impl<'a> Expansion<'a> {
             filter_ids: HashMap::new(),
             known: HashMap::new(),
             steps: Vec::new(),
+            notes: Vec::new(),
         }
     }
 
@@ -169,6 +179,26 @@ impl<'a> Expansion<'a> {
         })
     }
 
+    /// Where a measure is asked for, as code of the user's is told.
+    pub(super) fn position(&self, level: LevelId, filter: FilterId) -> Position {
+        let group_by = self.level_of(level).iter().map(ToString::to_string).collect();
+        let filter = (*self.filter_of(filter)).clone();
+        Position { group_by, filter, marker: self.marker.map(str::to_owned) }
+    }
+
+    /// Notes what was chosen at a position; so many as somebody may read.
+    pub(super) fn note(&mut self, level: LevelId, filter: FilterId, what: String) {
+        match self.notes.len() {
+            ..MOST_NOTES => {
+                let (level, filter) = (self.level_of(level), self.filter_of(filter));
+                let by = if level.is_empty() { "nothing".to_owned() } else { level.join(", ") };
+                self.notes.push(format!("{what} (by {by} where {filter})"));
+            }
+            MOST_NOTES => self.notes.push("and so on".to_owned()),
+            _ => {}
+        }
+    }
+
     /// A step without any value, for a measure that is not known.
     pub(super) fn empty(&mut self, measure: &str, level: LevelId, filter: FilterId) -> StepId {
         let (level, filter) = (self.level_of(level), self.filter_of(filter));
@@ -196,6 +226,7 @@ impl<'a> Expansion<'a> {
                 Operation::Shift { read: made.remove(0), write: made.remove(0), column, shift }
             }
             Recipe::Dispatch(spread) => Operation::Dispatch { from: made.remove(0), spread },
+            Recipe::Cumulate(along) => Operation::Cumulate { from: made.remove(0), along },
             Recipe::Custom { code, position } => Operation::Custom { code, inputs: made, position },
         };
         if self.steps.len() == MOST_STEPS {
@@ -226,6 +257,10 @@ fn output_type(decomposition: &Decomposition, forest: &Forest) -> DataType {
     match decomposition {
         Decomposition::Pairs(pairs) => of(&mut pairs.iter().map(|(_, to)| to)),
         Decomposition::Weights(weights) => of(&mut weights.iter().map(|(_, to, _)| to)),
+        Decomposition::Duplicating(all) => of(&mut all.iter()),
+        Decomposition::Linear(numbers) => linear::output_type(numbers),
+        // Its column is there already.
+        Decomposition::Cumulating => DataType::Utf8,
         Decomposition::Function(name) => {
             let function = forest.registry().decompositions.get(name);
             function.map_or(DataType::Utf8, |function| crate::coordinate::logical_type(&function.output))

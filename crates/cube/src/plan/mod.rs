@@ -8,14 +8,17 @@
 //! level and depth are one task, whose cells go through all of them block by block. A step's *depth* grows with every task below it, so
 //! tasks in the order of depth find their inputs made.
 
+mod choose;
 mod columns;
+mod cumulate;
 mod expand;
 mod induce;
+mod linear;
 mod recipe;
 mod step;
 
 pub(crate) use columns::{CubeColumns, Named};
-pub(crate) use step::{Cells, CustomCode, Leaf, Level, Operation, ShiftBy, Spread, Step, StepId};
+pub(crate) use step::{Along, Cells, CustomCode, Leaf, Level, Operation, ShiftBy, Spread, Step, StepId};
 
 use crate::error::CubeError;
 use crate::filter::{Filter, Matcher};
@@ -45,6 +48,8 @@ pub(crate) struct Plan {
     pub(crate) shard: BTreeSet<Arc<str>>,
     /// The type of every column of every level.
     pub(crate) types: BTreeMap<Arc<str>, DataType>,
+    /// What measures chose that look at where they are asked for.
+    pub(crate) notes: Vec<String>,
 }
 
 /// The steps of all measures of a query at one level.
@@ -111,9 +116,9 @@ pub(crate) fn plan(
             types.insert(Arc::clone(column), data_type);
         }
     }
-    let mut steps = expansion.steps;
+    let (mut steps, notes) = (expansion.steps, expansion.notes);
     induce::induce(&mut steps);
-    Ok(ordered(steps, roots, types))
+    Ok(Plan { notes, ..ordered(steps, roots, types) })
 }
 
 /// The levels of the result: the query's, and one for every set of columns that totals are asked over.
@@ -218,10 +223,11 @@ fn ordered(steps: Vec<Step>, roots: Vec<RootLevel>, types: BTreeMap<Arc<str>, Da
         readers[read.0] += 1;
     }
     let shard = shard_columns(&steps, &leaves);
-    Plan { steps, tasks, leaves, roots, readers, shard, types }
+    Plan { steps, tasks, leaves, roots, readers, shard, types, notes: Vec::new() }
 }
 
-/// The columns that all levels have, but those that a filter pins to one value and, if others remain, those that are shifted.
+/// The columns that all levels have, but those that a filter pins to one value and, if others remain, those that are shifted or added up
+/// along.
 fn shard_columns(steps: &[Step], leaves: &[StepId]) -> BTreeSet<Arc<str>> {
     let levels: BTreeSet<&Level> =
         steps.iter().map(|step| &step.level).filter(|level| !level.is_empty()).collect();
@@ -237,6 +243,7 @@ fn shard_columns(steps: &[Step], leaves: &[StepId]) -> BTreeSet<Arc<str>> {
         .iter()
         .filter_map(|step| match &step.operation {
             Operation::Shift { column, .. } => Some(Arc::clone(column)),
+            Operation::Cumulate { along, .. } => Some(Arc::clone(&along.column)),
             _ => None,
         })
         .collect();

@@ -1,7 +1,8 @@
 //! What each kind of measure needs, and what is made of it.
 
 use super::expand::{Expansion, FilterId, LevelId, Node};
-use super::step::{Cells, CustomCode, Leaf, ShiftBy, Spread, Targets};
+use super::linear;
+use super::step::{Along, Cells, CustomCode, Leaf, ShiftBy, Spread, Targets};
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
 use crate::filter::{Filter, split_by_column};
@@ -9,6 +10,7 @@ use crate::forest::{
     Aggregation, Aggregator, Combination, Custom, Decomposition, Dispatchor, ExpressionText, Measure,
     Partitionor, Shift, ShiftFunction, Shiftor, Unfiltered,
 };
+use crate::quantile;
 use crate::query::Position;
 use arrow::datatypes::DataType;
 use foldhash::{HashMap, HashMapExt};
@@ -36,15 +38,16 @@ pub(super) enum Recipe {
         shift: ShiftBy,
     },
     Dispatch(Arc<Spread>),
+    Cumulate(Arc<Along>),
     Custom {
         code: CustomCode,
         position: Position,
     },
 }
 
-type Made = Result<(Recipe, Vec<Need>), CubeError>;
+pub(super) type Made = Result<(Recipe, Vec<Need>), CubeError>;
 
-fn measure(name: &str, level: LevelId, filter: FilterId) -> Need {
+pub(super) fn measure(name: &str, level: LevelId, filter: FilterId) -> Need {
     Need { node: Node::Measure(name.into()), level, filter }
 }
 
@@ -86,14 +89,19 @@ impl Expansion<'_> {
                     }
                     Measure::Shiftor(shiftor) => self.shift(name, shiftor, level, filter),
                     Measure::Partitionor(partitionor) => Ok(self.partition(name, partitionor, level, filter)),
-                    Measure::Dispatchor(dispatchor) => self.dispatch(name, dispatchor, level, filter),
+                    Measure::Dispatchor(dispatchor) => match dispatchor.decomposition {
+                        Decomposition::Cumulating => self.cumulate(name, dispatchor, level, filter),
+                        _ => self.dispatch(name, dispatchor, level, filter),
+                    },
+                    Measure::Columnator(columnator) => self.columnate(name, columnator, level, filter),
+                    Measure::Routing(routing) => self.route(name, routing, level, filter),
                     Measure::Custom(custom) => self.custom(name, custom, level, filter),
                 }
             }
         }
     }
 
-    /// A mean is a sum divided by a count: both can be rolled up, and shared. What the user may see is added here, below all measures, so
+    /// A mean is a sum divided by a count, a quantile is a value of a sketch: these can be rolled up, and shared. What the user may see is added here, below all measures, so
     /// that none of them can drop it.
     fn aggregate(&mut self, aggregator: &Aggregator, level: LevelId, filter: FilterId) -> Made {
         let allowed = (*self.filter_of(filter)).clone().and(self.rights.clone());
@@ -108,7 +116,10 @@ impl Expansion<'_> {
             Aggregation::Avg => {
                 (Recipe::Combine(Cells::Divide), vec![leaf(Aggregation::Sum), leaf(Aggregation::Count)])
             }
-            ref other => (Recipe::Alias, vec![leaf(other.clone())]),
+            ref other => match other.part() {
+                Some(part) => (Recipe::Combine(Cells::Quantile(part)), vec![leaf(Aggregation::Sketch)]),
+                None => (Recipe::Alias, vec![leaf(other.clone())]),
+            },
         })
     }
 
@@ -118,13 +129,16 @@ impl Expansion<'_> {
         {
             self.columns.type_of(column)?;
         }
+        if let (Aggregation::Sketch, Some(column)) = (&leaf.aggregation, &leaf.column) {
+            quantile::check_type(&self.columns.value_type(column)?)?;
+        }
         if *self.filter_of(filter) == Filter::None {
             return Ok((Recipe::Empty, Vec::new()));
         }
         Ok((Recipe::Leaf(leaf.clone()), Vec::new()))
     }
 
-    fn combine(
+    pub(super) fn combine(
         &self,
         name: &str,
         underlyings: &[String],
@@ -236,8 +250,9 @@ impl Expansion<'_> {
     }
 
     fn dispatch(&mut self, name: &str, dispatchor: &Dispatchor, level: LevelId, filter: FilterId) -> Made {
-        let (from, to): (Arc<str>, Arc<str>) =
-            (dispatchor.from.as_str().into(), dispatchor.to.as_str().into());
+        let to: Arc<str> = dispatchor.to.as_str().into();
+        let from: Option<Arc<str>> =
+            Some(dispatchor.from.as_str()).filter(|from| !from.is_empty()).map(Arc::from);
         let here = self.filter_of(filter);
         let Some((wanted, others)) = split_by_column(&here, &to) else {
             let problem = format!(
@@ -251,9 +266,10 @@ impl Expansion<'_> {
             return Ok((Recipe::Alias, vec![measure(&dispatchor.underlying, level, filter)]));
         }
         let output = self.dispatched.get(&dispatchor.to).cloned().unwrap_or(DataType::Utf8);
-        let input = match self.type_of(&from) {
-            Some(input) => input,
-            None => self.columns.type_of(&from)?,
+        let input = match from.as_deref().map(|from| (from, self.type_of(from))) {
+            None => DataType::Null,
+            Some((_, Some(input))) => input,
+            Some((from, None)) => self.columns.type_of(from)?,
         };
         let mut map: HashMap<Coordinate, Vec<(Coordinate, f64)>> = HashMap::new();
         let mut add = |source: &Coordinate, target: &Coordinate, weight: f64| {
@@ -270,14 +286,27 @@ impl Expansion<'_> {
                 weights.iter().for_each(|(source, target, weight)| add(source, target, *weight));
                 (true, Targets::Map(map))
             }
+            Decomposition::Duplicating(all) => {
+                all.iter().for_each(|target| add(&Coordinate::Null, target, 1.0));
+                (false, Targets::Map(map))
+            }
+            Decomposition::Linear(numbers) => {
+                if !matches!(input, DataType::Int64 | DataType::Float64) {
+                    let problem =
+                        format!("{:?} is of type {input}; only numbers lie between others", dispatchor.from);
+                    return Err(invalid(name, &problem));
+                }
+                let numbers = numbers.clone();
+                (true, Targets::Function(Arc::new(move |at| linear::around(&numbers, at))))
+            }
+            Decomposition::Cumulating => return Err(invalid(name, "it has no column to go to")),
             Decomposition::Function(function) => {
                 let code = self.forest.registry().decompositions.get(function);
                 let code = code.ok_or_else(|| invalid(name, "its decomposition is not registered"))?;
                 (true, Targets::Function(Arc::clone(&code.targets)))
             }
         };
-        let finer =
-            columns.iter().filter(|column| **column != to).chain([&from]).cloned().collect::<Vec<_>>();
+        let finer = columns.iter().filter(|column| **column != to).chain(&from).cloned().collect::<Vec<_>>();
         let (finer, others) = (self.level(finer), self.filter(&others)?);
         let aggregation = dispatchor.aggregation.clone();
         let spread = Spread { from, to, output, is_grouped, wanted, is_weighted, targets, aggregation };
@@ -287,9 +316,7 @@ impl Expansion<'_> {
     fn custom(&mut self, name: &str, custom: &Custom, level: LevelId, filter: FilterId) -> Made {
         let code = self.forest.registry().measures.get(&custom.function);
         let code = Arc::clone(code.ok_or_else(|| invalid(name, "its code is not registered"))?);
-        let group_by = self.level_of(level).iter().map(ToString::to_string).collect();
-        let filter = (*self.filter_of(filter)).clone();
-        let position = Position { group_by, filter, marker: self.marker.map(str::to_owned) };
+        let position = self.position(level, filter);
         let mut needs = Vec::new();
         for underlying in &custom.underlyings {
             let read = code.reads(underlying, &position);
@@ -300,7 +327,7 @@ impl Expansion<'_> {
     }
 }
 
-fn invalid(measure: &str, problem: &str) -> CubeError {
+pub(super) fn invalid(measure: &str, problem: &str) -> CubeError {
     CubeError::InvalidMeasure { measure: measure.to_owned(), problem: problem.to_owned() }
 }
 

@@ -3,7 +3,7 @@
 use crate::coordinate::Coordinate;
 use crate::expression::Expression;
 use crate::filter::Filter;
-use crate::forest::{Aggregation, CellFunction, CustomMeasure, ShiftFunction, TargetsFunction};
+use crate::forest::{Aggregation, CellFunction, CustomMeasure, Quantile, ShiftFunction, TargetsFunction};
 use crate::query::Position;
 use arrow::datatypes::DataType;
 use foldhash::HashMap;
@@ -42,6 +42,8 @@ pub(crate) enum Operation {
     Shift { read: StepId, write: StepId, column: Arc<str>, shift: ShiftBy },
     /// Cells spread over the coordinates of a new column, or counted by them.
     Dispatch { from: StepId, spread: Arc<Spread> },
+    /// Cells that go to all later coordinates of their column.
+    Cumulate { from: StepId, along: Arc<Along> },
     /// Code of the user's.
     Custom { code: CustomCode, inputs: Vec<StepId>, position: Position },
 }
@@ -57,14 +59,18 @@ impl Leaf {
     /// How values of finer slices become those of coarser ones; nothing when only rows can tell.
     pub(crate) fn roll_up(&self) -> Option<Aggregation> {
         match self.aggregation {
-            Aggregation::Sum | Aggregation::Min | Aggregation::Max | Aggregation::Product => {
-                Some(self.aggregation.clone())
-            }
+            Aggregation::Sum
+            | Aggregation::Min
+            | Aggregation::Max
+            | Aggregation::Product
+            | Aggregation::Sketch => Some(self.aggregation.clone()),
             Aggregation::Count => Some(Aggregation::Sum),
             Aggregation::Avg
             | Aggregation::CountDistinct
             | Aggregation::Largest(_)
             | Aggregation::Smallest(_)
+            | Aggregation::Quantile(_)
+            | Aggregation::Median
             | Aggregation::Custom(_) => None,
         }
     }
@@ -81,6 +87,8 @@ pub(crate) enum Cells {
     /// A formula, with the names of its inputs.
     Expression(Expression, Arc<[String]>),
     Function(CellFunction),
+    /// A value of each sketch.
+    Quantile(Quantile),
 }
 
 impl std::fmt::Debug for Cells {
@@ -93,6 +101,7 @@ impl std::fmt::Debug for Cells {
             Self::Coalesce => f.write_str("coalesce"),
             Self::Expression(expression, _) => write!(f, "{expression}"),
             Self::Function(_) => f.write_str("function"),
+            Self::Quantile(part) => write!(f, "quantile {part:?}"),
         }
     }
 }
@@ -116,7 +125,8 @@ impl std::fmt::Debug for ShiftBy {
 
 /// Where cells go: how many cells become of one, and of which value.
 pub(crate) struct Spread {
-    pub(crate) from: Arc<str>,
+    /// None when all cells go to the same targets, those of [`Coordinate::Null`].
+    pub(crate) from: Option<Arc<str>>,
     pub(crate) to: Arc<str>,
     /// The type of the new column.
     pub(crate) output: DataType,
@@ -157,8 +167,17 @@ impl Targets {
 
 impl std::fmt::Debug for Spread {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} -> {}", self.from, self.to)
+        write!(f, "{} -> {}", self.from.as_deref().unwrap_or("every cell"), self.to)
     }
+}
+
+/// The column along which cells are added up.
+#[derive(Debug)]
+pub(crate) struct Along {
+    pub(crate) column: Arc<str>,
+    /// Which of its coordinates are asked for.
+    pub(crate) wanted: Filter,
+    pub(crate) aggregation: Aggregation,
 }
 
 /// Code of a custom measure.
@@ -176,7 +195,9 @@ impl Step {
     pub(crate) fn inputs(&self) -> Vec<StepId> {
         match &self.operation {
             Operation::Empty | Operation::Leaf(_) => Vec::new(),
-            Operation::RollUp { from, .. } | Operation::Dispatch { from, .. } => vec![*from],
+            Operation::RollUp { from, .. }
+            | Operation::Dispatch { from, .. }
+            | Operation::Cumulate { from, .. } => vec![*from],
             Operation::Combine { inputs, .. } | Operation::Custom { inputs, .. } => inputs.clone(),
             Operation::Shift { read, write, .. } => vec![*read, *write],
         }
@@ -191,6 +212,7 @@ impl Step {
             Operation::Combine { .. } => "combine",
             Operation::Shift { .. } => "shift",
             Operation::Dispatch { .. } => "dispatch",
+            Operation::Cumulate { .. } => "cumulate",
             Operation::Custom { .. } => "custom",
         }
     }

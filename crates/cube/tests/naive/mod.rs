@@ -4,8 +4,8 @@
 //! canonical form of filters, by which dropping and shifting conditions is defined.
 
 use filbert_cube::{
-    Aggregation, Combination, Comparison, Coordinate, Decomposition, Filter, Forest, Matcher, Measure, Shift,
-    Unfiltered,
+    Aggregation, Combination, Comparison, Coordinate, Decomposition, Dispatchor, Filter, FilterText, Forest,
+    Matcher, Measure, Quantile, Route, Shift, Unfiltered,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +22,7 @@ pub(crate) struct Refused;
 pub(crate) struct Naive<'a> {
     pub(crate) forest: &'a Forest,
     pub(crate) rows: &'a [Row],
+    pub(crate) marker: Option<&'a str>,
 }
 
 impl Naive<'_> {
@@ -126,18 +127,22 @@ impl Naive<'_> {
                 if !is_grouped && on.is_empty() {
                     return self.cells(&dispatchor.underlying, level, filter);
                 }
+                if dispatchor.decomposition == Decomposition::Cumulating {
+                    return self.cumulated(dispatchor, level, on, others);
+                }
                 let mut finer = level.clone();
                 finer.remove(&dispatchor.to);
-                finer.insert(dispatchor.from.clone());
+                finer.extend((!dispatchor.from.is_empty()).then(|| dispatchor.from.clone()));
                 let cells = self.cells(&dispatchor.underlying, &finer, &Filter::And(others))?;
-                let position = finer.iter().position(|column| *column == dispatchor.from).unwrap();
+                let position = finer.iter().position(|column| *column == dispatchor.from);
                 let mut spread = Vec::new();
                 for (key, value) in cells {
-                    let targets = targets(&dispatchor.decomposition, &key[position]);
+                    let at = position.map_or(&Coordinate::Null, |position| &key[position]);
+                    let targets = targets(&dispatchor.decomposition, at);
                     let wanted: Vec<(Coordinate, f64)> = targets
                         .into_iter()
                         .filter(|(target, _)| {
-                            on.iter().all(|filter| holds(filter, &Row::from([("g", target.clone())])))
+                            on.iter().all(|filter| holds(filter, &only(&dispatchor.to, target)))
                         })
                         .collect();
                     if is_grouped {
@@ -149,7 +154,10 @@ impl Naive<'_> {
                             spread.push((level.iter().map(at).collect(), value * weight));
                         }
                     } else if !wanted.is_empty() {
-                        let is_weighted = matches!(dispatchor.decomposition, Decomposition::Weights(_));
+                        let is_weighted = matches!(
+                            dispatchor.decomposition,
+                            Decomposition::Weights(_) | Decomposition::Linear(_)
+                        );
                         let weight =
                             if is_weighted { wanted.iter().map(|(_, weight)| weight).sum() } else { 1.0 };
                         spread.push((projected(&key, &finer, level), value * weight));
@@ -157,8 +165,67 @@ impl Naive<'_> {
                 }
                 Ok(rolled_up(spread.into_iter(), &dispatchor.aggregation))
             }
+            Measure::Columnator(columnator) => {
+                let is_expressed = |column: &String| level.contains(column) || is_pinned(filter, column);
+                if !columnator.require.iter().all(is_expressed) || columnator.reject.iter().any(is_expressed)
+                {
+                    return Ok(Cells::new());
+                }
+                self.combined(&columnator.underlyings, &columnator.combination, level, filter)
+            }
+            Measure::Routing(routing) => {
+                let holds = |rule: &&Route| {
+                    let is_within = |condition: &FilterText| {
+                        filter.clone().and(condition.0.clone()).canonical() == filter.canonical()
+                    };
+                    rule.by.iter().all(|column| level.contains(column))
+                        && !rule.not_by.iter().any(|column| level.contains(column))
+                        && rule.filter.as_ref().is_none_or(is_within)
+                        && rule.marker.as_deref().is_none_or(|marker| Some(marker) == self.marker)
+                };
+                // The one function that is generated chooses by the number of columns, or leaves it.
+                let by_function = || routing.underlyings.get(level.len());
+                let rule = routing.rules.iter().find(holds).map(|rule| &rule.to);
+                match rule.or_else(by_function).or(routing.default.as_ref()) {
+                    Some(chosen) => self.cells(chosen, level, filter),
+                    None => Ok(Cells::new()),
+                }
+            }
             _ => unreachable!("not generated"),
         }
+    }
+
+    /// Every slice at every coordinate of `d` that any slice has, with the cells that are not later.
+    fn cumulated(
+        &self,
+        dispatchor: &Dispatchor,
+        level: &BTreeSet<String>,
+        on: Vec<Filter>,
+        others: Vec<Filter>,
+    ) -> Result<Cells, Refused> {
+        let wants = |at: &Coordinate| on.iter().all(|filter| holds(filter, &only("d", at)));
+        let filter = Filter::And(others).and(up_to(&on, &wants));
+        let mut finer = level.clone();
+        finer.insert("d".to_owned());
+        let cells = self.cells(&dispatchor.underlying, &finer, &filter)?;
+        if !level.contains("d") {
+            let cells = cells.into_iter().map(|(key, value)| (projected(&key, &finer, level), value));
+            return Ok(rolled_up(cells, &dispatchor.aggregation));
+        }
+        let position = level.iter().position(|column| column == "d").unwrap();
+        let coordinates: BTreeSet<Coordinate> = cells.keys().map(|key| key[position].clone()).collect();
+        let mut spread = Vec::new();
+        for (key, value) in &cells {
+            for to in coordinates.iter().filter(|to| wants(to)) {
+                let is_null = [to, &key[position]].map(|at| *at == Coordinate::Null);
+                if *to >= key[position] && is_null[0] == is_null[1] {
+                    let mut there = key.clone();
+                    there[position] = to.clone();
+                    spread.push((there, *value));
+                }
+            }
+        }
+        Ok(rolled_up(spread.into_iter(), &dispatchor.aggregation))
     }
 
     fn combined(
@@ -189,6 +256,49 @@ impl Naive<'_> {
     }
 }
 
+/// A row of one column.
+fn only(column: &str, value: &Coordinate) -> Row {
+    let column = ["g", "n", "d"].into_iter().find(|known| *known == column).unwrap();
+    Row::from([(column, value.clone())])
+}
+
+/// True when a filter leaves a column one value.
+fn is_pinned(filter: &Filter, column: &str) -> bool {
+    match filter {
+        Filter::Column(name, Matcher::In(values)) => **name == *column && values.len() == 1,
+        Filter::Column(name, Matcher::Null) => **name == *column,
+        Filter::And(all) => all.iter().any(|filter| is_pinned(filter, column)),
+        _ => false,
+    }
+}
+
+/// What is not above the last whole number that is wanted, out of more than tables and filters have.
+fn up_to(on: &[Filter], wants: &dyn Fn(&Coordinate) -> bool) -> Filter {
+    const MOST: i64 = 40;
+    let last = (-MOST..=MOST).rev().find(|number| wants(&Coordinate::Int(*number)));
+    let filter = match last {
+        _ if on.is_empty() => Filter::All,
+        None => Filter::None,
+        Some(MOST) => Filter::is_null("d").negated(),
+        // As the engine writes it: by the value that the filter names.
+        Some(last) if on.iter().any(|filter| names(filter, last)) => {
+            Filter::compare("d", Comparison::AtMost, last)
+        }
+        Some(last) => Filter::compare("d", Comparison::Less, last + 1),
+    };
+    if !on.is_empty() && wants(&Coordinate::Null) { filter.or(Filter::is_null("d")) } else { filter }
+}
+
+fn names(filter: &Filter, number: i64) -> bool {
+    match filter {
+        Filter::Column(_, Matcher::In(values)) => values.contains(&Coordinate::Int(number)),
+        Filter::Column(_, Matcher::Compare(_, bound)) => *bound == Coordinate::Int(number),
+        Filter::Not(inner) => names(inner, number),
+        Filter::And(all) | Filter::Or(all) => all.iter().any(|filter| names(filter, number)),
+        _ => false,
+    }
+}
+
 fn targets(decomposition: &Decomposition, from: &Coordinate) -> Vec<(Coordinate, f64)> {
     match decomposition {
         Decomposition::Pairs(pairs) => {
@@ -199,6 +309,15 @@ fn targets(decomposition: &Decomposition, from: &Coordinate) -> Vec<(Coordinate,
             .filter(|(known, ..)| known == from)
             .map(|(_, to, weight)| (to.clone(), *weight))
             .collect(),
+        Decomposition::Duplicating(all) => all.iter().map(|to| (to.clone(), 1.0)).collect(),
+        // The one list that is generated: 0, 2, 3.
+        Decomposition::Linear(_) => match from {
+            Coordinate::Int(..=0) => vec![(Coordinate::Int(0), 1.0)],
+            Coordinate::Int(1) => vec![(Coordinate::Int(0), 0.5), (Coordinate::Int(2), 0.5)],
+            Coordinate::Int(2) => vec![(Coordinate::Int(2), 1.0)],
+            Coordinate::Int(_) => vec![(Coordinate::Int(3), 1.0)],
+            _ => Vec::new(),
+        },
         _ => unreachable!("not generated"),
     }
 }
@@ -236,6 +355,8 @@ fn aggregated(aggregation: &Aggregation, values: Vec<Coordinate>) -> Option<f64>
         Aggregation::Min => numbers.into_iter().min_by(no_number_last),
         Aggregation::Max => numbers.into_iter().max_by(no_number_last),
         Aggregation::Product => Some(numbers.iter().product()),
+        Aggregation::Median => Some(quantile(numbers, 0.5)),
+        Aggregation::Quantile(Quantile(part)) => Some(quantile(numbers, *part)),
         Aggregation::Largest(nth) => {
             numbers.sort_by(|a, b| b.total_cmp(a));
             numbers.get(nth - 1).copied()
@@ -246,6 +367,14 @@ fn aggregated(aggregation: &Aggregation, values: Vec<Coordinate>) -> Option<f64>
         }
         _ => unreachable!("not generated"),
     }
+}
+
+/// Between the two numbers next to the place.
+fn quantile(mut numbers: Vec<f64>, part: f64) -> f64 {
+    numbers.sort_by(no_number_last);
+    let place = part * (numbers.len() - 1) as f64;
+    let (below, above) = (numbers[place.floor() as usize], numbers[place.ceil() as usize]);
+    if below == above { below } else { below + (above - below) * place.fract() }
 }
 
 /// NaN is above all numbers, whatever its sign.
