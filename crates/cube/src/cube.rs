@@ -1,17 +1,22 @@
 //! The cube: a forest over a table, and the queries that are asked of it.
 
 use crate::cache::Kept;
+use crate::drill::{DrillRows, DrillThrough, drill};
 use crate::error::CubeError;
+use crate::execute::CancelToken;
 use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::lead::{Question, lead};
+use crate::memory::MemoryAccount;
 use crate::plan::CubeColumns;
 use crate::query::Query;
 use crate::query_handle::{QueryHandle, QueryProgress};
 use crate::table::Table;
 use crate::turns::Turns;
-use filbert_pool::{StageKind, Stages};
+use filbert_pool::{StageKind, Stages, TaskFuture};
+use futures::channel::mpsc;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What a user may see: a filter that is added to every query of theirs.
 pub type Rights = Arc<dyn Fn(Option<&str>) -> Filter + Send + Sync>;
@@ -162,37 +167,74 @@ impl Cube {
 
     /// Begins a query. It is over when its handle is: dropping that cancels it.
     pub fn query(&self, query: Query) -> Result<QueryHandle, CubeError> {
+        let Begun { future, cancel, progress, .. } = self.begin(query, "cube query", lead)?;
+        Ok(QueryHandle::new(future, cancel, progress))
+    }
+
+    /// Begins to read the rows behind cells. It is over when its handle is: dropping that ends it.
+    pub fn drill_through(&self, through: DrillThrough) -> Result<DrillRows, CubeError> {
+        let (sender, batches) = mpsc::channel(0);
+        let has_more = Arc::<AtomicBool>::default();
+        let (query, said) = (through.query.clone(), Arc::clone(&has_more));
+        let leading = move |question| drill(question, through, sender, said);
+        let Begun { future, cancel, progress, memory } = self.begin(query, "cube drill-through", leading)?;
+        let stages = self.inner.stages.downgrade();
+        Ok(DrillRows { batches, future: Some(future), cancel, progress, has_more, memory, stages })
+    }
+
+    /// Begins something that a future on `mixed` leads.
+    fn begin<T: Send + 'static, F>(
+        &self,
+        query: Query,
+        task: &'static str,
+        leading: impl FnOnce(Question) -> F,
+    ) -> Result<Begun<T>, CubeError>
+    where
+        F: Future<Output = Result<T, CubeError>> + Send + 'static,
+    {
         let inner = &*self.inner;
         let engaged = inner.stages.engage(StageKind::Mixed)?;
         let rights = inner.rights.as_ref().map_or(Filter::All, |rights| rights(query.user.as_deref()));
-        let (cancel, progress) = (Arc::default(), QueryProgress::default());
-        let question = Question {
+        let (cancel, progress) = (Arc::<CancelToken>::default(), QueryProgress::default());
+        let limit = query.options.memory_limit.unwrap_or(inner.settings.memory_limit);
+        let memory = MemoryAccount::new(limit);
+        let clock = inner.stages.clock();
+        if let Some(limit) = query.options.timeout {
+            let cancel = Arc::clone(&cancel);
+            clock.after(limit, move || cancel.cancel(CubeError::TimedOut { limit }));
+        }
+        let led = leading(Question {
             forest: inner.forest.clone(),
             table: Arc::clone(&inner.table),
             columns: inner.columns.clone(),
             settings: inner.settings.clone(),
             rights,
+            memory: memory.clone(),
             kept: Arc::clone(&inner.kept),
             turns: Arc::clone(&inner.turns),
             cancel: Arc::clone(&cancel),
             progress: progress.clone(),
             cpu: inner.stages.cpu().clone(),
-            clock: inner.stages.clock(),
+            clock,
             stages: inner.stages.downgrade(),
             query,
-        };
-        if let Some(limit) = question.query.options.timeout {
-            let cancel = Arc::clone(&cancel);
-            question.clock.after(limit, move || cancel.cancel(CubeError::TimedOut { limit }));
-        }
-        let future = inner.stages.mixed().spawn("cube query", async move {
-            let cancel = Arc::clone(&question.cancel);
-            let result = lead(question).await.map_err(|error| cancel.explain(error));
+        });
+        let reason = Arc::clone(&cancel);
+        let future = inner.stages.mixed().spawn(task, async move {
+            let result = led.await.map_err(|error| reason.explain(error));
             drop(engaged);
             result
         })?;
-        Ok(QueryHandle::new(future, cancel, progress))
+        Ok(Begun { future, cancel, progress, memory })
     }
+}
+
+/// What was begun.
+struct Begun<T> {
+    future: TaskFuture<Result<T, CubeError>>,
+    cancel: Arc<CancelToken>,
+    progress: QueryProgress,
+    memory: MemoryAccount,
 }
 
 impl std::fmt::Debug for Cube {

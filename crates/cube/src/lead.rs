@@ -40,6 +40,7 @@ pub(crate) struct Question {
     pub(crate) columns: CubeColumns,
     pub(crate) settings: CubeSettings,
     pub(crate) rights: Filter,
+    pub(crate) memory: MemoryAccount,
     pub(crate) kept: Arc<Kept>,
     pub(crate) turns: Arc<Turns>,
     pub(crate) cancel: Arc<CancelToken>,
@@ -99,7 +100,7 @@ fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeEr
         keys,
         cpu: question.cpu.clone(),
         clock: question.clock.clone(),
-        memory: MemoryAccount::new(query.options.memory_limit.unwrap_or(settings.memory_limit)),
+        memory: question.memory.clone(),
         parallelism: query.options.parallelism.unwrap_or(question.cpu.threads()).max(1),
         partitions: query.options.partitions.unwrap_or(settings.partitions),
         parallel_from_rows: settings.parallel_from_rows,
@@ -217,12 +218,12 @@ async fn take_next(question: &Question, stream: &mut BatchStream) -> Result<Vec<
 }
 
 /// What the rows of an array hold, which may be a part of a larger one.
-fn bytes_of(array: &ArrayRef) -> usize {
+pub(crate) fn bytes_of(array: &ArrayRef) -> usize {
     array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
 }
 
 /// What the table said, with its name.
-fn table_failed(question: &Question, error: CubeError) -> CubeError {
+pub(crate) fn table_failed(question: &Question, error: CubeError) -> CubeError {
     match error {
         CubeError::TableFailed { .. } | CubeError::Cancelled | CubeError::Overloaded { .. } => error,
         other => {
@@ -232,7 +233,7 @@ fn table_failed(question: &Question, error: CubeError) -> CubeError {
 }
 
 /// The future's value, or why the query is not wanted any more.
-async fn unless_cancelled<T>(question: &Question, future: impl Future<Output = T>) -> Result<T, CubeError> {
+pub(crate) async fn unless_cancelled<T>(question: &Question, future: impl Future<Output = T>) -> Result<T, CubeError> {
     match select(pin!(future), pin!(question.cancel.cancelled())).await {
         Either::Left((value, _)) => Ok(value),
         Either::Right((reason, _)) => Err(reason),

@@ -9,6 +9,7 @@ mod cache;
 mod coordinate;
 mod cube;
 mod cuboid;
+mod drill;
 mod error;
 mod execute;
 mod explain;
@@ -27,6 +28,7 @@ mod turns;
 
 pub use coordinate::Coordinate;
 pub use cube::{Cube, CubeBuilder, Rights};
+pub use drill::{DrillRows, DrillThrough, DrilledRows};
 pub use error::CubeError;
 pub use explain::Explanation;
 pub use expression::Expression;

@@ -7,7 +7,7 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use filbert_cube::{
     Aggregation, Aggregator, Combination, Combinator, Comparison, Coordinate, Cube, CubeError, Decomposition,
-    Dispatchor, Filter, Filtrator, Forest, Measure, MemoryTable, Partitionor, Query, Shift, Shiftor,
+    Dispatchor, DrillThrough, Filter, Filtrator, Forest, Measure, MemoryTable, Partitionor, Query, Shift, Shiftor,
     Unfiltrator,
 };
 use filbert_pool::{StageKind, Stages};
@@ -302,6 +302,64 @@ proptest! {
             (Err(_), Err(_)) => {}
             (answer, expected) => prop_assert!(false, "{:?} instead of {:?}", answer.as_ref().map(|answer| answer.to_text()), expected.is_ok()),
         }
+    }
+}
+
+/// A forest of the aggregators and of what stands on them, and how many measures it has.
+fn forest_of(measures: &[Recipe], is_wanted: impl Fn(&Measure) -> bool) -> (Forest, usize) {
+    let mut all = aggregators();
+    for Recipe(recipe) in measures {
+        all.extend(Some(recipe(all.len())).filter(&is_wanted));
+    }
+    let count = all.len();
+    let named = all.into_iter().enumerate();
+    let builder = named.fold(Forest::builder(), |builder, (number, measure)| {
+        builder.measure(&format!("m{number}"), measure)
+    });
+    (builder.build().unwrap(), count)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// All rows that a cell needs are behind it: over these alone it has the same value. (A shifted one also needs to be there.)
+    #[test]
+    fn the_rows_behind_a_cell_give_the_cell(
+        rows in any_rows(),
+        measures in prop::collection::vec(any_measure(), 0..7),
+        by in any_columns(),
+        by_group in prop::bool::weighted(0.2),
+        filter in any_filter(),
+        asked in 0..20_usize,
+        chosen in any::<prop::sample::Index>(),
+    ) {
+        let (forest, count) = forest_of(&measures, |measure| !matches!(measure, Measure::Shiftor(_)));
+        let name = format!("m{}", count - 1 - asked % count);
+        let mut by = by;
+        if by_group {
+            by.push("g");
+        }
+        let over = |table| Cube::builder(stages(), forest.clone(), table).build().unwrap();
+        let cube = over(table(&rows));
+        let query = Query::new([name]).by(by.clone()).filter(filter);
+        let cells = |cube: &Cube| {
+            let answer = cube.query(query.clone()).unwrap().wait();
+            answer.map(|answer| found(answer.batch(), by.len()).remove(0))
+        };
+        let Ok(all) = cells(&cube) else { return Ok(()) };
+        if all.is_empty() {
+            return Ok(());
+        }
+        let (key, value) = all.iter().nth(chosen.index(all.len())).unwrap();
+        let mut through = DrillThrough::new(query.clone());
+        for (column, coordinate) in by.iter().zip(key) {
+            through = through.cell(column, coordinate.clone());
+        }
+        let behind = cube.drill_through(through).unwrap().wait().unwrap();
+        let batch = behind.batch().project(&[0, 1, 2, 3, 4]).unwrap();
+        let drilled = cells(&over(MemoryTable::new("t", batch.schema(), vec![batch]).unwrap())).unwrap();
+        let found = drilled.get(key).copied();
+        prop_assert!(found.is_some_and(|found| is_close(found, *value)), "{found:?} instead of {value} at {key:?}");
     }
 }
 

@@ -17,6 +17,7 @@ mod group_scan;
 mod lanes;
 mod program;
 mod rank;
+mod read;
 mod roll_up;
 mod scan;
 mod shift;
@@ -24,6 +25,7 @@ mod tasks;
 mod trace;
 
 pub(crate) use cancel::CancelToken;
+pub(crate) use read::{RowReader, pieces};
 pub(crate) use scan::Scan;
 pub(crate) use tasks::{Made, Results, run_tasks};
 pub(crate) use trace::{StepTrace, Trace};

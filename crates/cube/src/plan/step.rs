@@ -105,6 +105,23 @@ pub(crate) enum ShiftBy {
     Function(ShiftFunction),
 }
 
+impl ShiftBy {
+    /// The coordinate that is read instead of this one; none of it when there is none.
+    pub(crate) fn of(&self, from: &Coordinate) -> Coordinate {
+        match self {
+            Self::Function(function) => function(from),
+            Self::Offset(offset) => match from {
+                Coordinate::Int(value) => value.checked_add(*offset).into(),
+                other => {
+                    let days = other.days().and_then(|days| i64::from(days).checked_add(*offset));
+                    days.and_then(|days| i32::try_from(days).ok())
+                        .map_or(Coordinate::Null, Coordinate::of_days)
+                }
+            },
+        }
+    }
+}
+
 impl std::fmt::Debug for ShiftBy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
