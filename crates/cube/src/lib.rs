@@ -6,6 +6,7 @@
 
 pub mod aggregate;
 mod cache;
+mod composite;
 mod coordinate;
 mod cube;
 mod cuboid;
@@ -26,6 +27,7 @@ mod syntax;
 mod table;
 mod turns;
 
+pub use composite::{Composite, CompositeBuilder};
 pub use coordinate::Coordinate;
 pub use cube::{Cube, CubeBuilder, Rights};
 pub use drill::{DrillRows, DrillThrough, DrilledRows};

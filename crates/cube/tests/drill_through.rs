@@ -3,9 +3,9 @@
 use arrow::array::{Array, AsArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use filbert_cube::{
-    Aggregation, Aggregator, BatchStream, Combination, Combinator, Coordinate, Cube, CubeError, Decomposition,
-    Dispatchor, DrillThrough, DrilledRows, Filter, Filtrator, Forest, ForestBuilder, MemoryTable, Partitionor,
-    Query, Shiftor, Table, TableQuery, Unfiltrator,
+    Aggregation, Aggregator, BatchStream, Combination, Combinator, Coordinate, Cube, CubeError,
+    Decomposition, Dispatchor, DrillThrough, DrilledRows, Filter, Filtrator, Forest, ForestBuilder,
+    MemoryTable, Partitionor, Query, Shiftor, Table, TableQuery, Unfiltrator,
 };
 use filbert_pool::{Shutdown, Stages};
 use futures::FutureExt;

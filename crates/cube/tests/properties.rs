@@ -7,8 +7,8 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use filbert_cube::{
     Aggregation, Aggregator, Combination, Combinator, Comparison, Coordinate, Cube, CubeError, Decomposition,
-    Dispatchor, DrillThrough, Filter, Filtrator, Forest, Measure, MemoryTable, Partitionor, Query, Shift, Shiftor,
-    Unfiltrator,
+    Dispatchor, DrillThrough, Filter, Filtrator, Forest, Measure, MemoryTable, Partitionor, Query, Shift,
+    Shiftor, Unfiltrator,
 };
 use filbert_pool::{StageKind, Stages};
 use naive::{Cells, Naive, Row};

@@ -29,7 +29,9 @@ mod options;
 mod plan;
 mod range;
 mod sample;
+mod saved;
 mod scatter;
+mod spill;
 mod table;
 mod values;
 
@@ -42,4 +44,5 @@ pub use function::{Aggregate, Function};
 pub use grouping::{Grouped, Grouping};
 pub use merge::GroupedPartition;
 pub use options::{GroupingOptions, Strategy};
+pub use spill::SpillSpace;
 pub use values::Values;

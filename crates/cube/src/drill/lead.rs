@@ -1,12 +1,13 @@
 //! The future that leads a drill-through: plan, pass over the table, batches to whoever takes them.
 
-use super::DrillThrough;
+use super::Through;
+use crate::composite::drill_cubes;
 use crate::error::CubeError;
 use crate::execute::{RowReader, pieces};
 use crate::filter::Filter;
 use crate::lead::{Question, bytes_of, table_failed, unless_cancelled};
 use crate::memory::Reservation;
-use crate::plan::{Behind, behind};
+use crate::plan::{Behind, Leaf, behind};
 use crate::table::TableQuery;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -37,20 +38,26 @@ struct RowPlan {
 /// Reads rows and sends them. Says in `has_more` when there are more than may be sent.
 pub(crate) async fn drill(
     question: Question,
-    drill: DrillThrough,
+    through: Through,
     sender: Sender<Drilled>,
     has_more: Arc<AtomicBool>,
 ) -> Result<(), CubeError> {
     let question = Arc::new(question);
     question.cancel.check()?;
-    let (planned, limit) = (Arc::clone(&question), drill.limit);
-    let planning = question.cpu.submit("plan drill-through", move || RowPlan::new(&planned, &drill))?;
-    let plan = planning.await.map_err(|error| CubeError::of_task("plan", error))??;
-    let plan = Arc::new(plan);
-    let mut outlet = Outlet { question: &question, sender };
-    // The first batch says which columns there are, also where no row is.
+    let planned = Arc::clone(&question);
+    let planning = question.cpu.submit("plan drill-through", move || {
+        let behind = planned.behind(&through)?;
+        let plan = planned.table.cubes().is_none().then(|| RowPlan::new(&planned, &behind, &through));
+        Ok::<_, CubeError>((through, behind, plan.transpose()?))
+    })?;
+    let (through, behind, plan) = planning.await.map_err(|error| CubeError::of_task("plan", error))??;
+    let left = through.limit.unwrap_or(usize::MAX);
+    let mut outlet = Outlet { question: &question, sender, left, is_first: true, has_more };
+    let Some(plan) = plan.map(Arc::new) else {
+        return drill_cubes(&question, &through, &behind, outlet).await;
+    };
     if plan.filter == Filter::None {
-        return outlet.send(RecordBatch::new_empty(Arc::clone(&plan.schema))).await;
+        return outlet.end(&plan.schema).await;
     }
     let opening = match question.stages.upgrade() {
         Some(stages) => {
@@ -61,7 +68,6 @@ pub(crate) async fn drill(
     };
     let failed = |error| table_failed(&question, error);
     let mut stream = unless_cancelled(&question, opening).await?.map_err(failed)?;
-    let (mut left, mut is_first) = (limit.unwrap_or(usize::MAX), true);
     while let Some(batch) = unless_cancelled(&question, stream.next()).await? {
         let batch = batch.map_err(failed)?;
         question.progress.add_rows(batch.num_rows());
@@ -70,45 +76,70 @@ pub(crate) async fn drill(
             let choosing = question.cpu.submit("choose rows", move || planned.rows(&piece))?;
             let rows = choosing.await.map_err(|error| CubeError::of_task("choose rows", error))??;
             question.cancel.check()?;
-            let count = rows.num_rows().min(left);
-            let is_cut = count < rows.num_rows();
-            if count > 0 || is_cut && is_first {
-                outlet.send(rows.slice(0, count)).await?;
-                (left, is_first) = (left - count, false);
-            }
-            if is_cut {
-                has_more.store(true, Ordering::Release);
+            if outlet.give(&rows).await? {
                 stream.close();
                 return Ok(());
             }
         }
     }
     stream.close();
-    if is_first {
-        outlet.send(RecordBatch::new_empty(Arc::clone(&plan.schema))).await?;
-    }
-    Ok(())
+    outlet.end(&plan.schema).await
 }
 
 /// Where rows go. It waits while the last ones were not taken.
-struct Outlet<'a> {
+pub(crate) struct Outlet<'a> {
     question: &'a Question,
     sender: Sender<Drilled>,
+    /// How many rows may still go.
+    left: usize,
+    is_first: bool,
+    /// Said when there are others.
+    has_more: Arc<AtomicBool>,
 }
 
 impl Outlet<'_> {
+    /// Gives rows on, as many as may; true when there were more, and nobody wants others.
+    pub(crate) async fn give(&mut self, rows: &RecordBatch) -> Result<bool, CubeError> {
+        let count = rows.num_rows().min(self.left);
+        let is_cut = count < rows.num_rows();
+        if count > 0 || is_cut && self.is_first {
+            self.send(rows.slice(0, count)).await?;
+            self.left -= count;
+        }
+        if is_cut {
+            self.has_more.store(true, Ordering::Release);
+        }
+        Ok(is_cut)
+    }
+
+    /// No more rows come. One batch says which columns there are, also where no row is.
+    pub(crate) async fn end(&mut self, schema: &SchemaRef) -> Result<(), CubeError> {
+        if self.is_first { self.send(RecordBatch::new_empty(Arc::clone(schema))).await } else { Ok(()) }
+    }
+
     async fn send(&mut self, batch: RecordBatch) -> Result<(), CubeError> {
+        self.is_first = false;
         let held = self.question.memory.try_reserve(batch.columns().iter().map(bytes_of).sum())?;
         let sending = self.sender.send(Drilled { batch, held });
         unless_cancelled(self.question, sending).await?.map_err(|_| CubeError::Cancelled)
     }
 }
 
+impl Question {
+    /// What stands behind all that is asked for.
+    fn behind(&self, through: &Through) -> Result<Behind, CubeError> {
+        let mut found = Behind::default();
+        for (query, slices) in &through.asked {
+            behind(query, &self.forest, &self.columns, &self.rights, slices, &mut found)?;
+        }
+        Ok(found)
+    }
+}
+
 impl RowPlan {
-    fn new(question: &Question, drill: &DrillThrough) -> Result<Self, CubeError> {
-        let Question { query, forest, columns, rights, .. } = question;
-        let behind = behind(query, forest, columns, rights, &drill.cell)?;
-        let shown = match &drill.columns {
+    fn new(question: &Question, behind: &Behind, through: &Through) -> Result<Self, CubeError> {
+        let Question { forest, columns, .. } = question;
+        let shown = match &through.columns {
             Some(named) => named.clone(),
             None => {
                 let schema = question.table.schema();
@@ -124,9 +155,10 @@ impl RowPlan {
             }
             fields.push(Field::new(name, columns.value_type(name)?, true));
         }
-        let filters: Vec<Filter> = behind.iter().map(|behind| behind.filter.clone()).collect();
+        let filters: Vec<Filter> = behind.rows.keys().cloned().collect();
         let feeds = if filters.len() > 1 { filters.clone() } else { Vec::new() };
-        fields.extend(names(&behind).into_iter().take(feeds.len()).map(|name| Field::new(name, DataType::Boolean, false)));
+        let feeding = names(behind).into_iter().take(feeds.len());
+        fields.extend(feeding.map(|name| Field::new(name, DataType::Boolean, true)));
         let filter = Filter::Or(filters).canonical();
         let mut named: BTreeSet<Arc<str>> = filter.columns();
         named.extend(feeds.iter().flat_map(Filter::columns));
@@ -150,16 +182,16 @@ impl RowPlan {
 }
 
 /// What the columns are called that say which aggregations a row feeds: by the conditions in which their filters differ.
-fn names(behind: &[Behind]) -> Vec<String> {
+fn names(behind: &Behind) -> Vec<String> {
     let parts = |filter: &Filter| match filter {
         Filter::All => BTreeSet::new(),
         Filter::And(all) => all.iter().cloned().collect(),
         other => BTreeSet::from([other.clone()]),
     };
-    let all: Vec<BTreeSet<Filter>> = behind.iter().map(|behind| parts(&behind.filter)).collect();
+    let all: Vec<BTreeSet<Filter>> = behind.rows.keys().map(parts).collect();
     let is_shared = |part: &Filter| all.iter().all(|parts| parts.contains(part));
-    let name = |(behind, parts): (&Behind, &BTreeSet<Filter>)| {
-        let leaves: Vec<String> = behind.leaves.iter().map(ToString::to_string).collect();
+    let name = |(leaves, parts): (&BTreeSet<Leaf>, &BTreeSet<Filter>)| {
+        let leaves: Vec<String> = leaves.iter().map(ToString::to_string).collect();
         let own: Vec<Filter> = parts.iter().filter(|part| !is_shared(part)).cloned().collect();
         match own.as_slice() {
             [] => format!("feeds {}", leaves.join(", ")),
@@ -167,5 +199,5 @@ fn names(behind: &[Behind]) -> Vec<String> {
             _ => format!("feeds {} where {}", leaves.join(", "), Filter::And(own)),
         }
     };
-    behind.iter().zip(&all).map(name).collect()
+    behind.rows.values().zip(&all).map(name).collect()
 }

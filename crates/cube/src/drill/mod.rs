@@ -16,11 +16,14 @@
 mod lead;
 mod rows;
 
-pub(crate) use lead::{Drilled, drill};
+pub(crate) use lead::{Drilled, Outlet, drill};
 pub use rows::{DrillRows, DrilledRows};
 
 use crate::coordinate::Coordinate;
+use crate::error::CubeError;
+use crate::plan::Slices;
 use crate::query::Query;
+use std::collections::BTreeSet;
 
 /// A question for the rows behind cells.
 ///
@@ -44,8 +47,17 @@ use crate::query::Query;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrillThrough {
-    pub(crate) query: Query,
-    pub(crate) cell: Vec<(String, Coordinate)>,
+    query: Query,
+    cell: Vec<(String, Coordinate)>,
+    columns: Option<Vec<String>>,
+    limit: Option<usize>,
+}
+
+/// What rows are read for: cells of several queries at a time.
+#[derive(Debug, Clone)]
+pub(crate) struct Through {
+    /// Of one user each.
+    pub(crate) asked: Vec<(Query, Slices)>,
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) limit: Option<usize>,
 }
@@ -68,6 +80,19 @@ impl DrillThrough {
     pub fn columns<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.columns = Some(columns.into_iter().map(Into::into).collect());
         self
+    }
+
+    /// What is read for it.
+    pub(crate) fn through(self) -> Result<(Query, Through), CubeError> {
+        let mut slices = Slices::new();
+        for (column, coordinate) in self.cell {
+            if slices.insert(column.as_str().into(), BTreeSet::from([coordinate])).is_some() {
+                let problem = format!("a cell has two coordinates of {column:?}; name one");
+                return Err(CubeError::InvalidQuery { problem });
+            }
+        }
+        let asked = vec![(self.query.clone(), slices)];
+        Ok((self.query, Through { asked, columns: self.columns, limit: self.limit }))
     }
 
     /// At most so many rows; [`DrillRows::has_more`] tells whether there are others.

@@ -10,7 +10,6 @@ use crate::plan::{Level, Spread};
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, UInt32Array, new_null_array};
 use arrow::compute::{cast, concat, filter, kernels::numeric, take};
 use arrow::datatypes::{DataType, Float64Type};
-use std::sync::Arc;
 
 impl Run {
     pub(super) fn dispatch(

@@ -20,7 +20,7 @@ use crate::filter::Filter;
 use crate::forest::Aggregation;
 use crate::plan::{CubeColumns, Level, Operation, StepId};
 use crate::table::{GroupQuery, TableQuery};
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

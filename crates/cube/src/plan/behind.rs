@@ -5,7 +5,7 @@
 //! where a level's columns are columns of the table. Threads: `cpu`.
 
 use super::columns::CubeColumns;
-use super::step::{Leaf, Operation, Spread, Step, StepId, Targets};
+use super::step::{Leaf, Level, Operation, Spread, Step, StepId, Targets};
 use super::{Expanded, expanded, levels};
 use crate::coordinate::{Coordinate, logical_type};
 use crate::error::CubeError;
@@ -22,32 +22,42 @@ use std::sync::Arc;
 const MOST_VISITS: usize = 200_000;
 
 /// Some slices of a level: those that have one of these coordinates, for every column that is named.
-type Slices = BTreeMap<Arc<str>, BTreeSet<Coordinate>>;
+pub(crate) type Slices = BTreeMap<Arc<str>, BTreeSet<Coordinate>>;
 
-/// Aggregations of the same rows.
-#[derive(Debug, Clone, PartialEq)]
+/// What stands behind cells.
+#[derive(Debug, Default)]
 pub(crate) struct Behind {
-    /// Their rows, in canonical form.
-    pub(crate) filter: Filter,
-    pub(crate) leaves: BTreeSet<Leaf>,
+    /// Rows, by filter in canonical form, and the aggregations that use them.
+    pub(crate) rows: BTreeMap<Filter, BTreeSet<Leaf>>,
+    /// Cells of the cubes of a composite.
+    pub(crate) cells: BTreeSet<CellsBehind>,
 }
 
-/// What stands behind the cells of a query that have these coordinates, in the order of the filters.
+/// Cells of a measure of a cube.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CellsBehind {
+    pub(crate) measure: Arc<str>,
+    pub(crate) level: Level,
+    pub(crate) filter: Arc<Filter>,
+    pub(crate) slices: Slices,
+}
+
+/// Adds what stands behind the cells of a query that are in these slices.
 pub(crate) fn behind(
     query: &Query,
     forest: &Forest,
     columns: &CubeColumns,
     rights: &Filter,
-    cell: &[(String, Coordinate)],
-) -> Result<Vec<Behind>, CubeError> {
+    slices: &Slices,
+    found: &mut Behind,
+) -> Result<(), CubeError> {
     // Totals have the rows of what they are totals of.
     let finest = levels(query)?.into_iter().take(1).collect();
     let Expanded { steps, roots, types } = expanded(query, forest, columns, rights, finest)?;
-    let asked = slices_of(cell, &types)?;
+    let asked = typed(slices, &types)?;
     let mut rest: Vec<(StepId, Slices)> =
         roots.iter().flat_map(|root| &root.steps).map(|step| (*step, asked.clone())).collect();
     let mut seen: BTreeSet<(StepId, Slices)> = BTreeSet::new();
-    let mut found: BTreeMap<Filter, BTreeSet<Leaf>> = BTreeMap::new();
     while let Some((id, slices)) = rest.pop() {
         if !seen.insert((id, slices.clone())) {
             continue;
@@ -58,10 +68,18 @@ pub(crate) fn behind(
         }
         let step = &steps[id.0];
         match &step.operation {
+            Operation::Leaf(Leaf { column: Some(measure), .. }) if is_of_cube(step) => {
+                found.cells.insert(CellsBehind {
+                    measure: Arc::clone(measure),
+                    level: Arc::clone(&step.level),
+                    filter: Arc::clone(&step.filter),
+                    slices,
+                });
+            }
             Operation::Leaf(leaf) => {
                 let filter = rows_of(step, &slices, &types);
                 if filter != Filter::None {
-                    found.entry(filter).or_default().insert(leaf.clone());
+                    found.rows.entry(filter).or_default().insert(leaf.clone());
                 }
             }
             // What is written says only where there is a value; the value is what is read.
@@ -80,33 +98,32 @@ pub(crate) fn behind(
             _ => rest.extend(step.inputs().into_iter().map(|input| (input, slices.clone()))),
         }
     }
-    Ok(found.into_iter().map(|(filter, leaves)| Behind { filter, leaves }).collect())
+    Ok(())
 }
 
-/// The coordinates of a cell, as their columns have them.
-fn slices_of(
-    cell: &[(String, Coordinate)],
-    types: &BTreeMap<Arc<str>, DataType>,
-) -> Result<Slices, CubeError> {
-    let mut slices = Slices::new();
-    for (column, coordinate) in cell {
-        let Some((name, data_type)) = types.get_key_value(column.as_str()) else {
+fn is_of_cube(step: &Step) -> bool {
+    matches!(&step.operation, Operation::Leaf(leaf) if leaf.is_of_cube())
+}
+
+/// Slices with the coordinates that their columns have.
+fn typed(slices: &Slices, types: &BTreeMap<Arc<str>, DataType>) -> Result<Slices, CubeError> {
+    let mut typed = Slices::new();
+    for (column, coordinates) in slices {
+        let Some(data_type) = types.get(column) else {
             let problem = format!(
                 "a cell has a coordinate of {column:?}, which is not grouped by; add it to the columns"
             );
             return Err(CubeError::InvalidQuery { problem });
         };
-        let typed: BTreeSet<Coordinate> = match coordinate.typed(data_type) {
-            // Both zeros are one coordinate.
-            Some(Coordinate::Float(0.0)) => [Coordinate::Float(0.0), Coordinate::Float(-0.0)].into(),
-            typed => typed.into_iter().collect(),
-        };
-        if slices.insert(Arc::clone(name), typed).is_some() {
-            let problem = format!("a cell has two coordinates of {column:?}; name one");
-            return Err(CubeError::InvalidQuery { problem });
+        let each = coordinates.iter().filter_map(|coordinate| coordinate.typed(data_type));
+        let mut each: BTreeSet<Coordinate> = each.collect();
+        // Both zeros are one coordinate.
+        if each.iter().any(|coordinate| matches!(coordinate, Coordinate::Float(0.0))) {
+            each.extend([0.0, -0.0].map(Coordinate::Float));
         }
+        typed.insert(Arc::clone(column), each);
     }
-    Ok(slices)
+    Ok(typed)
 }
 
 /// The rows of a leaf that are in these slices.

@@ -15,8 +15,9 @@ mod induce;
 mod recipe;
 mod step;
 
-pub(crate) use behind::{Behind, behind};
+pub(crate) use behind::{Behind, Slices, behind};
 pub(crate) use columns::{CubeColumns, Named};
+pub(crate) use expand::dispatched_columns;
 pub(crate) use step::{Cells, CustomCode, Leaf, Level, Operation, ShiftBy, Spread, Step, StepId};
 
 use crate::error::CubeError;

@@ -114,8 +114,8 @@ impl Expansion<'_> {
 
     /// Every column of the level and the filter must be one of the table, and the aggregated one too.
     fn leaf(&self, leaf: &Leaf, level: LevelId, filter: FilterId) -> Made {
-        for column in self.level_of(level).iter().chain(&self.filter_of(filter).columns()).chain(&leaf.column)
-        {
+        let aggregated = leaf.column.as_ref().filter(|_| !leaf.is_of_cube());
+        for column in self.level_of(level).iter().chain(&self.filter_of(filter).columns()).chain(aggregated) {
             self.columns.type_of(column)?;
         }
         if *self.filter_of(filter) == Filter::None {

@@ -3,7 +3,7 @@
 use crate::coordinate::Coordinate;
 use crate::expression::Expression;
 use crate::filter::Filter;
-use crate::forest::{Aggregation, CellFunction, CustomMeasure, ShiftFunction, TargetsFunction};
+use crate::forest::{Aggregation, CellFunction, CustomMeasure, OF_CUBE, ShiftFunction, TargetsFunction};
 use crate::query::Position;
 use arrow::datatypes::DataType;
 use foldhash::HashMap;
@@ -54,6 +54,11 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
+    /// True for a measure of one of the cubes of a composite.
+    pub(crate) fn is_of_cube(&self) -> bool {
+        matches!(&self.aggregation, Aggregation::Custom(name) if name == OF_CUBE)
+    }
+
     /// How values of finer slices become those of coarser ones; nothing when only rows can tell.
     pub(crate) fn roll_up(&self) -> Option<Aggregation> {
         match self.aggregation {

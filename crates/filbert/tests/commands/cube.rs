@@ -114,7 +114,8 @@ fn rows_behind_cells_are_shown() {
     assert_eq!(folder.shown(&words(&["--cell", "desk=FX"])), rows);
     let csv = ["--where", "ccy = 'EUR'", "--columns", "pnl,desk", "--format", "csv"];
     assert_eq!(folder.shown(&words(&csv)), "pnl,desk\n1.5,FX\n2.0,Rates\n4.0,FX");
-    let (status, shown, said) = folder.cube(&words(&["--limit", "1", "--format", "json", "--columns", "pnl"]));
+    let (status, shown, said) =
+        folder.cube(&words(&["--limit", "1", "--format", "json", "--columns", "pnl"]));
     assert_eq!((status, shown.as_str()), (Some(0), "[{\"pnl\":1.5}]"), "{said}");
     assert!(said.contains("more than 1 rows; --limit"), "{said}");
     let (_, shown, said) = folder.cube(&words(&["--limit", "4", "--cell", "desk=Equity", "--format", "csv"]));

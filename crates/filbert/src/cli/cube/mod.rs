@@ -15,7 +15,8 @@ use super::progress::{self, Progress};
 use super::settings_file;
 use super::text::grouped;
 use filbert::cube::{
-    Cube, CubeError, CubeResult, Forest, ForestText, PostgresTable, Query, QueryProgress, SqlTable, TableGroups,
+    Cube, CubeError, CubeResult, Forest, ForestText, PostgresTable, Query, QueryProgress, SqlTable,
+    TableGroups,
 };
 use filbert::{Member, Shutdown};
 use show::{Explain, Format};
