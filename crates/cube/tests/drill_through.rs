@@ -1,6 +1,6 @@
 //! From cells to rows: the rows that feed a cell, and no others.
 
-use arrow::array::{Array, AsArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::array::{AsArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Int64Type, SchemaRef};
 use filbert_cube::{
     Aggregation, Aggregator, BatchStream, Combination, Combinator, Coordinate, Cube, CubeError,
@@ -131,7 +131,7 @@ fn columns_say_which_aggregations_a_row_feeds_where_these_differ() {
     let rows = cube.drill_through(through).unwrap().wait().unwrap();
     assert_eq!(
         rows.to_csv().unwrap(),
-        "number,feeds Sum(pnl) where ccy = 'EUR',feeds Sum(pnl)\n1,true,true\n3,false,true\n4,false,true\n6,false,true\n"
+        "number,feeds Sum(pnl),feeds Sum(pnl) where ccy = 'EUR'\n1,true,true\n3,true,false\n4,true,false\n6,true,false\n"
     );
     let query = Query::new(["pnl", "day before"]).by(["day"]).filter(Filter::equals("desk", "FX"));
     let through = DrillThrough::new(query).cell("day", "1970-01-02").columns(["number"]);
@@ -162,7 +162,9 @@ fn rights_hold_for_rows() {
 #[test]
 fn mistakes_are_told() {
     let (_stages, cube) = cube();
-    let told = |through: DrillThrough| cube.drill_through(through).unwrap().wait().unwrap_err().to_string();
+    let told = |through: DrillThrough| {
+        cube.drill_through(through).and_then(|rows| rows.wait()).unwrap_err().to_string()
+    };
     let query = || DrillThrough::new(Query::new(["pnl"]).by(["desk"]));
     assert!(told(query().cell("ccy", "EUR")).contains("\"ccy\", which is not grouped by"));
     assert!(told(query().cell("desk", "FX").cell("desk", "Rates")).contains("two coordinates"));

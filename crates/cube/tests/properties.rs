@@ -6,9 +6,9 @@ use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBat
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use filbert_cube::{
-    Aggregation, Aggregator, Combination, Combinator, Comparison, Coordinate, Cube, CubeError, Decomposition,
-    Dispatchor, DrillThrough, Filter, Filtrator, Forest, Measure, MemoryTable, Partitionor, Query, Shift,
-    Shiftor, Unfiltrator,
+    Aggregation, Aggregator, Combination, Combinator, Comparison, Composite, Coordinate, Cube, CubeError,
+    Decomposition, Dispatchor, DrillThrough, Filter, Filtrator, Forest, Measure, MemoryTable, Partitionor,
+    Query, Shift, Shiftor, Unfiltrator,
 };
 use filbert_pool::{StageKind, Stages};
 use naive::{Cells, Naive, Row};
@@ -360,6 +360,67 @@ proptest! {
         let drilled = cells(&over(MemoryTable::new("t", batch.schema(), vec![batch]).unwrap())).unwrap();
         let found = drilled.get(key).copied();
         prop_assert!(found.is_some_and(|found| is_close(found, *value)), "{found:?} instead of {value} at {key:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Two cubes over parts of a table, added up in a composite, are the cube over the whole.
+    #[test]
+    fn a_composite_of_parts_is_the_whole(
+        rows in any_rows(),
+        measures in prop::collection::vec(any_measure(), 0..7),
+        by in any_columns(),
+        by_group in prop::bool::weighted(0.2),
+        filter in any_filter(),
+        asked in prop::collection::vec(0..20_usize, 1..4),
+        parallelism in 1..4_usize,
+    ) {
+        // Those whose parts can be added up.
+        let base = || [aggregators().remove(0), aggregators().remove(1), aggregators().remove(2), aggregators().remove(9)];
+        let named = |of: &dyn Fn(usize) -> Measure| {
+            let mut all: Vec<Measure> = (0..base().len()).map(of).collect();
+            for Recipe(recipe) in &measures {
+                all.push(recipe(all.len()));
+            }
+            let count = all.len();
+            let all = all.into_iter().enumerate();
+            (count, all.fold(Forest::builder(), |builder, (number, measure)| builder.measure(&format!("m{number}"), measure)))
+        };
+        let (count, whole) = named(&|number| base()[number].clone());
+        let whole = Cube::builder(stages(), whole.build().unwrap(), table(&rows)).build().unwrap();
+        let part = |keep: usize| {
+            let (of_part, forest) = (rows.iter().enumerate().filter(|(row, _)| row % 2 == keep), Forest::builder());
+            let of_part: Vec<Values> = of_part.map(|(_, row)| *row).collect();
+            let forest = base().into_iter().enumerate().fold(forest, |forest, (number, measure)| forest.measure(&format!("m{number}"), measure));
+            Cube::builder(stages(), forest.build().unwrap(), table(&of_part)).build().unwrap()
+        };
+        let composite = Composite::builder("both").prefixed_cube("even", &part(0)).prefixed_cube("odd", &part(1)).build().unwrap();
+        let (_, on_top) = named(&|number| {
+            Combinator::new(&[&format!("even.m{number}"), &format!("odd.m{number}")], Combination::Sum).into()
+        });
+        let forest = composite.forest(on_top).unwrap();
+        let parts = Cube::builder(stages(), forest, composite).parallel_from_rows(0).build().unwrap();
+        let names: BTreeSet<String> = asked.iter().map(|number| format!("m{}", count - 1 - number % count)).collect();
+        let mut by = by;
+        if by_group {
+            by.push("g");
+        }
+        let query = Query::new(names.iter().cloned()).by(by.clone()).filter(filter).parallelism(parallelism);
+        let answers = [&whole, &parts].map(|cube| cube.query(query.clone()).unwrap().wait());
+        match &answers {
+            [Ok(whole), Ok(parts)] => {
+                for (whole, parts) in found(whole.batch(), by.len()).into_iter().zip(found(parts.batch(), by.len())) {
+                    let keys = |cells: &Cells| cells.keys().cloned().collect::<Vec<_>>();
+                    prop_assert_eq!(keys(&parts), keys(&whole));
+                    for (key, value) in &whole {
+                        prop_assert!(is_close(*value, parts[key]), "{} instead of {} at {:?}", parts[key], value, key);
+                    }
+                }
+            }
+            [whole, parts] => prop_assert_eq!(whole.is_err(), parts.is_err(), "{:?} {:?}", whole.as_ref().err(), parts.as_ref().err()),
+        }
     }
 }
 

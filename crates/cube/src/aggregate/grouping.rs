@@ -93,7 +93,7 @@ impl Grouping {
         let cpu = options.cpu;
         // A thread that must not wait for the stage computes all by itself.
         let may_wait = current().kind.permission(cpu.stage().kind).wait;
-        // What may wait for the stage for blocking work may block itself.
+        // Only threads of this level may wait for a disk.
         let may_block = current().kind.level() == Level::A;
         let lanes = if may_wait { options.parallelism.clamp(1, cpu.threads()) } else { 1 };
         Ok(Self {

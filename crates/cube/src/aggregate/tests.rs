@@ -1,7 +1,7 @@
 //! The kernel against a map of rows, and against itself on other numbers of threads.
 
 use super::options::Sizes;
-use super::{Aggregate, Block, Function, Grouped, Grouping, GroupingOptions, Strategy};
+use super::{Aggregate, Block, Function, Grouped, Grouping, GroupingOptions, SpillSpace, Strategy};
 use crate::error::CubeError;
 use crate::memory::MemoryAccount;
 use arrow::array::{
@@ -193,12 +193,20 @@ impl Table {
     }
 
     fn group(&self, case: &Case, cpu: &WorkStealing) -> Result<Grouped, CubeError> {
-        let mut options = GroupingOptions::new(cpu.clone());
+        self.group_with(case, self.aggregates(), GroupingOptions::new(cpu.clone()))
+    }
+
+    fn group_with(
+        &self,
+        case: &Case,
+        aggregates: Vec<Aggregate>,
+        mut options: GroupingOptions,
+    ) -> Result<Grouped, CubeError> {
         options.parallelism = case.parallelism;
         options.partitions = case.partitions;
         options.strategy = case.strategy;
         options.sizes = SMALL;
-        let mut grouping = Grouping::new(self.types(), self.aggregates(), options)?;
+        let mut grouping = Grouping::new(self.types(), aggregates, options)?;
         for start in (0..self.rows).step_by(case.block_rows) {
             let rows = case.block_rows.min(self.rows - start);
             let slice = |column: &ArrayRef| column.slice(start, rows);
@@ -314,6 +322,44 @@ proptest! {
         prop_assert_eq!(grouped.partitions.len(), case.partitions);
         let (ours, naive) = (shown(&grouped), table.naive());
         prop_assert_eq!(ours, naive);
+    }
+
+    /// To the last bit and in the same order: with groups on disk where their carriers can be written, and with rows alone where not.
+    #[test]
+    fn what_was_on_disk_gives_the_same(case in cases(), with_sets in any::<bool>()) {
+        let cpu = WorkStealing::standalone(4);
+        let mut table = Table::of(&case);
+        // Sums of these depend on the order.
+        let floats = table.inputs[1].as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value * 0.1);
+        table.inputs[1] = Arc::new(floats);
+        let texts = |function| Aggregate::new(function, 3, DataType::Utf8);
+        let aggregates = || {
+            let mut all = table.aggregates();
+            all.truncate(if with_sets { all.len() } else { all.len() - 2 });
+            all.extend([texts(Function::Min), texts(Function::Max).filtered(0)]);
+            all
+        };
+        let expected = table.group_with(&case, aggregates(), GroupingOptions::new(cpu.clone())).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let space = Arc::new(SpillSpace::new(folder.path(), u64::MAX));
+        let memory = MemoryAccount::new(usize::MAX);
+        // Always tight, so that every part goes to disk that may.
+        let _others = memory.try_reserve(usize::MAX / 2 + 1).unwrap();
+        let spilling = GroupingOptions {
+            memory,
+            spill: Some(Arc::clone(&space)),
+            ..GroupingOptions::new(cpu)
+        };
+        let spilled = table.group_with(&case, aggregates(), spilling).unwrap();
+        for (one, other) in spilled.partitions.iter().zip(&expected.partitions) {
+            prop_assert_eq!(&one.keys, &other.keys);
+            prop_assert_eq!(&one.values, &other.values);
+        }
+        if case.strategy == Some(Strategy::Radix) && case.rows > 0 {
+            prop_assert!(space.written() > 0);
+        }
+        prop_assert_eq!(space.held(), 0);
+        prop_assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]

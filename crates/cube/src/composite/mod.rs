@@ -39,7 +39,7 @@ use std::sync::Arc;
 ///
 /// ```
 /// use arrow::array::{Float64Array, RecordBatch, StringArray};
-/// use filbert_cube::{Aggregator, Combinator, Composite, Cube, Forest, MemoryTable, Query};
+/// use filbert_cube::{Aggregator, Combination, Combinator, Composite, Cube, Forest, MemoryTable, Query};
 /// use std::sync::Arc;
 ///
 /// let stages = filbert_pool::Stages::start()?;
@@ -54,7 +54,7 @@ use std::sync::Arc;
 /// };
 /// let (pnl, costs) = (cube("pnl", vec![5.0, 7.0])?, cube("costs", vec![1.0, 2.0])?);
 /// let both = Composite::builder("books").cube("front", &pnl).cube("back", &costs).build()?;
-/// let forest = both.forest(Forest::builder().measure("net", Combinator::subtraction("pnl", "costs")))?;
+/// let forest = both.forest(Forest::builder().measure("net", Combinator::new(&["pnl", "costs"], Combination::Subtraction)))?;
 /// let books = Cube::builder(&stages, forest, both).build()?;
 /// let answer = books.query(Query::new(["net"]).by(["desk"]))?.wait()?;
 /// assert_eq!(answer.to_csv()?, "desk,net\nFX,4.0\nRates,5.0\n");

@@ -81,6 +81,12 @@ pub(super) struct Arguments {
     /// The query may hold so many megabytes; 1,024 unless this says otherwise.
     #[arg(long, value_name = "MB")]
     memory_mb: Option<usize>,
+    /// Groups that have no room in memory go to files in this folder, which are gone when the query is; without, that is an error.
+    #[arg(long, value_name = "FOLDER")]
+    spill_directory: Option<PathBuf>,
+    /// At most so many megabytes go there.
+    #[arg(long, value_name = "MB", default_value_t = 10_240, requires = "spill_directory")]
+    spill_mb: u64,
     /// Whether the table makes groups itself, if it can.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     table_groups: Groups,
@@ -227,6 +233,10 @@ impl Watch<'_> {
                 };
                 member.cube(forest, self.wait("open table", opening, looks)??)
             }
+        };
+        let builder = match &arguments.spill_directory {
+            Some(folder) => builder.spill(folder, arguments.spill_mb.saturating_mul(1 << 20)),
+            None => builder,
         };
         Ok(builder.build()?)
     }
