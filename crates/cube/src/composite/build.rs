@@ -87,11 +87,11 @@ impl CompositeBuilder {
             }
         }
         for (cube, column, coordinate) in &self.missing {
-            let is_known = cube.as_ref().is_none_or(|cube| self.cubes.iter().any(|of| of.name == *cube));
+            let is_named = |name: &String| self.cubes.iter().any(|of| of.name == *name);
+            if let Some(cube) = cube.as_ref().filter(|name| !is_named(name)) {
+                return invalid(format!("it has no cube {cube:?}, in which {column:?} is missing"));
+            }
             match columns.get(column.as_str()) {
-                _ if !is_known => {
-                    return invalid(format!("it has no cube {cube:?}, in which {column:?} is missing"));
-                }
                 None => return invalid(format!("none of its cubes has a column {column:?}")),
                 Some((data_type, _)) if coordinate.typed(data_type).is_none() => {
                     return invalid(format!("column {column:?} is {data_type}, which {coordinate} is not"));
