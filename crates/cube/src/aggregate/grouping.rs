@@ -64,8 +64,8 @@ type Rows = Arc<(Vec<Block>, Reservation)>;
 /// A range under way.
 struct Running {
     part: TaskFuture<Result<Part, CubeError>>,
-    /// It is made again when there was no room for its part.
-    rows: Rows,
+    /// Where there is a disk, it is made again when there was no room for its part.
+    rows: Option<Rows>,
 }
 
 /// What comes out: the groups of all rows.
@@ -183,7 +183,10 @@ impl Grouping {
         }
         let (plan, range) = (Arc::clone(&self.plan), Arc::clone(&rows));
         match self.cpu.submit("aggregate", move || Part::of(&plan, &range.0)) {
-            Ok(part) => self.running.push_back(Running { part, rows }),
+            Ok(part) => {
+                let rows = self.file.is_some().then_some(rows);
+                self.running.push_back(Running { part, rows });
+            }
             Err(SubmitError::Overloaded { .. }) => {
                 // Others fill the stage; this thread does its own part, after those that came before.
                 while !self.running.is_empty() {
@@ -199,7 +202,7 @@ impl Grouping {
     /// Makes the part of a range here and now.
     fn end_of(&mut self, rows: Rows) -> Result<(), CubeError> {
         let part = Part::of(&self.plan, &rows.0);
-        self.take(part, rows)
+        self.take(part, Some(rows))
     }
 
     fn wait_for_oldest(&mut self) -> Result<(), CubeError> {
@@ -209,42 +212,37 @@ impl Grouping {
     }
 
     /// Takes the part of the oldest range, which is made again if there was no room for it.
-    fn take(&mut self, part: Result<Part, CubeError>, rows: Rows) -> Result<(), CubeError> {
-        let short = match part {
-            Err(short @ CubeError::OverMemory { .. }) if self.file.is_some() => short,
-            part => {
+    fn take(&mut self, part: Result<Part, CubeError>, rows: Option<Rows>) -> Result<(), CubeError> {
+        let (short, rows) = match (part, rows) {
+            (Err(short @ CubeError::OverMemory { .. }), Some(rows)) if self.file.is_some() => (short, rows),
+            (part, rows) => {
                 drop(rows);
                 self.parts.push(part?);
                 return self.save_when_tight();
             }
         };
-        // Those behind it end first, so that it has all the room there is. Their parts are theirs again, after this one.
+        // Those behind it end first, so that it has all the room there is. Their parts come after this one.
         let mut later = Vec::new();
         for Running { part, rows } in self.running.drain(..) {
-            let part = part.wait().map_err(|error| CubeError::of_task("aggregation", error))?;
+            let mut part = part.wait().map_err(|error| CubeError::of_task("aggregation", error))?;
+            if let (Ok(part), Some(file)) = (&mut part, &mut self.file)
+                && part.has_rows()
+            {
+                part.save(&self.plan, file)?;
+            }
+            let rows = rows.filter(|_| part.is_err());
             later.push((part, rows));
         }
-        if let Some(file) = &mut self.file {
-            for part in later.iter_mut().filter_map(|(part, _)| part.as_mut().ok()) {
-                if part.has_rows() {
-                    part.save(&self.plan, file)?;
-                }
-            }
-        }
         self.make_room(short)?;
-        let plan = Arc::clone(&self.plan);
-        let made = if self.lanes == 1 {
-            Part::of(&plan, &rows.0)
-        } else {
-            self.cpu.run(|| Part::of(&plan, &rows.0))
+        let plan = &self.plan;
+        let made = match self.lanes {
+            1 => Part::of(plan, &rows.0),
+            _ => self.cpu.run(|| Part::of(plan, &rows.0)),
         };
         drop(rows);
         self.parts.push(made?);
         self.save_when_tight()?;
-        for (part, rows) in later {
-            self.take(part, rows)?;
-        }
-        Ok(())
+        later.into_iter().try_for_each(|(part, rows)| self.take(part, rows))
     }
 
     /// Waits for what is under way, and puts parts on disk; what could not be had before can then be tried again.

@@ -88,7 +88,7 @@ impl CompositeBuilder {
         }
         for (cube, column, coordinate) in &self.missing {
             let is_named = |name: &String| self.cubes.iter().any(|of| of.name == *name);
-            if let Some(cube) = cube.as_ref().filter(|name| !is_named(name)) {
+            if let Some(cube) = cube.as_ref().filter(|name| !is_named(*name)) {
                 return invalid(format!("it has no cube {cube:?}, in which {column:?} is missing"));
             }
             match columns.get(column.as_str()) {
