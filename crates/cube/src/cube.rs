@@ -1,17 +1,25 @@
 //! The cube: a forest over a table, and the queries that are asked of it.
 
 use crate::cache::Kept;
+use crate::drill::{DrillRows, DrillThrough, Through, drill};
 use crate::error::CubeError;
+use crate::execute::CancelToken;
 use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::lead::{Question, lead};
-use crate::plan::CubeColumns;
+use crate::memory::MemoryAccount;
+use crate::plan::{CubeColumns, dispatched_columns};
 use crate::query::Query;
 use crate::query_handle::{QueryHandle, QueryProgress};
 use crate::table::Table;
 use crate::turns::Turns;
-use filbert_pool::{StageKind, Stages};
+use arrow::datatypes::DataType;
+use filbert_pool::{StageKind, Stages, TaskFuture};
+use futures::channel::mpsc;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What a user may see: a filter that is added to every query of theirs.
 pub type Rights = Arc<dyn Fn(Option<&str>) -> Filter + Send + Sync>;
@@ -66,6 +74,8 @@ pub(crate) struct CubeSettings {
     pub(crate) dictionary_limit: usize,
     /// What the cache may hold, in bytes.
     pub(crate) cache_bytes: usize,
+    /// Where queries put what has no room in memory, and how much each may.
+    pub(crate) spill: Option<(PathBuf, u64)>,
 }
 
 /// Settings first, then [`CubeBuilder::build`].
@@ -97,6 +107,13 @@ impl CubeBuilder {
         self
     }
 
+    /// Where queries put groups that have no room in memory, in files that are gone when the query is; each at most so many bytes at a
+    /// time. Without, and beyond, a query over its memory limit is an error.
+    pub fn spill(mut self, directory: impl Into<PathBuf>, bytes: u64) -> Self {
+        self.settings.spill = Some((directory.into(), bytes));
+        self
+    }
+
     /// What may be kept of one query for the next, in bytes; 64 MiB unless this says otherwise, 0 for nothing.
     pub fn cache_bytes(mut self, bytes: usize) -> Self {
         self.settings.cache_bytes = bytes;
@@ -111,6 +128,9 @@ impl CubeBuilder {
 
     /// Checks calculated columns against the table, and makes the cube.
     pub fn build(self) -> Result<Cube, CubeError> {
+        if let Some(composite) = self.table.cubes() {
+            composite.check(&self.forest)?;
+        }
         let columns = CubeColumns::new(self.table.name(), &self.table.schema(), &self.forest)?;
         Ok(Cube {
             inner: Arc::new(Inner {
@@ -140,6 +160,7 @@ impl Cube {
                 memory_limit: 1 << 30,
                 dictionary_limit: 256 << 20,
                 cache_bytes: 64 << 20,
+                spill: None,
             },
             rights: None,
         }
@@ -162,38 +183,102 @@ impl Cube {
 
     /// Begins a query. It is over when its handle is: dropping that cancels it.
     pub fn query(&self, query: Query) -> Result<QueryHandle, CubeError> {
+        let limit = query.options.memory_limit.unwrap_or(self.inner.settings.memory_limit);
+        self.query_within(query, &MemoryAccount::new(limit), &QueryProgress::default())
+    }
+
+    /// Begins a query that is a part of another one.
+    pub(crate) fn query_within(
+        &self,
+        query: Query,
+        memory: &MemoryAccount,
+        progress: &QueryProgress,
+    ) -> Result<QueryHandle, CubeError> {
+        let (future, cancel) = self.begin(query, "cube query", (memory, progress), lead)?;
+        Ok(QueryHandle::new(future, cancel, progress.clone()))
+    }
+
+    /// The columns that a query may name, those that Dispatchors make included, with their types.
+    pub(crate) fn column_types(&self) -> BTreeMap<Arc<str>, DataType> {
+        let mut types = self.inner.columns.types().clone();
+        for (column, data_type) in dispatched_columns(&self.inner.forest) {
+            types.entry(column.into()).or_insert(data_type);
+        }
+        types
+    }
+
+    /// Begins to read the rows behind cells. It is over when its handle is: dropping that ends it.
+    pub fn drill_through(&self, through: DrillThrough) -> Result<DrillRows, CubeError> {
+        let (query, through) = through.through()?;
+        let limit = query.options.memory_limit.unwrap_or(self.inner.settings.memory_limit);
+        self.drill_within(query, through, MemoryAccount::new(limit), QueryProgress::default())
+    }
+
+    /// Begins to read rows that are a part of others; `query` says for whom and how.
+    pub(crate) fn drill_within(
+        &self,
+        query: Query,
+        through: Through,
+        memory: MemoryAccount,
+        progress: QueryProgress,
+    ) -> Result<DrillRows, CubeError> {
+        let (sender, batches) = mpsc::channel(0);
+        let has_more = Arc::<AtomicBool>::default();
+        let said = Arc::clone(&has_more);
+        let leading = move |question| drill(question, through, sender, said);
+        let (future, cancel) = self.begin(query, "cube drill-through", (&memory, &progress), leading)?;
+        let stages = self.inner.stages.downgrade();
+        Ok(DrillRows { batches, future: Some(future), cancel, progress, has_more, memory, stages })
+    }
+
+    /// Begins something that a future on `mixed` leads.
+    fn begin<T: Send + 'static, F>(
+        &self,
+        query: Query,
+        task: &'static str,
+        (memory, progress): (&MemoryAccount, &QueryProgress),
+        leading: impl FnOnce(Question) -> F,
+    ) -> Result<Begun<T>, CubeError>
+    where
+        F: Future<Output = Result<T, CubeError>> + Send + 'static,
+    {
         let inner = &*self.inner;
         let engaged = inner.stages.engage(StageKind::Mixed)?;
         let rights = inner.rights.as_ref().map_or(Filter::All, |rights| rights(query.user.as_deref()));
-        let (cancel, progress) = (Arc::default(), QueryProgress::default());
-        let question = Question {
+        let cancel = Arc::<CancelToken>::default();
+        let clock = inner.stages.clock();
+        if let Some(limit) = query.options.timeout {
+            let cancel = Arc::clone(&cancel);
+            clock.after(limit, move || cancel.cancel(CubeError::TimedOut { limit }));
+        }
+        let led = leading(Question {
             forest: inner.forest.clone(),
             table: Arc::clone(&inner.table),
             columns: inner.columns.clone(),
             settings: inner.settings.clone(),
             rights,
+            memory: memory.clone(),
             kept: Arc::clone(&inner.kept),
             turns: Arc::clone(&inner.turns),
             cancel: Arc::clone(&cancel),
             progress: progress.clone(),
             cpu: inner.stages.cpu().clone(),
-            clock: inner.stages.clock(),
+            clock,
             stages: inner.stages.downgrade(),
             query,
-        };
-        if let Some(limit) = question.query.options.timeout {
-            let cancel = Arc::clone(&cancel);
-            question.clock.after(limit, move || cancel.cancel(CubeError::TimedOut { limit }));
-        }
-        let future = inner.stages.mixed().spawn("cube query", async move {
-            let cancel = Arc::clone(&question.cancel);
-            let result = lead(question).await.map_err(|error| cancel.explain(error));
+        });
+        let reason = Arc::clone(&cancel);
+        let future = inner.stages.mixed().spawn(task, async move {
+            let result = led.await.map_err(|error| reason.explain(error));
             drop(engaged);
             result
         })?;
-        Ok(QueryHandle::new(future, cancel, progress))
+        Ok((future, cancel))
     }
 }
+
+/// What was begun, and what ends it.
+type Begun<T> = (TaskFuture<Result<T, CubeError>>, Arc<CancelToken>);
 
 impl std::fmt::Debug for Cube {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

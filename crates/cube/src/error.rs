@@ -98,6 +98,16 @@ pub enum CubeError {
         /// What it asked for beyond.
         requested: usize,
     },
+    /// What had no room in memory could not be written to disk, or not read back.
+    #[error(
+        "the query cannot use {directory:?} for what has no room in memory: {message}; make room there, or raise its memory limit"
+    )]
+    SpillFailed {
+        /// The folder.
+        directory: String,
+        /// What the system said.
+        message: String,
+    },
     /// A table that cannot be one as it is named.
     #[error("table {table:?}: {problem}")]
     InvalidTable {

@@ -1,6 +1,6 @@
 //! How a query was computed: as a tree of text, and as a Mermaid flow chart.
 
-use crate::execute::{Run, StepTrace, Trace};
+use crate::execute::{Run, StepTrace, SubTrace, Trace};
 use crate::plan::{Level, Operation, Step, StepId};
 use crate::query::Query;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,8 @@ pub struct Explanation {
     roots: Vec<usize>,
     head: String,
     peak: usize,
+    spilled: u64,
+    cubes: Vec<SubTrace>,
 }
 
 #[derive(Debug, Clone)]
@@ -45,13 +47,18 @@ impl Explanation {
             .filter(|root| seen.insert(*root))
             .collect();
         let head = format!(
-            "{} by {} where {}\ntable: {} batches, {} {} in {} (mixed); {} of {} steps aggregate it; {} partitions, parallelism {}; at most {} bytes held",
+            "{} by {} where {}\n{}: {} batches, {} {} in {} (mixed); {} of {} steps aggregate it; {} partitions, parallelism {}; at most {} bytes held",
             query.measures.join(", "),
             if query.group_by.is_empty() { "nothing".to_owned() } else { query.group_by.join(", ") },
             query.filter,
+            if trace.cubes.is_empty() { "table" } else { "cubes" },
             trace.batches,
             trace.rows,
-            if trace.are_groups { "groups of its own" } else { "rows" },
+            match trace.are_groups {
+                true => "groups of its own",
+                false if trace.cubes.is_empty() => "rows",
+                false => "cells",
+            },
             time(trace.scan),
             run.plan.leaves.len(),
             run.plan.steps.len(),
@@ -59,17 +66,24 @@ impl Explanation {
             run.parallelism,
             run.memory.peak(),
         );
+        let spilled = run.spill.as_ref().map_or(0, |space| space.written());
+        let head = if spilled > 0 { format!("{head}, {spilled} bytes spilled to disk") } else { head };
         let mut head = match &trace.how {
             Some(how) => format!("{head}\nread by: {}", cut(how)),
             None => head,
         };
         run.plan.notes.iter().for_each(|note| head.push_str(&format!("\n{note}")));
-        Self { nodes, roots, head, peak: run.memory.peak() }
+        Self { nodes, roots, head, peak: run.memory.peak(), spilled, cubes: trace.cubes.clone() }
     }
 
     /// The most that the query held at any time, in bytes.
     pub fn peak_bytes(&self) -> usize {
         self.peak
+    }
+
+    /// What the query wrote to disk because it had no room in memory, in bytes.
+    pub fn spilled_bytes(&self) -> u64 {
+        self.spilled
     }
 
     /// The steps as a Mermaid flow chart.
@@ -79,6 +93,12 @@ impl Explanation {
             let label = format!("{}<br/>{}<br/>{}", node.title, node.place, node.cost).replace('"', "'");
             text.push_str(&format!("    s{id}[\"{label}\"]\n"));
             node.inputs.iter().for_each(|input| text.push_str(&format!("    s{input} --> s{id}\n")));
+        }
+        for (number, SubTrace { cube, leaves, explanation }) in self.cubes.iter().enumerate() {
+            let label =
+                format!("cube {cube}<br/>{}", explanation.head.replace('\n', "<br/>")).replace('"', "'");
+            text.push_str(&format!("    c{number}[\"{label}\"]\n"));
+            leaves.iter().for_each(|leaf| text.push_str(&format!("    c{number} --> s{}\n", leaf.0)));
         }
         text
     }
@@ -159,6 +179,13 @@ impl fmt::Display for Explanation {
                 writeln!(f, "{indent}  {line}")?;
             }
             rest.extend(inputs.iter().rev().map(|input| (*input, depth + 1)));
+        }
+        for SubTrace { cube, leaves, explanation } in &self.cubes {
+            let leaves: Vec<String> = leaves.iter().map(|leaf| format!("#{}", leaf.0)).collect();
+            writeln!(f, "cube {cube}, for {}:", leaves.join(", "))?;
+            for line in explanation.to_string().lines() {
+                writeln!(f, "  {line}")?;
+            }
         }
         Ok(())
     }

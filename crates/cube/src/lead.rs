@@ -4,7 +4,9 @@
 //! for `cpu`. The next batches are read while the last ones are grouped, so at most twice as many are in memory as are grouped at a time.
 //! However it ends, the stream is closed and no closure is left running.
 
+use crate::aggregate::SpillSpace;
 use crate::cache::{Kept, LeafKey};
+use crate::composite::{Ask, ask_cubes, asks, take_answers};
 use crate::cube::CubeSettings;
 use crate::cuboid::{Cuboid, KeySpace};
 use crate::error::CubeError;
@@ -40,6 +42,7 @@ pub(crate) struct Question {
     pub(crate) columns: CubeColumns,
     pub(crate) settings: CubeSettings,
     pub(crate) rights: Filter,
+    pub(crate) memory: MemoryAccount,
     pub(crate) kept: Arc<Kept>,
     pub(crate) turns: Arc<Turns>,
     pub(crate) cancel: Arc<CancelToken>,
@@ -54,6 +57,8 @@ struct Prepared {
     run: Run,
     results: Results,
     scan: Option<Scan>,
+    /// What the cubes of a composite are asked for.
+    asks: Vec<Ask>,
     trace: Trace,
     /// The table's version when the query began; none when nothing is kept.
     version: Option<u64>,
@@ -76,8 +81,12 @@ pub(crate) async fn lead(question: Question) -> Result<CubeResult, CubeError> {
             prepared.version = None;
         }
     }
+    let answers = match prepared.asks.is_empty() {
+        true => Vec::new(),
+        false => ask_cubes(&question, &prepared.asks).await?,
+    };
     let asked = Arc::clone(&question);
-    let closure = move || finish(&asked, prepared);
+    let closure = move || finish(&asked, prepared, answers);
     blocking(&question, "compute cube query", closure).await?
 }
 
@@ -99,7 +108,8 @@ fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeEr
         keys,
         cpu: question.cpu.clone(),
         clock: question.clock.clone(),
-        memory: MemoryAccount::new(query.options.memory_limit.unwrap_or(settings.memory_limit)),
+        memory: question.memory.clone(),
+        spill: settings.spill.as_ref().map(|(folder, bytes)| Arc::new(SpillSpace::new(folder, *bytes))),
         parallelism: query.options.parallelism.unwrap_or(question.cpu.threads()).max(1),
         partitions: query.options.partitions.unwrap_or(settings.partitions),
         parallel_from_rows: settings.parallel_from_rows,
@@ -121,8 +131,11 @@ fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeEr
             results.put(leaf, Ok(cuboid));
         }
     }
-    let scan = Scan::new(&run, &question.columns, &results);
-    Ok(Prepared { run, results, scan, trace, version })
+    let (scan, asks) = match question.table.cubes() {
+        None => (Scan::new(&run, &question.columns, &results), Vec::new()),
+        Some(composite) => (None, asks(composite, &run.plan)?),
+    };
+    Ok(Prepared { run, results, scan, asks, trace, version })
 }
 
 /// The leaves that the cache has. If an earlier query found the shard key skewed, they are spread by all of their columns, and so is this one.
@@ -217,12 +230,12 @@ async fn take_next(question: &Question, stream: &mut BatchStream) -> Result<Vec<
 }
 
 /// What the rows of an array hold, which may be a part of a larger one.
-fn bytes_of(array: &ArrayRef) -> usize {
+pub(crate) fn bytes_of(array: &ArrayRef) -> usize {
     array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
 }
 
 /// What the table said, with its name.
-fn table_failed(question: &Question, error: CubeError) -> CubeError {
+pub(crate) fn table_failed(question: &Question, error: CubeError) -> CubeError {
     match error {
         CubeError::TableFailed { .. } | CubeError::Cancelled | CubeError::Overloaded { .. } => error,
         other => {
@@ -232,7 +245,10 @@ fn table_failed(question: &Question, error: CubeError) -> CubeError {
 }
 
 /// The future's value, or why the query is not wanted any more.
-async fn unless_cancelled<T>(question: &Question, future: impl Future<Output = T>) -> Result<T, CubeError> {
+pub(crate) async fn unless_cancelled<T>(
+    question: &Question,
+    future: impl Future<Output = T>,
+) -> Result<T, CubeError> {
     match select(pin!(future), pin!(question.cancel.cancelled())).await {
         Either::Left((value, _)) => Ok(value),
         Either::Right((reason, _)) => Err(reason),
@@ -254,8 +270,13 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Everything after the table.
-fn finish(question: &Question, prepared: Prepared) -> Result<CubeResult, CubeError> {
-    let Prepared { run, mut results, scan, mut trace, version } = prepared;
+fn finish(
+    question: &Question,
+    prepared: Prepared,
+    answers: Vec<Option<CubeResult>>,
+) -> Result<CubeResult, CubeError> {
+    let Prepared { run, mut results, scan, asks, mut trace, version } = prepared;
+    take_answers(question, &run, &asks, answers, (&mut results, &mut trace))?;
     if let Some(scan) = scan {
         let made = scan.finish(&run, &mut results, &mut trace)?;
         if version.is_some() {

@@ -6,9 +6,11 @@
 
 pub mod aggregate;
 mod cache;
+mod composite;
 mod coordinate;
 mod cube;
 mod cuboid;
+mod drill;
 mod error;
 mod execute;
 mod explain;
@@ -26,8 +28,10 @@ mod syntax;
 mod table;
 mod turns;
 
+pub use composite::{Composite, CompositeBuilder};
 pub use coordinate::Coordinate;
 pub use cube::{Cube, CubeBuilder, Rights};
+pub use drill::{DrillRows, DrillThrough, DrilledRows};
 pub use error::CubeError;
 pub use explain::Explanation;
 pub use expression::Expression;

@@ -169,7 +169,8 @@ impl Query {
         self
     }
 
-    /// Holds at most so many bytes, and ends with an error when it would need more.
+    /// Holds at most so many bytes, and ends with an error when it would need more and may not go to disk
+    /// ([`CubeBuilder::spill`](crate::CubeBuilder::spill)).
     #[must_use]
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.options.memory_limit = Some(bytes);

@@ -45,6 +45,11 @@ impl QueryHandle {
         Self { future: Some(future), cancel, progress }
     }
 
+    /// What ends it, for whoever ends several.
+    pub(crate) fn token(&self) -> Arc<CancelToken> {
+        Arc::clone(&self.cancel)
+    }
+
     /// How far it is, for whoever looks at it while another waits.
     pub fn progress(&self) -> QueryProgress {
         self.progress.clone()

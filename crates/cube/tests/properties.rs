@@ -6,9 +6,9 @@ use arrow::array::{Array, ArrayRef, AsArray, Float64Array, Int64Array, RecordBat
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use filbert_cube::{
-    Aggregation, Aggregator, Columnator, Combination, Combinator, Comparison, Coordinate, Cube, CubeError,
-    Decomposition, Dispatchor, Filter, Filtrator, Forest, Measure, MemoryTable, Partitionor, Position, Query,
-    Route, Routing, Shift, Shiftor, Unfiltrator,
+    Aggregation, Aggregator, Columnator, Combination, Combinator, Comparison, Composite, Coordinate, Cube,
+    CubeError, Decomposition, Dispatchor, DrillThrough, Filter, Filtrator, Forest, Measure, MemoryTable,
+    Partitionor, Position, Query, Route, Routing, Shift, Shiftor, Unfiltrator,
 };
 use filbert_pool::{StageKind, Stages};
 use naive::{Cells, Naive, Row};
@@ -395,6 +395,125 @@ proptest! {
             (Err(CubeError::UnknownColumn { .. }), Ok(cells)) if rows.is_empty() || cells.iter().all(Cells::is_empty) => {}
             (Err(_), Err(_)) => {}
             (answer, expected) => prop_assert!(false, "{:?} instead of {:?}", answer.as_ref().map(|answer| answer.to_text()), expected.is_ok()),
+        }
+    }
+}
+
+/// A forest of the aggregators and of what stands on them, and how many measures it has.
+fn forest_of(measures: &[Recipe], is_wanted: impl Fn(&Measure) -> bool) -> (Forest, usize) {
+    let mut all = aggregators();
+    for Recipe(recipe) in measures {
+        all.extend(Some(recipe(all.len())).filter(&is_wanted));
+    }
+    let count = all.len();
+    let named = all.into_iter().enumerate();
+    let builder = named.fold(Forest::builder(), |builder, (number, measure)| {
+        builder.measure(&format!("m{number}"), measure)
+    });
+    (builder.build().unwrap(), count)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// All rows that a cell needs are behind it: over these alone it has the same value. (A shifted one also needs to be there.)
+    #[test]
+    fn the_rows_behind_a_cell_give_the_cell(
+        rows in any_rows(),
+        measures in prop::collection::vec(any_measure(), 0..7),
+        by in any_columns(),
+        by_group in prop::bool::weighted(0.2),
+        filter in any_filter(),
+        asked in 0..20_usize,
+        chosen in any::<prop::sample::Index>(),
+    ) {
+        let (forest, count) = forest_of(&measures, |measure| !matches!(measure, Measure::Shiftor(_)));
+        let name = format!("m{}", count - 1 - asked % count);
+        let mut by = by;
+        if by_group {
+            by.push("g");
+        }
+        let over = |table| Cube::builder(stages(), forest.clone(), table).build().unwrap();
+        let cube = over(table(&rows));
+        let query = Query::new([name]).by(by.clone()).filter(filter);
+        let cells = |cube: &Cube| {
+            let answer = cube.query(query.clone()).unwrap().wait();
+            answer.map(|answer| found(answer.batch(), by.len()).remove(0))
+        };
+        let Ok(all) = cells(&cube) else { return Ok(()) };
+        if all.is_empty() {
+            return Ok(());
+        }
+        let (key, value) = all.iter().nth(chosen.index(all.len())).unwrap();
+        let mut through = DrillThrough::new(query.clone());
+        for (column, coordinate) in by.iter().zip(key) {
+            through = through.cell(column, coordinate.clone());
+        }
+        let behind = cube.drill_through(through).unwrap().wait().unwrap();
+        let batch = behind.batch().project(&[0, 1, 2, 3, 4]).unwrap();
+        let drilled = cells(&over(MemoryTable::new("t", batch.schema(), vec![batch]).unwrap())).unwrap();
+        let found = drilled.get(key).copied();
+        prop_assert!(found.is_some_and(|found| is_close(found, *value)), "{found:?} instead of {value} at {key:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Two cubes over parts of a table, added up in a composite, are the cube over the whole.
+    #[test]
+    fn a_composite_of_parts_is_the_whole(
+        rows in any_rows(),
+        measures in prop::collection::vec(any_measure(), 0..7),
+        by in any_columns(),
+        by_group in prop::bool::weighted(0.2),
+        filter in any_filter(),
+        asked in prop::collection::vec(0..20_usize, 1..4),
+        parallelism in 1..4_usize,
+    ) {
+        // Those whose parts can be added up.
+        let base = || [aggregators().remove(0), aggregators().remove(1), aggregators().remove(2), aggregators().remove(9)];
+        let named = |of: &dyn Fn(usize) -> Measure| {
+            let mut all: Vec<Measure> = (0..base().len()).map(of).collect();
+            for Recipe(recipe) in &measures {
+                all.push(recipe(all.len()));
+            }
+            let count = all.len();
+            let all = all.into_iter().enumerate();
+            (count, all.fold(Forest::builder(), |builder, (number, measure)| builder.measure(&format!("m{number}"), measure)))
+        };
+        let (count, whole) = named(&|number| base()[number].clone());
+        let whole = Cube::builder(stages(), whole.build().unwrap(), table(&rows)).build().unwrap();
+        let part = |keep: usize| {
+            let (of_part, forest) = (rows.iter().enumerate().filter(|(row, _)| row % 2 == keep), Forest::builder());
+            let of_part: Vec<Values> = of_part.map(|(_, row)| *row).collect();
+            let forest = base().into_iter().enumerate().fold(forest, |forest, (number, measure)| forest.measure(&format!("m{number}"), measure));
+            Cube::builder(stages(), forest.build().unwrap(), table(&of_part)).build().unwrap()
+        };
+        let composite = Composite::builder("both").prefixed_cube("even", &part(0)).prefixed_cube("odd", &part(1)).build().unwrap();
+        let (_, on_top) = named(&|number| {
+            Combinator::new(&[&format!("even.m{number}"), &format!("odd.m{number}")], Combination::Sum).into()
+        });
+        let forest = composite.forest(on_top).unwrap();
+        let parts = Cube::builder(stages(), forest, composite).parallel_from_rows(0).build().unwrap();
+        let names: BTreeSet<String> = asked.iter().map(|number| format!("m{}", count - 1 - number % count)).collect();
+        let mut by = by;
+        if by_group {
+            by.push("g");
+        }
+        let query = Query::new(names.iter().cloned()).by(by.clone()).filter(filter).parallelism(parallelism);
+        let answers = [&whole, &parts].map(|cube| cube.query(query.clone()).unwrap().wait());
+        match &answers {
+            [Ok(whole), Ok(parts)] => {
+                for (whole, parts) in found(whole.batch(), by.len()).into_iter().zip(found(parts.batch(), by.len())) {
+                    let keys = |cells: &Cells| cells.keys().cloned().collect::<Vec<_>>();
+                    prop_assert_eq!(keys(&parts), keys(&whole));
+                    for (key, value) in &whole {
+                        prop_assert!(is_close(*value, parts[key]), "{} instead of {} at {:?}", parts[key], value, key);
+                    }
+                }
+            }
+            [whole, parts] => prop_assert_eq!(whole.is_err(), parts.is_err(), "{:?} {:?}", whole.as_ref().err(), parts.as_ref().err()),
         }
     }
 }

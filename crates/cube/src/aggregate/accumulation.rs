@@ -22,6 +22,10 @@ pub(super) struct Groups {
 }
 
 impl Groups {
+    pub(super) fn new(keys: Keys, carriers: Vec<Box<dyn Carriers>>, held: Reservation) -> Self {
+        Self { keys, carriers, _held: held }
+    }
+
     /// Key columns and values.
     pub(super) fn finish(self, plan: &Plan) -> Result<GroupedPartition, CubeError> {
         let groups = self.keys.len();
@@ -116,6 +120,12 @@ impl<'a> Accumulation<'a> {
         self.count()
     }
 
+    /// Merges all groups of another.
+    pub(super) fn merge_all(&mut self, from: &Groups) -> Result<(), CubeError> {
+        let every: Vec<u32> = (0..from.keys.len() as u32).collect();
+        self.merge(from, &every)
+    }
+
     /// Counts what is held now; refuses when that is too much.
     fn count(&mut self) -> Result<(), CubeError> {
         let carriers: usize = self.carriers.iter().map(|carriers| carriers.bytes()).sum();
@@ -123,6 +133,6 @@ impl<'a> Accumulation<'a> {
     }
 
     pub(super) fn into_groups(self) -> Groups {
-        Groups { keys: self.table.into_keys(), carriers: self.carriers, _held: self.held }
+        Groups::new(self.table.into_keys(), self.carriers, self.held)
     }
 }

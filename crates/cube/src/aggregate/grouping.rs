@@ -7,14 +7,15 @@
 
 use super::block::Block;
 use super::function::Aggregate;
-use super::merge::{GroupedPartition, partitions};
+use super::merge::{GroupedPartition, are_few, few, partitions};
 use super::options::GroupingOptions;
 use super::plan::Plan;
 use super::range::Part;
+use super::spill::SpillFile;
 use crate::error::CubeError;
 use crate::memory::Reservation;
 use arrow::datatypes::DataType;
-use filbert_pool::{SubmitError, TaskFuture, WorkStealing, current};
+use filbert_pool::{Level, SubmitError, TaskFuture, WorkStealing, current};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -51,8 +52,20 @@ pub struct Grouping {
     held: Reservation,
     /// How many ranges there were before.
     ranges: usize,
-    running: VecDeque<TaskFuture<Result<Part, CubeError>>>,
+    running: VecDeque<Running>,
     parts: Vec<Part>,
+    /// Where parts go when there is no room for them.
+    file: Option<SpillFile>,
+}
+
+/// The rows of a range, and what they hold.
+type Rows = Arc<(Vec<Block>, Reservation)>;
+
+/// A range under way.
+struct Running {
+    part: TaskFuture<Result<Part, CubeError>>,
+    /// Where there is a disk, it is made again when there was no room for its part.
+    rows: Option<Rows>,
 }
 
 /// What comes out: the groups of all rows.
@@ -80,6 +93,8 @@ impl Grouping {
         let cpu = options.cpu;
         // A thread that must not wait for the stage computes all by itself.
         let may_wait = current().kind.permission(cpu.stage().kind).wait;
+        // Only threads of this level may wait for a disk.
+        let may_block = current().kind.level() == Level::A;
         let lanes = if may_wait { options.parallelism.clamp(1, cpu.threads()) } else { 1 };
         Ok(Self {
             plan,
@@ -91,6 +106,7 @@ impl Grouping {
             ranges: 0,
             running: VecDeque::new(),
             parts: Vec::new(),
+            file: options.spill.filter(|_| may_block).map(SpillFile::new),
         })
     }
 
@@ -109,7 +125,10 @@ impl Grouping {
             // What is looked at, moved and cancelled as one is never larger than a unit, however large the blocks are.
             let rows = room.min(block.rows - start).min(self.plan.sizes.unit);
             let part = if rows == block.rows { block.clone() } else { block.slice(start, rows) };
-            self.held.try_grow(part.bytes())?;
+            if let Err(short) = self.held.try_grow(part.bytes()) {
+                self.make_room(short)?;
+                self.held.try_grow(part.bytes())?;
+            }
             self.blocks.push(part);
             (self.rows, start) = (self.rows + rows, start + rows);
             if rows == room {
@@ -127,8 +146,19 @@ impl Grouping {
         while !self.running.is_empty() {
             self.wait_for_oldest()?;
         }
-        let parts = std::mem::take(&mut self.parts);
-        Ok(Grouped { partitions: partitions(&self.plan, &self.cpu, self.lanes, parts)? })
+        if are_few(&self.plan, &self.parts) {
+            return Ok(Grouped { partitions: few(&self.plan, std::mem::take(&mut self.parts))? });
+        }
+        let merged = partitions(&self.plan, &self.cpu, self.lanes, &self.parts, self.file.as_mut());
+        let partitions = match merged {
+            Err(short @ CubeError::OverMemory { .. }) if self.file.is_some() => {
+                self.make_room(short)?;
+                // One piece at a time.
+                partitions(&self.plan, &self.cpu, 1, &self.parts, self.file.as_mut())?
+            }
+            merged => merged?,
+        };
+        Ok(Grouped { partitions })
     }
 
     /// How many rows the range has that is not full yet.
@@ -142,35 +172,105 @@ impl Grouping {
         let blocks = std::mem::take(&mut self.blocks);
         let held = std::mem::replace(&mut self.held, self.plan.memory.try_reserve(0)?);
         (self.rows, self.ranges) = (0, self.ranges + 1);
+        let rows: Rows = Arc::new((blocks, held));
         if self.lanes == 1 {
-            self.parts.push(Part::of(&self.plan, &blocks)?);
-            return Ok(());
+            return self.end_of(rows);
         }
         // One more in line when the stage itself is the bound: a worker that is done before the oldest finds its next range.
         let most = if self.lanes == self.cpu.threads() { self.lanes + 1 } else { self.lanes };
         while self.running.len() >= most {
             self.wait_for_oldest()?;
         }
-        let (plan, shared) = (Arc::clone(&self.plan), Arc::new((blocks, held)));
-        let range = Arc::clone(&shared);
+        let (plan, range) = (Arc::clone(&self.plan), Arc::clone(&rows));
         match self.cpu.submit("aggregate", move || Part::of(&plan, &range.0)) {
-            Ok(part) => self.running.push_back(part),
+            Ok(part) => {
+                let rows = self.file.is_some().then_some(rows);
+                self.running.push_back(Running { part, rows });
+            }
             Err(SubmitError::Overloaded { .. }) => {
                 // Others fill the stage; this thread does its own part, after those that came before.
                 while !self.running.is_empty() {
                     self.wait_for_oldest()?;
                 }
-                self.parts.push(Part::of(&self.plan, &shared.0)?);
+                self.end_of(rows)?;
             }
             Err(error) => return Err(error.into()),
         }
         Ok(())
     }
 
+    /// Makes the part of a range here and now.
+    fn end_of(&mut self, rows: Rows) -> Result<(), CubeError> {
+        let part = Part::of(&self.plan, &rows.0);
+        self.take(part, Some(rows))
+    }
+
     fn wait_for_oldest(&mut self) -> Result<(), CubeError> {
-        if let Some(oldest) = self.running.pop_front() {
-            let part = oldest.wait().map_err(|error| CubeError::of_task("aggregation", error))??;
-            self.parts.push(part);
+        let Some(Running { part, rows }) = self.running.pop_front() else { return Ok(()) };
+        let part = part.wait().map_err(|error| CubeError::of_task("aggregation", error))?;
+        self.take(part, rows)
+    }
+
+    /// Takes the part of the oldest range, which is made again if there was no room for it.
+    fn take(&mut self, part: Result<Part, CubeError>, rows: Option<Rows>) -> Result<(), CubeError> {
+        let (short, rows) = match (part, rows) {
+            (Err(short @ CubeError::OverMemory { .. }), Some(rows)) if self.file.is_some() => (short, rows),
+            (part, rows) => {
+                drop(rows);
+                self.parts.push(part?);
+                return self.save_when_tight();
+            }
+        };
+        // Those behind it end first, so that it has all the room there is. Their parts come after this one.
+        let mut later = Vec::new();
+        for Running { part, rows } in self.running.drain(..) {
+            let mut part = part.wait().map_err(|error| CubeError::of_task("aggregation", error))?;
+            if let (Ok(part), Some(file)) = (&mut part, &mut self.file)
+                && part.has_rows()
+            {
+                part.save(&self.plan, file)?;
+            }
+            let rows = rows.filter(|_| part.is_err());
+            later.push((part, rows));
+        }
+        self.make_room(short)?;
+        let plan = &self.plan;
+        let made = match self.lanes {
+            1 => Part::of(plan, &rows.0),
+            _ => self.cpu.run(|| Part::of(plan, &rows.0)),
+        };
+        drop(rows);
+        self.parts.push(made?);
+        self.save_when_tight()?;
+        later.into_iter().try_for_each(|(part, rows)| self.take(part, rows))
+    }
+
+    /// Waits for what is under way, and puts parts on disk; what could not be had before can then be tried again.
+    fn make_room(&mut self, short: CubeError) -> Result<(), CubeError> {
+        if self.file.is_none() {
+            return Err(short);
+        }
+        while !self.running.is_empty() {
+            self.wait_for_oldest()?;
+        }
+        self.save_parts()
+    }
+
+    /// Puts parts on disk when more than half of the memory is in use: others of this query need some too.
+    fn save_when_tight(&mut self) -> Result<(), CubeError> {
+        let memory = &self.plan.memory;
+        if self.file.is_some() && memory.held() > memory.limit() / 2 { self.save_parts() } else { Ok(()) }
+    }
+
+    /// Puts all parts on disk that can be. Those of few groups stay: they go through one table, whose order is another one.
+    fn save_parts(&mut self) -> Result<(), CubeError> {
+        if are_few(&self.plan, &self.parts) {
+            return Ok(());
+        }
+        if let Some(file) = &mut self.file {
+            for part in &mut self.parts {
+                part.save(&self.plan, file)?;
+            }
         }
         Ok(())
     }

@@ -7,6 +7,8 @@ use super::accumulation::Accumulation;
 use super::lanes::in_lanes;
 use super::plan::Plan;
 use super::range::Part;
+use super::saved::Loaded;
+use super::spill::SpillFile;
 use crate::error::CubeError;
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::{concat, take};
@@ -24,13 +26,13 @@ pub struct GroupedPartition {
 }
 
 /// The groups of a part by their piece: their numbers, and where each piece begins.
-struct Dealt {
+pub(super) struct Dealt {
     groups: Vec<u32>,
     starts: Vec<u32>,
 }
 
 impl Dealt {
-    fn of(pieces: &[u16], count: usize) -> Self {
+    pub(super) fn of(pieces: &[u16], count: usize) -> Self {
         let mut starts = vec![0_u32; count + 1];
         for piece in pieces {
             starts[usize::from(*piece) + 1] += 1;
@@ -48,43 +50,66 @@ impl Dealt {
         Self { groups, starts }
     }
 
-    fn groups(&self, piece: usize) -> &[u32] {
+    pub(super) fn groups(&self, piece: usize) -> &[u32] {
         &self.groups[self.starts[piece] as usize..self.starts[piece + 1] as usize]
     }
 }
 
-/// The partitions of all parts.
+/// True when all parts go through one table. More parts never make it true again.
+pub(super) fn are_few(plan: &Plan, parts: &[Part]) -> bool {
+    let groups: usize = parts.iter().map(Part::groups).sum();
+    // The groups of one part alone are whole already.
+    let is_small = groups <= plan.sizes.few || parts.len() == 1;
+    is_small && !parts.iter().any(Part::has_rows)
+}
+
+/// The partitions of many groups. What is on disk is read on this thread, for as many pieces at a time as are merged at a time.
 pub(super) fn partitions(
     plan: &Plan,
     cpu: &WorkStealing,
     lanes: usize,
-    parts: Vec<Part>,
+    parts: &[Part],
+    mut file: Option<&mut SpillFile>,
 ) -> Result<Vec<GroupedPartition>, CubeError> {
-    let groups: usize = parts.iter().flat_map(|part| &part.groups).map(|groups| groups.keys.len()).sum();
-    // The groups of one part alone are whole already.
-    let is_small = groups <= plan.sizes.few || parts.len() == 1;
-    if is_small && parts.iter().all(|part| part.moved.is_empty()) {
-        return few(plan, parts);
-    }
     let dealt = in_lanes(cpu, lanes, parts.len(), |part| {
         plan.check()?;
         let Some(groups) = &parts[part].groups else { return Ok(None) };
         Ok(Some(Dealt::of(&plan.pieces_of(&groups.keys, None)?, plan.pieces())))
     })?;
-    let pieces = in_lanes(cpu, lanes, plan.pieces(), |piece| {
-        let mut all = Accumulation::new(plan)?;
-        for (part, dealt) in parts.iter().zip(&dealt) {
-            plan.check()?;
-            if let (Some(groups), Some(dealt)) = (&part.groups, dealt) {
-                all.merge(groups, dealt.groups(piece))?;
-            }
-            for moved in &part.moved {
-                all.add(&moved.keys, &moved.columns, moved.rows(piece))?;
-            }
+    let is_saved = parts.iter().any(|part| part.saved.is_some());
+    let at_once = if is_saved { lanes.max(1) } else { plan.pieces() };
+    let mut pieces = Vec::with_capacity(plan.pieces());
+    for first in (0..plan.pieces()).step_by(at_once) {
+        let count = at_once.min(plan.pieces() - first);
+        let mut loaded: Vec<Vec<Vec<Loaded>>> = Vec::new();
+        for piece in (first..first + count).filter(|_| is_saved) {
+            let mut load = |part: &Part| match (&part.saved, &mut file) {
+                (Some(saved), Some(file)) => saved.load(plan, file, piece),
+                _ => Ok(Vec::new()),
+            };
+            loaded.push(parts.iter().map(&mut load).collect::<Result<_, _>>()?);
         }
-        all.into_groups().finish(plan)
-    })?;
-    drop(parts);
+        pieces.extend(in_lanes(cpu, lanes, count, |number| {
+            let piece = first + number;
+            let mut all = Accumulation::new(plan)?;
+            for (index, (part, dealt)) in parts.iter().zip(&dealt).enumerate() {
+                plan.check()?;
+                if let (Some(groups), Some(dealt)) = (&part.groups, dealt) {
+                    all.merge(groups, dealt.groups(piece))?;
+                }
+                for moved in &part.moved {
+                    all.add(&moved.keys, &moved.columns, moved.rows(piece))?;
+                }
+                for loaded in loaded.get(number).map_or(&[][..], |loaded| &loaded[index]) {
+                    match loaded {
+                        Loaded::Groups(groups) => all.merge_all(groups)?,
+                        Loaded::Rows(rows) => all.add(&rows.keys, &rows.columns, 0..rows.rows)?,
+                    }
+                }
+            }
+            all.into_groups().finish(plan)
+        })?);
+    }
     if plan.pieces_each == 1 {
         return Ok(pieces);
     }
@@ -113,7 +138,7 @@ fn together(pieces: &[GroupedPartition]) -> Result<GroupedPartition, CubeError> 
 }
 
 /// All parts through one table, dealt out at the end.
-fn few(plan: &Plan, parts: Vec<Part>) -> Result<Vec<GroupedPartition>, CubeError> {
+pub(super) fn few(plan: &Plan, parts: Vec<Part>) -> Result<Vec<GroupedPartition>, CubeError> {
     let mut groups = parts.into_iter().filter_map(|part| part.groups);
     let first = groups.next();
     let mut rest = groups.peekable();
@@ -122,8 +147,7 @@ fn few(plan: &Plan, parts: Vec<Part>) -> Result<Vec<GroupedPartition>, CubeError
         (first, _) => {
             let mut all = Accumulation::new(plan)?;
             for groups in first.into_iter().chain(rest) {
-                let every: Vec<u32> = (0..groups.keys.len() as u32).collect();
-                all.merge(&groups, &every)?;
+                all.merge_all(&groups)?;
             }
             all.into_groups()
         }

@@ -15,7 +15,9 @@
 //! the query's account. Rejected: chunked lists for carriers (an index into chunks in the innermost loop; a `Vec` that doubles allocates no
 //! more than twice what it holds).
 //!
-//! Threads: whoever pushes waits; the work is done on `cpu`, and looks between blocks whether it was cancelled.
+//! Where there is a disk to go to, parts that have no room in memory go there and come back piece by piece, with the same answer.
+//!
+//! Threads: whoever pushes waits, and writes and reads files; the work is done on `cpu`, and looks between blocks whether it was cancelled.
 
 mod accumulation;
 mod block;
@@ -30,7 +32,9 @@ mod plan;
 mod range;
 mod running;
 mod sample;
+mod saved;
 mod scatter;
+mod spill;
 mod table;
 mod values;
 
@@ -44,4 +48,5 @@ pub use grouping::{Grouped, Grouping};
 pub use merge::GroupedPartition;
 pub use options::{GroupingOptions, Strategy};
 pub(crate) use running::Running;
+pub use spill::SpillSpace;
 pub use values::Values;

@@ -1,5 +1,6 @@
 //! How a grouping is run.
 
+use super::spill::SpillSpace;
 use crate::memory::MemoryAccount;
 use filbert_pool::WorkStealing;
 use std::sync::Arc;
@@ -49,6 +50,8 @@ pub struct GroupingOptions {
     pub shard: Option<Vec<usize>>,
     /// What it may hold.
     pub memory: MemoryAccount,
+    /// Where it puts what has no room in memory; without, that is an error. Not used on threads that must not wait for a disk.
+    pub spill: Option<Arc<SpillSpace>>,
     /// Set from anywhere, it ends the grouping at its next block with [`CubeError::Cancelled`](crate::CubeError::Cancelled).
     pub cancelled: Arc<AtomicBool>,
     /// Always this one, instead of what a sample of the keys of every range suggests.
@@ -65,6 +68,7 @@ impl GroupingOptions {
             partitions: 1,
             shard: None,
             memory: MemoryAccount::unlimited(),
+            spill: None,
             cancelled: Arc::default(),
             strategy: None,
             sizes: Sizes::default(),

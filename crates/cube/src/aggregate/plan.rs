@@ -28,9 +28,11 @@ pub(super) struct Plan {
     pub(super) codec: KeyCodec,
     shard: Option<(Vec<usize>, KeyCodec)>,
     aggregates: Vec<Aggregate>,
-    needs: Vec<ColumnNeed>,
+    pub(super) needs: Vec<ColumnNeed>,
     /// Which column each aggregate reads.
     pub(super) reads: Vec<usize>,
+    /// True when the carriers of all aggregates can be written to disk.
+    pub(super) saves_groups: bool,
     pub(super) partitions: usize,
     pub(super) pieces_each: usize,
     pub(super) memory: MemoryAccount,
@@ -71,9 +73,10 @@ impl Plan {
         let pieces_each = FEWEST_PIECES.div_ceil(partitions).max(fewest_each);
         let mut needs: Vec<ColumnNeed> = Vec::new();
         let mut reads = Vec::with_capacity(aggregates.len());
+        let mut saves_groups = true;
         for aggregate in &aggregates {
             // Refused here and not when the first row comes.
-            aggregate.carriers()?;
+            saves_groups &= aggregate.carriers()?.save(&[])?.is_some();
             let need = aggregate.need();
             reads.push(needs.iter().position(|known| *known == need).unwrap_or_else(|| {
                 needs.push(need);
@@ -86,6 +89,7 @@ impl Plan {
             aggregates,
             needs,
             reads,
+            saves_groups,
             partitions,
             pieces_each,
             memory: options.memory.clone(),

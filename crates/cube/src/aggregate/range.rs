@@ -8,6 +8,7 @@ use super::block::Block;
 use super::options::Strategy;
 use super::plan::Plan;
 use super::sample::Sample;
+use super::saved::SavedPart;
 use super::scatter::Scattered;
 use super::table::GroupTable;
 use crate::error::CubeError;
@@ -18,9 +19,22 @@ use arrow::buffer::BooleanBuffer;
 pub(super) struct Part {
     pub(super) groups: Option<Groups>,
     pub(super) moved: Vec<Scattered>,
+    /// What of it is on disk: groups, and then rows, or rows alone.
+    pub(super) saved: Option<SavedPart>,
 }
 
 impl Part {
+    /// How many groups it has, those on disk included.
+    pub(super) fn groups(&self) -> usize {
+        let saved = self.saved.as_ref().map_or(0, |saved| saved.groups);
+        saved + self.groups.as_ref().map_or(0, |groups| groups.keys.len())
+    }
+
+    /// True when it has rows that are in no group yet.
+    pub(super) fn has_rows(&self) -> bool {
+        self.saved.is_some() || !self.moved.is_empty()
+    }
+
     /// Of the blocks of a range.
     pub(super) fn of(plan: &Plan, blocks: &[Block]) -> Result<Self, CubeError> {
         let sample = match plan.strategy {
@@ -31,7 +45,7 @@ impl Part {
             return Self::local(plan, blocks);
         }
         match &sample.heavy {
-            None => Ok(Self { groups: None, moved: moved(plan, blocks)? }),
+            None => Ok(Self { groups: None, moved: moved(plan, blocks)?, saved: None }),
             Some(heavy) => Self::without_heavy(plan, blocks, heavy),
         }
     }
@@ -48,7 +62,7 @@ impl Part {
             add(plan, &mut local, block)?;
             rest = later;
         }
-        Ok(Self { groups: Some(local.into_groups()), moved: moved(plan, rest)? })
+        Ok(Self { groups: Some(local.into_groups()), moved: moved(plan, rest)?, saved: None })
     }
 
     /// Heavy keys in a table of their own, all other rows moved.
@@ -63,7 +77,7 @@ impl Part {
             add(plan, &mut local, &block.filtered(&BooleanArray::new(are_heavy, None))?)?;
             rest.push(block.filtered(&others)?);
         }
-        Ok(Self { groups: Some(local.into_groups()), moved: moved(plan, &rest)? })
+        Ok(Self { groups: Some(local.into_groups()), moved: moved(plan, &rest)?, saved: None })
     }
 }
 

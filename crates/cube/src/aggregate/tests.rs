@@ -1,7 +1,10 @@
 //! The kernel against a map of rows, and against itself on other numbers of threads.
 
 use super::options::Sizes;
-use super::{Aggregate, Block, Function, Grouped, Grouping, GroupingOptions, Strategy};
+use super::{
+    Aggregate, Block, Carriers, CustomAggregate, Function, Grouped, Grouping, GroupingOptions, SpillSpace,
+    Strategy, Values,
+};
 use crate::error::CubeError;
 use crate::memory::MemoryAccount;
 use arrow::array::{
@@ -14,6 +17,7 @@ use arrow::util::display::array_value_to_string;
 use filbert_pool::WorkStealing;
 use proptest::prelude::*;
 use proptest::strategy::Strategy as _;
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -193,12 +197,20 @@ impl Table {
     }
 
     fn group(&self, case: &Case, cpu: &WorkStealing) -> Result<Grouped, CubeError> {
-        let mut options = GroupingOptions::new(cpu.clone());
+        self.group_with(case, self.aggregates(), GroupingOptions::new(cpu.clone()))
+    }
+
+    fn group_with(
+        &self,
+        case: &Case,
+        aggregates: Vec<Aggregate>,
+        mut options: GroupingOptions,
+    ) -> Result<Grouped, CubeError> {
         options.parallelism = case.parallelism;
         options.partitions = case.partitions;
         options.strategy = case.strategy;
         options.sizes = SMALL;
-        let mut grouping = Grouping::new(self.types(), self.aggregates(), options)?;
+        let mut grouping = Grouping::new(self.types(), aggregates, options)?;
         for start in (0..self.rows).step_by(case.block_rows) {
             let rows = case.block_rows.min(self.rows - start);
             let slice = |column: &ArrayRef| column.slice(start, rows);
@@ -303,6 +315,43 @@ fn shown(grouped: &Grouped) -> BTreeMap<Vec<String>, Vec<String>> {
     all
 }
 
+/// A count whose carriers cannot be written to disk.
+#[derive(Debug)]
+struct Own;
+
+struct OwnCounts(Vec<i64>);
+
+impl CustomAggregate for Own {
+    fn carriers(&self, _: &DataType) -> Result<Box<dyn Carriers>, CubeError> {
+        Ok(Box::new(OwnCounts(Vec::new())))
+    }
+}
+
+impl Carriers for OwnCounts {
+    fn grow(&mut self, groups: usize) {
+        self.0.resize(groups, 0);
+    }
+
+    fn add(&mut self, groups: &[u32], values: &Values<'_>) -> Result<(), CubeError> {
+        values.for_each_selected(|row| self.0[groups[row] as usize] += 1);
+        Ok(())
+    }
+
+    fn merge(&mut self, groups: &[u32], from: &dyn Carriers, rows: &[u32]) -> Result<(), CubeError> {
+        let from = (from as &dyn Any).downcast_ref::<Self>().unwrap();
+        groups.iter().zip(rows).for_each(|(group, row)| self.0[*group as usize] += from.0[*row as usize]);
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<ArrayRef, CubeError> {
+        Ok(Arc::new(Int64Array::from(self.0)))
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.capacity() * 8
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
@@ -314,6 +363,41 @@ proptest! {
         prop_assert_eq!(grouped.partitions.len(), case.partitions);
         let (ours, naive) = (shown(&grouped), table.naive());
         prop_assert_eq!(ours, naive);
+    }
+
+    /// To the last bit and in the same order: with groups on disk where their carriers can be written, and with rows alone where not.
+    #[test]
+    fn what_was_on_disk_gives_the_same(case in cases(), with_own in any::<bool>()) {
+        let cpu = WorkStealing::standalone(4);
+        let mut table = Table::of(&case);
+        // Sums of these depend on the order.
+        let floats = table.inputs[1].as_primitive::<Float64Type>().unary::<_, Float64Type>(|value| value * 0.1);
+        table.inputs[1] = Arc::new(floats);
+        let texts = |function| Aggregate::new(function, 3, DataType::Utf8);
+        let aggregates = || {
+            let mut all = table.aggregates();
+            all.extend(with_own.then(|| Aggregate::new(Function::Custom(Arc::new(Own)), 0, DataType::Int64)));
+            all.extend([texts(Function::Min), texts(Function::Max).filtered(0)]);
+            all
+        };
+        let expected = table.group_with(&case, aggregates(), GroupingOptions::new(cpu.clone())).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let space = Arc::new(SpillSpace::new(folder.path(), u64::MAX));
+        let memory = MemoryAccount::new(usize::MAX);
+        // Always tight, so that every part goes to disk that may.
+        let _others = memory.try_reserve(usize::MAX / 2 + 1).unwrap();
+        let spilling = GroupingOptions {
+            memory,
+            spill: Some(Arc::clone(&space)),
+            ..GroupingOptions::new(cpu)
+        };
+        let spilled = table.group_with(&case, aggregates(), spilling).unwrap();
+        for (one, other) in spilled.partitions.iter().zip(&expected.partitions) {
+            prop_assert_eq!(&one.keys, &other.keys);
+            prop_assert_eq!(&one.values, &other.values);
+        }
+        prop_assert_eq!(space.held(), 0);
+        prop_assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
     #[test]
@@ -363,6 +447,42 @@ fn sums(
         }
     }
     all
+}
+
+#[test]
+fn groups_and_rows_both_go_to_disk() {
+    let cpu = WorkStealing::standalone(2);
+    for strategy in [Strategy::Local, Strategy::Radix] {
+        let case = Case {
+            seed: 7,
+            kinds: vec![0],
+            rows: 1_500,
+            keys: 300,
+            nulls: true,
+            block_rows: 200,
+            partitions: 4,
+            parallelism: 2,
+            strategy: Some(strategy),
+        };
+        let (table, folder) = (Table::of(&case), tempfile::tempdir().unwrap());
+        let sum = || vec![Aggregate::new(Function::Sum, 1, DataType::Float64)];
+        let space = |limit| Arc::new(SpillSpace::new(folder.path(), limit));
+        let tight = |space: &Arc<SpillSpace>, limit: usize| GroupingOptions {
+            memory: MemoryAccount::new(limit),
+            spill: Some(Arc::clone(space)),
+            ..GroupingOptions::new(cpu.clone())
+        };
+        let expected = table.group_with(&case, sum(), GroupingOptions::new(cpu.clone())).unwrap();
+        let (roomy, small) = (space(1 << 20), space(1_000));
+        let spilled = table.group_with(&case, sum(), tight(&roomy, 40_000)).unwrap();
+        assert_eq!(shown(&spilled), shown(&expected));
+        assert!(roomy.written() > 0 && roomy.held() == 0);
+        // What does not fit on the disk either is as if there was none.
+        let limit = 12_000;
+        let error = table.group_with(&case, sum(), tight(&small, limit)).unwrap_err();
+        assert!(matches!(error, CubeError::OverMemory { .. }), "{error:?}");
+        assert_eq!(small.held(), 0);
+    }
 }
 
 #[test]

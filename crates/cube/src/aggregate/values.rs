@@ -35,6 +35,13 @@ pub(super) struct ColumnNeed {
     pub(super) need: Need,
 }
 
+impl ColumnNeed {
+    /// True for a column that stays of the type that it was declared with.
+    pub(super) fn is_as_declared(&self) -> bool {
+        self.need == Need::Array
+    }
+}
+
 /// The values of some rows.
 #[derive(Debug, Clone)]
 pub(super) struct Column {

@@ -9,7 +9,6 @@
 
 use super::Run;
 use super::combine::one_type;
-use super::dispatch::OneColumn;
 use super::group::grouping_function;
 use crate::aggregate::Running;
 use crate::cuboid::{Cuboid, Distinct, Part, SliceIndex, Slices, Words};
@@ -85,7 +84,7 @@ impl Run {
         let first = SortOptions { descending: false, nulls_first: true };
         let order = sort_to_indices(&coordinates(&keys)?, Some(first), None).map_err(arrow)?;
         let keys = take(&keys, &order, None).map_err(arrow)?;
-        let is_wanted = along.wanted.mask(&OneColumn { column: coordinates(&keys)? })?;
+        let is_wanted = along.wanted.mask_of(&coordinates(&keys)?)?;
         let index = SliceIndex::of(std::slice::from_ref(&keys), keys.len());
         Ok(Walk { keys, index, is_wanted })
     }

@@ -71,7 +71,12 @@ impl Run {
     }
 
     /// A batch as a cuboid: each slice goes to its partition.
-    fn cuboid_of(&self, place: &str, level: &Level, batch: &RecordBatch) -> Result<Cuboid, CubeError> {
+    pub(crate) fn cuboid_of(
+        &self,
+        place: &str,
+        level: &Level,
+        batch: &RecordBatch,
+    ) -> Result<Cuboid, CubeError> {
         let wrong = |message: String| CubeError::Computation { place: format!("measure {place:?}"), message };
         if batch.num_columns() != level.len() + 1 {
             return Err(wrong(format!(

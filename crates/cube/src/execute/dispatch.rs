@@ -5,12 +5,11 @@ use super::group::Rows;
 use crate::coordinate::{Coordinate, logical_type};
 use crate::cuboid::{Cuboid, Distinct};
 use crate::error::CubeError;
-use crate::filter::{ColumnSource, Filter};
+use crate::filter::Filter;
 use crate::plan::{Level, Spread};
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, UInt32Array, new_null_array};
 use arrow::compute::{cast, concat, filter, kernels::numeric, take};
 use arrow::datatypes::{DataType, Float64Type};
-use std::sync::Arc;
 
 impl Run {
     pub(super) fn dispatch(
@@ -95,8 +94,7 @@ impl Run {
         let mut column = Coordinate::column(&targets, &logical_type(&spread.output)).map_err(arrow)?;
         let mut weights = Float64Array::from(weights);
         if spread.wanted != Filter::All {
-            let mask =
-                spread.wanted.mask(&OneColumn { column: cast(&column, &spread.output).map_err(arrow)? })?;
+            let mask = spread.wanted.mask_of(&cast(&column, &spread.output).map_err(arrow)?)?;
             column = filter(&column, &mask).map_err(arrow)?;
             weights = filter(&weights, &mask).map_err(arrow)?.as_primitive::<Float64Type>().clone();
         }
@@ -107,20 +105,5 @@ impl Run {
         // One cell: with the weights of all targets that are wanted, or once when there are no weights.
         let weight = if spread.is_weighted { weights.iter().sum() } else { 1.0 };
         Ok((None, (!weights.is_empty()).then_some(weight).into_iter().collect()))
-    }
-}
-
-/// The coordinates of one column, to be looked at by a filter.
-pub(super) struct OneColumn {
-    pub(super) column: ArrayRef,
-}
-
-impl ColumnSource for OneColumn {
-    fn rows(&self) -> usize {
-        self.column.len()
-    }
-
-    fn column(&self, _name: &str) -> Result<ArrayRef, CubeError> {
-        Ok(Arc::clone(&self.column))
     }
 }

@@ -63,6 +63,7 @@ impl Run {
             partitions,
             shard: self.shard_of(level),
             memory: self.memory.clone(),
+            spill: self.spill.clone(),
             cancelled: self.cancel.flag(),
             ..GroupingOptions::new(self.cpu.clone())
         }

@@ -18,14 +18,14 @@ impl Scan {
     /// The groups that a table could make instead; nothing where it must be rows. Unless `any` way of adding up floats will do, only those
     /// whose values are the same by whomever they are made.
     pub(crate) fn groups(&self, run: &Run, any: bool) -> Option<GroupQuery> {
-        if !self.calculated.is_empty() || !any && !is_exact_above(run) {
+        if !self.reader.calculated.is_empty() || !any && !is_exact_above(run) {
             return None;
         }
         let mut aggregates = BTreeSet::new();
         for leaf in self.levels.iter().flat_map(|scan| &scan.leaves) {
             let step = &run.plan.steps[leaf.0];
             let Operation::Leaf(of) = &step.operation else { return None };
-            aggregates.insert(of_table(&self.columns, of, &step.filter, any)?);
+            aggregates.insert(of_table(&self.reader.columns, of, &step.filter, any)?);
         }
         let levels =
             self.levels.iter().map(|scan| scan.level.iter().map(ToString::to_string).collect()).collect();
@@ -43,13 +43,13 @@ impl Scan {
         let Some(groups) = self.groups.clone() else { return Ok(()) };
         let keys: Vec<Arc<str>> = groups.keys().into_iter().map(Arc::from).collect();
         let types: Result<Vec<DataType>, CubeError> =
-            groups.aggregates.iter().map(|aggregate| merged_type(&self.columns, aggregate)).collect();
+            groups.aggregates.iter().map(|aggregate| merged_type(&self.reader.columns, aggregate)).collect();
         let types = types?;
         for batch in batches {
             run.cancel.check()?;
             if batch.num_columns() != 1 + keys.len() + types.len() {
                 return Err(CubeError::TableFailed {
-                    table: self.columns.table().to_owned(),
+                    table: self.reader.columns.table().to_owned(),
                     message: format!(
                         "it made groups of {} columns that were not asked for",
                         batch.num_columns()
@@ -60,7 +60,7 @@ impl Scan {
             let numbers = numbers.as_primitive::<Int64Type>();
             let mut encoded = Vec::with_capacity(keys.len());
             for (key, values) in keys.iter().zip(&batch.columns()[1..]) {
-                let values = match self.columns.table_type(key) {
+                let values = match self.reader.columns.table_type(key) {
                     Some(data_type) => strictly(values, data_type)?,
                     None => Arc::clone(values),
                 };

@@ -18,6 +18,7 @@ mod group_scan;
 mod lanes;
 mod program;
 mod rank;
+mod read;
 mod roll_up;
 mod scan;
 mod shift;
@@ -25,10 +26,12 @@ mod tasks;
 mod trace;
 
 pub(crate) use cancel::CancelToken;
+pub(crate) use read::{RowReader, pieces};
 pub(crate) use scan::Scan;
 pub(crate) use tasks::{Made, Results, run_tasks};
-pub(crate) use trace::{StepTrace, Trace};
+pub(crate) use trace::{StepTrace, SubTrace, Trace};
 
+use crate::aggregate::SpillSpace;
 use crate::cuboid::KeySpace;
 use crate::forest::Forest;
 use crate::memory::MemoryAccount;
@@ -46,6 +49,8 @@ pub(crate) struct Run {
     pub(crate) cpu: WorkStealing,
     pub(crate) clock: Clock,
     pub(crate) memory: MemoryAccount,
+    /// Where groups go that have no room in memory.
+    pub(crate) spill: Option<Arc<SpillSpace>>,
     pub(crate) parallelism: usize,
     pub(crate) partitions: usize,
     /// Fewer rows than this are not worth a second thread.

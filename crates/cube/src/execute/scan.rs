@@ -10,23 +10,19 @@
 use super::Run;
 use super::group::{grouping_function, present};
 use super::group_scan::merging;
+use super::read::{RowReader, pieces};
 use super::tasks::Results;
 use super::trace::{StepTrace, Trace};
 use crate::aggregate::{Aggregate, Block, Grouping};
 use crate::cuboid::{Cuboid, Distinct, Part, Slices};
 use crate::error::CubeError;
-use crate::filter::{ColumnSource, Filter};
-use crate::forest::{Aggregation, CalculatedColumn};
+use crate::filter::Filter;
+use crate::forest::Aggregation;
 use crate::plan::{CubeColumns, Level, Operation, StepId};
 use crate::table::{GroupQuery, TableQuery};
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
-use arrow::compute::{cast, filter};
-use arrow::datatypes::DataType;
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// So many rows are prepared as one task.
-const PIECE: usize = 64 * 1024;
 
 /// A shard key with more than this part of the rows of a batch leaves the other partitions idle.
 const SKEWED: f64 = 0.5;
@@ -36,10 +32,7 @@ const TELLING: usize = 4_096;
 
 /// What is read from the table for a plan.
 pub(crate) struct Scan {
-    pub(super) columns: CubeColumns,
-    /// Columns of the table.
-    read: Vec<String>,
-    pub(super) calculated: Vec<CalculatedColumn>,
+    pub(super) reader: RowReader,
     /// Rows that no leaf wants are dropped first.
     pub(super) filter: Filter,
     /// The different filters of leaves.
@@ -101,12 +94,8 @@ impl Scan {
                 scan.inputs.push(Arc::clone(column));
             }
         }
-        let (calculated, read) = columns.needed(named.iter().map(AsRef::as_ref));
-        let calculated = calculated.into_iter().cloned().collect();
         Some(Self {
-            columns: columns.clone(),
-            read,
-            calculated,
+            reader: RowReader::new(columns, named.iter().map(AsRef::as_ref)),
             filter: any,
             filters: filters.into_iter().collect(),
             levels: levels.into_values().collect(),
@@ -118,7 +107,7 @@ impl Scan {
 
     /// What the table is asked for.
     pub(crate) fn request(&self) -> TableQuery {
-        TableQuery { columns: self.read.clone(), filter: self.filter.clone() }
+        TableQuery { columns: self.reader.read.clone(), filter: self.filter.clone() }
     }
 
     /// Groups the rows of batches. Waits for `cpu`.
@@ -126,10 +115,6 @@ impl Scan {
         if self.groups.is_some() {
             return self.take_groups(run, batches);
         }
-        let pieces = |batch: &RecordBatch| {
-            let (batch, rows) = (batch.clone(), batch.num_rows());
-            (0..rows).step_by(PIECE).map(move |begin| batch.slice(begin, PIECE.min(rows - begin)))
-        };
         let rows = batches.iter().map(RecordBatch::num_rows).sum();
         let pieces: Vec<RecordBatch> = batches.iter().flat_map(pieces).collect();
         let made =
@@ -212,7 +197,7 @@ impl Scan {
                 let step = &run.plan.steps[leaf.0];
                 let Operation::Leaf(of) = &step.operation else { continue };
                 if let Some(groups) = &self.groups {
-                    aggregates.push(merging(&self.columns, groups, of, &step.filter)?);
+                    aggregates.push(merging(&self.reader.columns, groups, of, &step.filter)?);
                     continue;
                 }
                 let aggregate = match &of.column {
@@ -221,7 +206,7 @@ impl Scan {
                     Some(column) => {
                         let input = scan.inputs.iter().position(|input| input == column).unwrap_or(0);
                         let function = grouping_function(&of.aggregation, &run.forest)?;
-                        Aggregate::new(function, input, self.columns.value_type(column)?)
+                        Aggregate::new(function, input, self.reader.columns.value_type(column)?)
                     }
                 };
                 // All rows that are left are wanted when there is one filter only.
@@ -239,57 +224,22 @@ impl Scan {
     }
 
     fn piece(&self, run: &Run, batch: &RecordBatch) -> Result<Piece, CubeError> {
-        let arrow = |error| CubeError::arrow("table", &error);
-        let mut columns: BTreeMap<String, ArrayRef> = BTreeMap::new();
-        for name in &self.read {
-            let column = batch.column_by_name(name).ok_or_else(|| CubeError::TableFailed {
-                table: self.columns.table().to_owned(),
-                message: format!("a batch has no column {name:?}, which was asked for"),
-            })?;
-            columns.insert(name.clone(), typed(column, self.columns.table_type(name))?);
-        }
-        for column in &self.calculated {
-            let inputs: Vec<ArrayRef> =
-                column.inputs().iter().map(|input| Arc::clone(&columns[input])).collect();
-            let values = self.columns.calculate(column, &inputs, batch.num_rows())?;
-            columns.insert(column.name.clone(), typed(&values, self.columns.find(&column.name).as_ref())?);
-        }
-        let mut rows = batch.num_rows();
-        if self.filter != Filter::All {
-            let mask = self.filter.mask(&PieceColumns { columns: &columns, rows })?;
-            let wanted = mask.true_count();
-            if wanted < rows {
-                for column in columns.values_mut() {
-                    *column = filter(column, &mask).map_err(arrow)?;
-                }
-                rows = wanted;
-            }
-        }
-        let source = PieceColumns { columns: &columns, rows };
+        let mut piece = self.reader.piece(batch, &self.filter)?;
         let mask = |filter: &Arc<Filter>| {
-            if **filter == self.filter { Ok(None) } else { filter.mask(&source).map(Some) }
+            if **filter == self.filter { Ok(None) } else { filter.mask(&piece).map(Some) }
         };
         let masks: Result<Vec<Option<BooleanArray>>, CubeError> = self.filters.iter().map(mask).collect();
         let masks = masks?;
         let levels: BTreeSet<&Arc<str>> = self.levels.iter().flat_map(|scan| scan.level.iter()).collect();
         let inputs: BTreeSet<&Arc<str>> = self.levels.iter().flat_map(|scan| scan.inputs.iter()).collect();
         for name in levels {
-            if let Some(column) = columns.get_mut(&**name)
+            if let Some(column) = piece.columns.get_mut(&**name)
                 && !inputs.contains(name)
             {
                 *column = run.keys.prepare(name, column)?;
             }
         }
-        Ok(Piece { rows, columns, masks })
-    }
-}
-
-fn typed(column: &ArrayRef, data_type: Option<&DataType>) -> Result<ArrayRef, CubeError> {
-    match data_type {
-        Some(data_type) if data_type != column.data_type() => {
-            cast(column, data_type).map_err(|error| CubeError::arrow("table", &error))
-        }
-        _ => Ok(Arc::clone(column)),
+        Ok(Piece { rows: piece.rows, columns: piece.columns, masks })
     }
 }
 
@@ -307,23 +257,5 @@ fn split_skewed(run: &mut Run, encoded: &BTreeMap<Arc<str>, ArrayRef>, rows: usi
     of_row.iter().for_each(|number| counts[*number as usize] += 1);
     if counts.into_iter().max().unwrap_or(0) as f64 > SKEWED * rows as f64 {
         run.shard.clear();
-    }
-}
-
-struct PieceColumns<'a> {
-    columns: &'a BTreeMap<String, ArrayRef>,
-    rows: usize,
-}
-
-impl ColumnSource for PieceColumns<'_> {
-    fn rows(&self) -> usize {
-        self.rows
-    }
-
-    fn column(&self, name: &str) -> Result<ArrayRef, CubeError> {
-        self.columns.get(name).map(Arc::clone).ok_or_else(|| CubeError::InvalidFilter {
-            at: 0,
-            problem: format!("column {name:?} was not read"),
-        })
     }
 }

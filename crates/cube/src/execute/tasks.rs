@@ -88,7 +88,10 @@ impl Run {
             Err(error) => {
                 let ends_all = matches!(
                     error,
-                    CubeError::Cancelled | CubeError::TimedOut { .. } | CubeError::OverMemory { .. }
+                    CubeError::Cancelled
+                        | CubeError::TimedOut { .. }
+                        | CubeError::OverMemory { .. }
+                        | CubeError::SpillFailed { .. }
                 );
                 if self.errors_are_values && !ends_all {
                     Ok(Err(error))

@@ -3,6 +3,7 @@
 use super::Run;
 use crate::cuboid::Cuboid;
 use crate::error::CubeError;
+use crate::explain::Explanation;
 use crate::plan::StepId;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::util::pretty::pretty_format_batches;
@@ -21,6 +22,17 @@ pub(crate) struct Trace {
     /// How the table said that it was read.
     pub(crate) how: Option<String>,
     pub(crate) steps: Vec<StepTrace>,
+    /// What the cubes of a composite were asked for.
+    pub(crate) cubes: Vec<SubTrace>,
+}
+
+/// A query of one of the cubes of a composite.
+#[derive(Debug, Clone)]
+pub(crate) struct SubTrace {
+    pub(crate) cube: String,
+    /// The steps that it was for.
+    pub(crate) leaves: Vec<StepId>,
+    pub(crate) explanation: Explanation,
 }
 
 /// What one step cost.

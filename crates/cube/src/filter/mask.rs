@@ -21,7 +21,25 @@ pub(crate) trait ColumnSource {
     fn column(&self, name: &str) -> Result<ArrayRef, CubeError>;
 }
 
+/// One column under whatever name it is asked for.
+struct OneColumn<'a>(&'a ArrayRef);
+
+impl ColumnSource for OneColumn<'_> {
+    fn rows(&self) -> usize {
+        self.0.len()
+    }
+
+    fn column(&self, _name: &str) -> Result<ArrayRef, CubeError> {
+        Ok(ArrayRef::clone(self.0))
+    }
+}
+
 impl Filter {
+    /// Which of these values it wants, as a filter on a single column.
+    pub(crate) fn mask_of(&self, values: &ArrayRef) -> Result<BooleanArray, CubeError> {
+        self.mask(&OneColumn(values))
+    }
+
     /// Which rows it wants. No bit is null.
     pub(crate) fn mask(&self, columns: &dyn ColumnSource) -> Result<BooleanArray, CubeError> {
         let constant = |value| {

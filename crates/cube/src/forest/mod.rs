@@ -33,6 +33,9 @@ use crate::error::CubeError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// The aggregation of a measure that a cube of a composite computes.
+pub(crate) const OF_CUBE: &str = "~cube";
+
 /// Measures and calculated columns, checked; a handle that is cheap to clone.
 ///
 /// ```

@@ -73,6 +73,11 @@ impl CubeColumns {
         self.table_type(column).map_or_else(|| self.type_of(column), |data_type| Ok(data_type.clone()))
     }
 
+    /// All columns, with their logical types.
+    pub(crate) fn types(&self) -> &BTreeMap<Arc<str>, DataType> {
+        &self.types
+    }
+
     /// All names.
     pub(crate) fn names(&self) -> Vec<String> {
         self.types.keys().map(ToString::to_string).collect()

@@ -81,19 +81,7 @@ impl<'a> Expansion<'a> {
         rights: &'a Filter,
         marker: Option<&'a str>,
     ) -> Self {
-        let mut dispatched = BTreeMap::new();
-        for measure in forest.names().filter_map(|name| forest.measure(name)) {
-            if let Measure::Dispatchor(dispatchor) = measure
-                && dispatchor.decomposition != Decomposition::Cumulating
-            {
-                let output = output_type(&dispatchor.decomposition, forest);
-                // Two Dispatchors may go to one column; what is a text for one of them is a text for both.
-                let known = dispatched.insert(dispatchor.to.clone(), output.clone());
-                if known.is_some_and(|known| known != output) {
-                    dispatched.insert(dispatchor.to.clone(), DataType::Utf8);
-                }
-            }
-        }
+        let dispatched = dispatched_columns(forest);
         Self {
             forest,
             columns,
@@ -241,6 +229,24 @@ impl<'a> Expansion<'a> {
         self.steps.push(Step { measure, level, filter, operation });
         Ok(StepId(self.steps.len() - 1))
     }
+}
+
+/// The columns that Dispatchors make, with their types.
+pub(crate) fn dispatched_columns(forest: &Forest) -> BTreeMap<String, DataType> {
+    let mut dispatched = BTreeMap::new();
+    for measure in forest.names().filter_map(|name| forest.measure(name)) {
+        if let Measure::Dispatchor(dispatchor) = measure
+            && dispatchor.decomposition != Decomposition::Cumulating
+        {
+            let output = output_type(&dispatchor.decomposition, forest);
+            // Two Dispatchors may go to one column; what is a text for one of them is a text for both.
+            let known = dispatched.insert(dispatchor.to.clone(), output.clone());
+            if known.is_some_and(|known| known != output) {
+                dispatched.insert(dispatchor.to.clone(), DataType::Utf8);
+            }
+        }
+    }
+    dispatched
 }
 
 /// The type of the column that a decomposition goes to: whole numbers if all targets are, else texts.

@@ -8,6 +8,7 @@
 //! level and depth are one task, whose cells go through all of them block by block. A step's *depth* grows with every task below it, so
 //! tasks in the order of depth find their inputs made.
 
+mod behind;
 mod choose;
 mod columns;
 mod cumulate;
@@ -17,7 +18,9 @@ mod linear;
 mod recipe;
 mod step;
 
+pub(crate) use behind::{Behind, Slices, behind};
 pub(crate) use columns::{CubeColumns, Named};
+pub(crate) use expand::dispatched_columns;
 pub(crate) use step::{Along, Cells, CustomCode, Leaf, Level, Operation, ShiftBy, Spread, Step, StepId};
 
 use crate::error::CubeError;
@@ -85,10 +88,32 @@ pub(crate) fn plan(
     columns: &CubeColumns,
     rights: &Filter,
 ) -> Result<Plan, CubeError> {
+    let Expanded { mut steps, roots, types, notes } =
+        expanded(query, forest, columns, rights, levels(query)?)?;
+    induce::induce(&mut steps);
+    Ok(Plan { notes, ..ordered(steps, roots, types) })
+}
+
+/// All steps of a query, before it is decided which of them are read from the table.
+struct Expanded {
+    steps: Vec<Step>,
+    roots: Vec<RootLevel>,
+    types: BTreeMap<Arc<str>, DataType>,
+    /// What measures chose that look at where they are asked for.
+    notes: Vec<String>,
+}
+
+fn expanded(
+    query: &Query,
+    forest: &Forest,
+    columns: &CubeColumns,
+    rights: &Filter,
+    levels: Vec<Vec<Arc<str>>>,
+) -> Result<Expanded, CubeError> {
     let mut expansion = Expansion::new(forest, columns, rights, query.marker.as_deref());
     let filter = expansion.filter(&query.filter)?;
     let mut roots = Vec::new();
-    for level in levels(query)? {
+    for level in levels {
         let id = expansion.level(level);
         let mut steps = Vec::new();
         for measure in &query.measures {
@@ -116,9 +141,7 @@ pub(crate) fn plan(
             types.insert(Arc::clone(column), data_type);
         }
     }
-    let (mut steps, notes) = (expansion.steps, expansion.notes);
-    induce::induce(&mut steps);
-    Ok(Plan { notes, ..ordered(steps, roots, types) })
+    Ok(Expanded { steps: expansion.steps, roots, types, notes: expansion.notes })
 }
 
 /// The levels of the result: the query's, and one for every set of columns that totals are asked over.

@@ -125,8 +125,8 @@ impl Expansion<'_> {
 
     /// Every column of the level and the filter must be one of the table, and the aggregated one too.
     fn leaf(&self, leaf: &Leaf, level: LevelId, filter: FilterId) -> Made {
-        for column in self.level_of(level).iter().chain(&self.filter_of(filter).columns()).chain(&leaf.column)
-        {
+        let aggregated = leaf.column.as_ref().filter(|_| !leaf.is_of_cube());
+        for column in self.level_of(level).iter().chain(&self.filter_of(filter).columns()).chain(aggregated) {
             self.columns.type_of(column)?;
         }
         if let (Aggregation::Sketch, Some(column)) = (&leaf.aggregation, &leaf.column) {
@@ -196,24 +196,14 @@ impl Expansion<'_> {
                 (Arc::new(move |_| to.clone()), Ok(there))
             }
             Shift::Offset(offset) => {
-                let offset = *offset;
-                let shift: ShiftFunction = match data_type {
-                    DataType::Int64 => Arc::new(move |from| match from {
-                        Coordinate::Int(value) => value.checked_add(offset).into(),
-                        _ => Coordinate::Null,
-                    }),
-                    DataType::Date32 => Arc::new(move |from| {
-                        let days = from.days().and_then(|days| i64::from(days).checked_add(offset));
-                        days.and_then(|days| i32::try_from(days).ok())
-                            .map_or(Coordinate::Null, Coordinate::of_days)
-                    }),
-                    other => {
-                        let problem = format!(
-                            "column {column:?} is of type {other}; only whole numbers and dates have an offset"
-                        );
-                        return Err(invalid(name, &problem));
-                    }
-                };
+                if !matches!(data_type, DataType::Int64 | DataType::Date32) {
+                    let problem = format!(
+                        "column {column:?} is of type {data_type}; only whole numbers and dates have an offset"
+                    );
+                    return Err(invalid(name, &problem));
+                }
+                let by = ShiftBy::Offset(*offset);
+                let shift: ShiftFunction = Arc::new(move |from| by.of(from));
                 let there = here.with_values(&column, &*shift, true);
                 (shift, there)
             }

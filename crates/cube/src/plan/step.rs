@@ -3,7 +3,9 @@
 use crate::coordinate::Coordinate;
 use crate::expression::Expression;
 use crate::filter::Filter;
-use crate::forest::{Aggregation, CellFunction, CustomMeasure, Quantile, ShiftFunction, TargetsFunction};
+use crate::forest::{
+    Aggregation, CellFunction, CustomMeasure, OF_CUBE, Quantile, ShiftFunction, TargetsFunction,
+};
 use crate::query::Position;
 use arrow::datatypes::DataType;
 use foldhash::HashMap;
@@ -56,6 +58,11 @@ pub(crate) struct Leaf {
 }
 
 impl Leaf {
+    /// True for a measure of one of the cubes of a composite.
+    pub(crate) fn is_of_cube(&self) -> bool {
+        matches!(&self.aggregation, Aggregation::Custom(name) if name == OF_CUBE)
+    }
+
     /// How values of finer slices become those of coarser ones; nothing when only rows can tell.
     pub(crate) fn roll_up(&self) -> Option<Aggregation> {
         match self.aggregation {
@@ -112,6 +119,23 @@ pub(crate) enum ShiftBy {
     /// So many further, of whole numbers or days.
     Offset(i64),
     Function(ShiftFunction),
+}
+
+impl ShiftBy {
+    /// The coordinate that is read instead of this one; none of it when there is none.
+    pub(crate) fn of(&self, from: &Coordinate) -> Coordinate {
+        match self {
+            Self::Function(function) => function(from),
+            Self::Offset(offset) => match from {
+                Coordinate::Int(value) => value.checked_add(*offset).into(),
+                other => {
+                    let days = other.days().and_then(|days| i64::from(days).checked_add(*offset));
+                    days.and_then(|days| i32::try_from(days).ok())
+                        .map_or(Coordinate::Null, Coordinate::of_days)
+                }
+            },
+        }
+    }
 }
 
 impl std::fmt::Debug for ShiftBy {

@@ -1,11 +1,11 @@
 //! What a query comes to: one Arrow batch, its columns first, then its measures; and the ways to show it.
 
 mod build;
-mod csv;
-mod json;
+pub(crate) mod csv;
+pub(crate) mod json;
 mod order;
 mod pivot;
-mod text;
+pub(crate) mod text;
 
 pub(crate) use build::build;
 

@@ -2,21 +2,26 @@
 
 use super::CubeResult;
 use crate::error::CubeError;
-use arrow::array::Array;
+use arrow::array::{Array, RecordBatch};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use std::fmt::Write;
 
 impl CubeResult {
     /// The rows as an aligned table.
     pub fn to_text(&self) -> Result<String, CubeError> {
-        let schema = self.batch.schema();
-        let heads: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-        let mut columns = Vec::with_capacity(heads.len());
-        for column in self.batch.columns() {
-            columns.push((column.data_type().is_numeric(), cells(column.as_ref())?));
-        }
-        Ok(table(&heads, &columns))
+        of(&self.batch)
     }
+}
+
+/// A batch as an aligned table.
+pub(crate) fn of(batch: &RecordBatch) -> Result<String, CubeError> {
+    let schema = batch.schema();
+    let heads: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    let mut columns = Vec::with_capacity(heads.len());
+    for column in batch.columns() {
+        columns.push((column.data_type().is_numeric(), cells(column.as_ref())?));
+    }
+    Ok(table(&heads, &columns))
 }
 
 /// The values of a column as text.

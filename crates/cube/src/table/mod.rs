@@ -21,6 +21,7 @@ pub use select::TextOrder;
 pub use sql::SqlTable;
 pub use stream::BatchStream;
 
+use crate::composite::Composite;
 use crate::error::CubeError;
 use crate::filter::Filter;
 use arrow::datatypes::SchemaRef;
@@ -66,6 +67,11 @@ pub trait Table: Send + Sync {
 
     /// Begins to read. Runs on `mixed`; one task then takes batch after batch, and closes the stream.
     fn open(&self, stages: &Stages, query: TableQuery) -> BoxFuture<'static, Result<BatchStream, CubeError>>;
+
+    /// The cubes that it is made of, instead of rows: see [`Composite`].
+    fn cubes(&self) -> Option<&Composite> {
+        None
+    }
 
     /// True for a table that would rather send groups than rows.
     fn prefers_groups(&self) -> bool {

@@ -106,6 +106,25 @@ fn queries_are_tables_and_plans_are_shown() {
 }
 
 #[test]
+fn rows_behind_cells_are_shown() {
+    let folder = Folder::new();
+    let drill = ["--measures", "each", "--by", "desk", "--drill-through"];
+    let words = |more: &[&'static str]| [&drill[..], more].concat();
+    let rows = "desk  ccy  pnl\n----  ---  ---\nFX    EUR  1.5\nFX    USD  3.0\nFX    EUR  4.0";
+    assert_eq!(folder.shown(&words(&["--cell", "desk=FX"])), rows);
+    let csv = ["--where", "ccy = 'EUR'", "--columns", "pnl,desk", "--format", "csv"];
+    assert_eq!(folder.shown(&words(&csv)), "pnl,desk\n1.5,FX\n2.0,Rates\n4.0,FX");
+    let (status, shown, said) =
+        folder.cube(&words(&["--limit", "1", "--format", "json", "--columns", "pnl"]));
+    assert_eq!((status, shown.as_str()), (Some(0), "[{\"pnl\":1.5}]"), "{said}");
+    assert!(said.contains("more than 1 rows; --limit"), "{said}");
+    let (_, shown, said) = folder.cube(&words(&["--limit", "4", "--cell", "desk=Equity", "--format", "csv"]));
+    assert_eq!((shown.as_str(), said.as_str()), ("desk,ccy,pnl", ""));
+    let (status, _, said) = folder.cube(&words(&["--cell", "ccy=EUR"]));
+    assert!(status == Some(1) && said.contains("\"ccy\", which is not grouped by"), "{said}");
+}
+
+#[test]
 fn mistakes_are_told() {
     let folder = Folder::new();
     std::fs::write(folder.path("cycle.toml"), FOREST.replace("pnl / trades", "each + 1")).unwrap();

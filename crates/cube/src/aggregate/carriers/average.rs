@@ -3,7 +3,7 @@
 use super::super::values::{Kind, Values};
 use super::lane::{Number, for_each};
 use super::sum::Total;
-use super::{Carriers, same};
+use super::{Carriers, same, saved};
 use crate::error::CubeError;
 use arrow::array::{ArrayRef, Float64Array};
 use arrow::datatypes::DataType;
@@ -84,5 +84,19 @@ impl<N: Number, T: Total<N> + Divided> Carriers for Averages<N, T> {
 
     fn bytes(&self) -> usize {
         self.carriers.capacity() * size_of::<(T, i64)>()
+    }
+
+    fn save(&self, groups: &[u32]) -> Result<Option<Vec<ArrayRef>>, CubeError> {
+        let chosen = || groups.iter().map(|group| self.carriers[*group as usize]);
+        let totals = T::saved(chosen().map(|(total, _)| total).collect());
+        let counts = saved::Saved::saved(chosen().map(|(_, count)| count).collect::<Vec<i64>>());
+        Ok(Some(vec![totals, counts]))
+    }
+
+    fn load(&mut self, columns: &[ArrayRef]) -> Result<(), CubeError> {
+        let [totals, counts] = saved::columns(columns)?;
+        let counts: Vec<i64> = saved::Saved::loaded(counts);
+        self.carriers = T::loaded(totals).into_iter().zip(counts).collect();
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! COUNT: how many rows count.
 
 use super::super::values::Values;
-use super::{Carriers, same};
+use super::{Carriers, same, saved};
 use crate::error::CubeError;
 use arrow::array::{ArrayRef, Int64Array};
 use std::sync::Arc;
@@ -39,5 +39,15 @@ impl Carriers for Counts {
 
     fn bytes(&self) -> usize {
         self.counts.capacity() * 8
+    }
+
+    fn save(&self, groups: &[u32]) -> Result<Option<Vec<ArrayRef>>, CubeError> {
+        Ok(Some(vec![saved::chosen(&self.counts, groups)]))
+    }
+
+    fn load(&mut self, columns: &[ArrayRef]) -> Result<(), CubeError> {
+        let [counts] = saved::columns(columns)?;
+        self.counts = saved::Saved::loaded(counts);
+        Ok(())
     }
 }

@@ -2,9 +2,9 @@
 
 use super::super::keys::{KeyCodec, Keys};
 use super::super::values::Values;
-use super::{Carriers, same};
+use super::{Carriers, same, saved};
 use crate::error::CubeError;
-use arrow::array::{ArrayRef, Int64Array};
+use arrow::array::{Array, ArrayRef, AsArray, Int64Array, LargeBinaryArray};
 use arrow::datatypes::DataType;
 use foldhash::fast::FixedState;
 use hashbrown::HashSet;
@@ -26,6 +26,10 @@ trait Value: Hash + Eq + Clone + Send + Sync + 'static {
     fn of(keys: &Keys, row: usize) -> Self;
     /// What one more costs, in bytes: itself and a byte of the table, at three quarters full.
     fn bytes(&self) -> usize;
+    /// Adds what it is written as.
+    fn write(&self, bytes: &mut Vec<u8>);
+    /// The next of those that were written, which is taken away.
+    fn read(bytes: &mut &[u8]) -> Option<Self>;
 }
 
 impl Value for u64 {
@@ -39,6 +43,16 @@ impl Value for u64 {
     fn bytes(&self) -> usize {
         12
     }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.to_le_bytes());
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let (word, rest) = bytes.split_first_chunk()?;
+        *bytes = rest;
+        Some(u64::from_le_bytes(*word))
+    }
 }
 
 impl Value for Box<[u8]> {
@@ -51,6 +65,18 @@ impl Value for Box<[u8]> {
 
     fn bytes(&self) -> usize {
         24 + self.len() + 16
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        (self.len() as u64).write(bytes);
+        bytes.extend_from_slice(self);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Option<Self> {
+        let length = u64::read(bytes)?;
+        let (value, rest) = bytes.split_at_checked(length as usize)?;
+        *bytes = rest;
+        Some(value.into())
     }
 }
 
@@ -99,5 +125,25 @@ impl<T: Value> Carriers for Distinct<T> {
 
     fn bytes(&self) -> usize {
         self.sets.capacity() * size_of::<Set<T>>() + self.held
+    }
+
+    fn save(&self, groups: &[u32]) -> Result<Option<Vec<ArrayRef>>, CubeError> {
+        let sets = groups.iter().map(|group| {
+            let mut bytes = Vec::new();
+            self.sets[*group as usize].iter().for_each(|value| value.write(&mut bytes));
+            bytes
+        });
+        Ok(Some(vec![Arc::new(LargeBinaryArray::from_iter_values(sets))]))
+    }
+
+    fn load(&mut self, columns: &[ArrayRef]) -> Result<(), CubeError> {
+        let [sets] = saved::columns(columns)?;
+        self.grow(sets.len());
+        for (group, mut bytes) in sets.as_binary::<i64>().iter().flatten().enumerate() {
+            while let Some(value) = T::read(&mut bytes) {
+                self.insert(group as u32, value);
+            }
+        }
+        Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use super::super::values::{Kind, Values};
 use super::lane::{Number, for_each};
 use super::seen::Seen;
-use super::{Carriers, same};
+use super::{Carriers, same, saved};
 use crate::error::CubeError;
 use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array};
 use arrow::compute::cast;
@@ -18,7 +18,7 @@ pub(super) fn of<const MAX: bool>(kind: Kind, input: &DataType) -> Box<dyn Carri
     }
 }
 
-trait Ordered: Number {
+trait Ordered: Number + saved::Saved {
     const LEAST: Self;
     const MOST: Self;
     fn is_below(self, other: Self) -> bool;
@@ -134,5 +134,15 @@ impl<N: Ordered, const MAX: bool> Carriers for Extremes<N, MAX> {
 
     fn bytes(&self) -> usize {
         self.best.capacity() * size_of::<N>() + self.seen.bytes()
+    }
+
+    fn save(&self, groups: &[u32]) -> Result<Option<Vec<ArrayRef>>, CubeError> {
+        Ok(Some(vec![saved::chosen(&self.best, groups), self.seen.save(groups)]))
+    }
+
+    fn load(&mut self, columns: &[ArrayRef]) -> Result<(), CubeError> {
+        let [best, seen] = saved::columns(columns)?;
+        (self.best, self.seen) = (N::loaded(best), Seen::load(seen));
+        Ok(())
     }
 }

@@ -11,6 +11,7 @@ mod distinct;
 mod extreme;
 mod lane;
 mod product;
+mod saved;
 mod seen;
 mod sum;
 mod text;
@@ -41,6 +42,19 @@ pub trait Carriers: Any + Send + Sync {
 
     /// What they have allocated, in bytes.
     fn bytes(&self) -> usize;
+
+    /// The states of some groups as columns, all as long as there are groups, so that they can be written to disk; nothing when they cannot.
+    fn save(&self, _groups: &[u32]) -> Result<Option<Vec<ArrayRef>>, CubeError> {
+        Ok(None)
+    }
+
+    /// Carriers of no group yet take back the groups that were saved, in their order.
+    fn load(&mut self, _columns: &[ArrayRef]) -> Result<(), CubeError> {
+        Err(CubeError::Computation {
+            place: "aggregate".to_owned(),
+            message: "its carriers are saved and cannot be loaded; implement both, or neither".to_owned(),
+        })
+    }
 }
 
 /// An associative aggregate of one's own.

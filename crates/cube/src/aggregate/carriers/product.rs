@@ -3,7 +3,7 @@
 use super::super::values::{Kind, Values};
 use super::lane::{Number, for_each};
 use super::seen::Seen;
-use super::{Carriers, same};
+use super::{Carriers, same, saved};
 use crate::error::CubeError;
 use arrow::array::{ArrayRef, Float64Array};
 use arrow::datatypes::DataType;
@@ -86,5 +86,15 @@ impl<N: Factor> Carriers for Products<N> {
 
     fn bytes(&self) -> usize {
         self.products.capacity() * 8 + self.seen.bytes()
+    }
+
+    fn save(&self, groups: &[u32]) -> Result<Option<Vec<ArrayRef>>, CubeError> {
+        Ok(Some(vec![saved::chosen(&self.products, groups), self.seen.save(groups)]))
+    }
+
+    fn load(&mut self, columns: &[ArrayRef]) -> Result<(), CubeError> {
+        let [products, seen] = saved::columns(columns)?;
+        (self.products, self.seen) = (saved::Saved::loaded(products), Seen::load(seen));
+        Ok(())
     }
 }

@@ -4,7 +4,9 @@
 //! nothing is kept until the first block with a mask.
 
 use super::super::values::Values;
+use arrow::array::{ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, NullBuffer};
+use std::sync::Arc;
 
 /// Which groups have seen a row that counts.
 #[derive(Debug, Default)]
@@ -69,6 +71,25 @@ impl Seen {
     pub(super) fn finish(self) -> Option<NullBuffer> {
         let valid = NullBuffer::new(BooleanBuffer::from(self.flags?));
         (valid.null_count() > 0).then_some(valid)
+    }
+
+    /// Which of some groups have.
+    pub(super) fn save(&self, groups: &[u32]) -> ArrayRef {
+        let seen = |group: &u32| match &self.flags {
+            None => (*group as usize) < self.complete,
+            Some(flags) => flags[*group as usize],
+        };
+        Arc::new(BooleanArray::from(groups.iter().map(seen).collect::<Vec<bool>>()))
+    }
+
+    /// What was saved.
+    pub(super) fn load(column: &ArrayRef) -> Self {
+        let flags: Vec<bool> = column.as_boolean().values().iter().collect();
+        let groups = flags.len();
+        match flags.iter().all(|seen| *seen) {
+            true => Self { groups, flags: None, complete: groups },
+            false => Self { groups, flags: Some(flags), complete: 0 },
+        }
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -3,7 +3,7 @@
 use super::super::values::{Kind, Values};
 use super::lane::{Number, for_each};
 use super::seen::Seen;
-use super::{Carriers, same};
+use super::{Carriers, same, saved};
 use crate::error::CubeError;
 use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array};
 use arrow::datatypes::DataType;
@@ -19,7 +19,7 @@ pub(super) fn of(kind: Kind, input: &DataType) -> Box<dyn Carriers> {
 }
 
 /// What is added up, and the type that it is added up in.
-pub(super) trait Total<N>: Copy + Default + Send + Sync + 'static {
+pub(super) trait Total<N>: saved::Saved + Default + Send + Sync + 'static {
     fn plus(self, number: N) -> Self;
     fn and(self, other: Self) -> Self;
     fn column(totals: Vec<Self>, seen: Seen, input: &DataType) -> Result<ArrayRef, CubeError>;
@@ -135,5 +135,15 @@ impl<N: Number, T: Total<N>> Carriers for Sums<N, T> {
 
     fn bytes(&self) -> usize {
         self.totals.capacity() * size_of::<T>() + self.seen.bytes()
+    }
+
+    fn save(&self, groups: &[u32]) -> Result<Option<Vec<ArrayRef>>, CubeError> {
+        Ok(Some(vec![saved::chosen(&self.totals, groups), self.seen.save(groups)]))
+    }
+
+    fn load(&mut self, columns: &[ArrayRef]) -> Result<(), CubeError> {
+        let [totals, seen] = saved::columns(columns)?;
+        (self.totals, self.seen) = (T::loaded(totals), Seen::load(seen));
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! MIN and MAX of texts, byte by byte.
 
 use super::super::values::Values;
-use super::{Carriers, same};
+use super::{Carriers, same, saved};
 use crate::error::CubeError;
 use arrow::array::{ArrayRef, AsArray, StringArray};
 use std::sync::Arc;
@@ -59,5 +59,17 @@ impl<const MAX: bool> Carriers for Texts<MAX> {
 
     fn bytes(&self) -> usize {
         self.best.capacity() * size_of::<Option<Box<str>>>() + self.held
+    }
+
+    fn save(&self, groups: &[u32]) -> Result<Option<Vec<ArrayRef>>, CubeError> {
+        let texts = groups.iter().map(|group| self.best[*group as usize].as_deref());
+        Ok(Some(vec![Arc::new(texts.collect::<StringArray>())]))
+    }
+
+    fn load(&mut self, columns: &[ArrayRef]) -> Result<(), CubeError> {
+        let [texts] = saved::columns(columns)?;
+        self.best = texts.as_string::<i32>().iter().map(|text| text.map(Into::into)).collect();
+        self.held = self.best.iter().flatten().map(|text| text.len()).sum();
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use super::coded::Coded;
 use super::words::{bits, column_of, normal, words_of};
 use super::{Keys, Words};
 use crate::error::CubeError;
-use arrow::array::{Array, ArrayRef, AsArray, Float32Array, Float64Array};
+use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Float32Array, Float64Array};
 use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float32Type, Float64Type};
@@ -139,6 +139,15 @@ impl KeyCodec {
                 rows.map(Keys::Rows).map_err(|error| CubeError::arrow("key columns", &error))
             }
         }
+    }
+
+    /// Keys that were rows of bytes; nothing when keys have another form.
+    pub(in super::super) fn rows_of(&self, bytes: &BinaryArray) -> Option<Keys> {
+        let Form::Rows(converter) = &self.form else { return None };
+        let parser = converter.parser();
+        let mut rows = converter.empty_rows(bytes.len(), bytes.value_data().len());
+        bytes.iter().flatten().for_each(|row| rows.push(parser.parse(row)));
+        Some(Keys::Rows(rows))
     }
 
     /// The columns of these keys.

@@ -6,6 +6,7 @@
 #[expect(dead_code, reason = "an example is a program of its own as well")]
 pub(super) mod market_risk;
 mod postgres;
+mod rows;
 mod show;
 
 use super::Outcome;
@@ -14,7 +15,8 @@ use super::progress::{self, Progress};
 use super::settings_file;
 use super::text::grouped;
 use filbert::cube::{
-    Cube, CubeError, CubeResult, Forest, ForestText, PostgresTable, Query, SqlTable, TableGroups,
+    Cube, CubeError, CubeResult, Forest, ForestText, PostgresTable, Query, QueryProgress, SqlTable,
+    TableGroups,
 };
 use filbert::{Member, Shutdown};
 use show::{Explain, Format};
@@ -58,6 +60,18 @@ pub(super) struct Arguments {
     /// Writes how the answer was computed, instead of the answer.
     #[arg(long, value_enum, value_name = "AS", num_args = 0..=1, default_missing_value = "text", conflicts_with = "format")]
     explain: Option<Explain>,
+    /// Writes the rows behind the cells, instead of the cells. Where measures use different rows, columns say which use a row.
+    #[arg(long, conflicts_with_all = ["explain", "totals", "across", "flat"])]
+    drill_through: bool,
+    /// Of the cells with these coordinates only: column=value, separated by commas; nothing after the = is the missing value.
+    #[arg(long, value_name = "COORDINATES", value_delimiter = ',', requires = "drill_through")]
+    cell: Vec<String>,
+    /// The columns of the rows, separated by commas; all when there are none.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "drill_through")]
+    columns: Vec<String>,
+    /// At most so many rows; 0 is all.
+    #[arg(long, value_name = "ROWS", default_value_t = 1_000, requires = "drill_through")]
+    limit: usize,
     /// Gives up after so many milliseconds.
     #[arg(long, value_name = "MS")]
     timeout_ms: Option<u64>,
@@ -67,6 +81,12 @@ pub(super) struct Arguments {
     /// The query may hold so many megabytes; 1,024 unless this says otherwise.
     #[arg(long, value_name = "MB")]
     memory_mb: Option<usize>,
+    /// Groups that have no room in memory go to files in this folder, which are gone when the query is; without, that is an error.
+    #[arg(long, value_name = "FOLDER")]
+    spill_directory: Option<PathBuf>,
+    /// At most so many megabytes go there.
+    #[arg(long, value_name = "MB", default_value_t = 10_240, requires = "spill_directory")]
+    spill_mb: u64,
     /// Whether the table makes groups itself, if it can.
     #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
     table_groups: Groups,
@@ -102,6 +122,7 @@ const EXAMPLES: &str = "Examples:
   filbert cube --forest risk.toml --table 'trades/*.parquet' --measures pnl --by desk --where \"ccy <> 'EUR'\" --totals desk
   filbert cube --forest risk.toml --table trades.csv --by desk,ccy --format csv
   filbert cube --forest risk.toml --table trades.csv --measures var95 --by desk --explain mermaid
+  filbert cube --forest risk.toml --table trades.csv --measures pnl --by desk --drill-through --cell desk=FX --limit 20
   filbert cube --forest risk.toml --measures pnl --by region \\
       --table \"(SELECT * FROM 'trades.csv' JOIN 'books.csv' USING (book))\"
   filbert cube --forest risk.toml --measures pnl --by desk --table 'postgres://risk@localhost/markets#public.trades'
@@ -120,15 +141,28 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let query = query(arguments, &forest)?;
     let member = Member::builder().stage_settings(config.stages).grid(config.grid).sql(config.sql).start()?;
     let interruption = Interruption::heeded_by(&member)?;
-    let answered = answer(arguments, &member, &interruption, forest, query);
+    let progress = Progress::begin(&member.stages().clock(), std::io::stderr().is_terminal());
+    let watch = Watch { member: &member, interruption: &interruption, progress };
+    let answered = watch.open(arguments, forest).and_then(|cube| match arguments.drill_through {
+        true => rows::write(arguments, &watch, &cube, query).map(|()| None),
+        false => watch.answer(&cube, query).map(Some),
+    });
     let answered = answered.map_err(|error| match interruption.interrupted() {
         Some(interrupted) => interrupted.into(),
         None => error,
     });
     member.shutdown(Shutdown::Cancel)?;
+    let Some(answer) = answered? else { return Ok(()) };
     let mut out = std::io::stdout().lock();
-    show::write(arguments, &answered?, &mut out)?;
+    show::write(arguments, &answer, &mut out)?;
     Ok(out.flush()?)
+}
+
+/// The program's own thread while others work: says on a terminal how far they are, and looks at the signals.
+struct Watch<'a> {
+    member: &'a Member,
+    interruption: &'a Interruption,
+    progress: Progress,
 }
 
 /// The measures of a file.
@@ -163,51 +197,60 @@ fn query(arguments: &Arguments, forest: &Forest) -> Result<Query, CubeError> {
     Ok(if arguments.explain.is_some() { query.explain() } else { query })
 }
 
-/// Asks, and says on a terminal how far it is.
-fn answer(
-    arguments: &Arguments,
-    member: &Member,
-    interruption: &Interruption,
-    forest: Forest,
-    query: Query,
-) -> Result<CubeResult, Box<dyn Error>> {
-    let progress = Progress::begin(&member.stages().clock(), std::io::stderr().is_terminal());
-    let heeded =
-        || -> Outcome { interruption.interrupted().map_or(Ok(()), |interrupted| Err(interrupted.into())) };
-    let looks = &mut || {
-        progress.show(|| "looks at the table".to_owned());
-        heeded()
-    };
-    let builder = match postgres::place(&arguments.table, std::env::var("PGPASSWORD").ok().as_deref()) {
-        Some(place) => {
-            let place = place?;
-            let opening = PostgresTable::open(member.stages(), &place.url, &place.table);
-            let table = progress::wait(member.stages().mixed().spawn("open table", opening)?, looks);
-            progress.hide();
-            member.cube(forest, table??)
-        }
-        None => {
-            let (session, place) = (member.sql().session(), arguments.table.clone());
-            let opening = async move {
-                match place.strip_prefix('(').and_then(|query| query.strip_suffix(')')) {
-                    Some(query) => SqlTable::of_query(session, "table", query).await,
-                    None => SqlTable::open(session, &place).await,
-                }
-            };
-            let table = progress::wait(member.stages().mixed().spawn("open table", opening)?, looks);
-            progress.hide();
-            member.cube(forest, table??)
-        }
-    };
-    let cube: Cube = builder.build()?;
-    let asked = cube.query(query)?;
-    let seen = asked.progress();
-    let answer = progress::wait(member.stages().mixed().spawn("read answer", asked)?, &mut || {
-        progress.show(|| format!("{} rows read", grouped(seen.rows_read())));
-        heeded()
-    });
-    progress.hide();
-    Ok(answer??)
+impl Watch<'_> {
+    /// Waits for something that `mixed` does.
+    fn wait<T: Send + 'static>(
+        &self,
+        task: &'static str,
+        future: impl Future<Output = T> + Send + 'static,
+        how_far: impl Fn() -> String,
+    ) -> Result<T, Box<dyn Error>> {
+        let coming = self.member.stages().mixed().spawn(task, future)?;
+        let done = progress::wait(coming, &mut || {
+            self.progress.show(&how_far);
+            self.interruption.interrupted().map_or(Ok(()), |interrupted| Err(interrupted.into()))
+        });
+        self.progress.hide();
+        done
+    }
+
+    /// Opens the table.
+    fn open(&self, arguments: &Arguments, forest: Forest) -> Result<Cube, Box<dyn Error>> {
+        let (member, looks) = (self.member, || "looks at the table".to_owned());
+        let place = postgres::place(&arguments.table, std::env::var("PGPASSWORD").ok().as_deref());
+        let builder = match place.transpose()? {
+            Some(place) => {
+                let opening = PostgresTable::open(member.stages(), &place.url, &place.table);
+                member.cube(forest, self.wait("open table", opening, looks)??)
+            }
+            None => {
+                let (session, place) = (member.sql().session(), arguments.table.clone());
+                let opening = async move {
+                    match place.strip_prefix('(').and_then(|query| query.strip_suffix(')')) {
+                        Some(query) => SqlTable::of_query(session, "table", query).await,
+                        None => SqlTable::open(session, &place).await,
+                    }
+                };
+                member.cube(forest, self.wait("open table", opening, looks)??)
+            }
+        };
+        let builder = match &arguments.spill_directory {
+            Some(folder) => builder.spill(folder, arguments.spill_mb.saturating_mul(1 << 20)),
+            None => builder,
+        };
+        Ok(builder.build()?)
+    }
+
+    /// Asks.
+    fn answer(&self, cube: &Cube, query: Query) -> Result<CubeResult, Box<dyn Error>> {
+        let asked = cube.query(query)?;
+        let seen = asked.progress();
+        Ok(self.wait("read answer", asked, || rows_read(&seen))??)
+    }
+}
+
+fn rows_read(seen: &QueryProgress) -> String {
+    format!("{} rows read", grouped(seen.rows_read()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,56 @@
+//! Carriers as columns, for groups that go to disk.
+
+use super::super::saved::{wide_column, wides_of};
+use crate::error::CubeError;
+use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array};
+use arrow::datatypes::{Float64Type, Int64Type};
+use std::sync::Arc;
+
+/// A number that is written as it is.
+pub(super) trait Saved: Copy {
+    fn saved(values: Vec<Self>) -> ArrayRef;
+    fn loaded(column: &ArrayRef) -> Vec<Self>;
+}
+
+impl Saved for f64 {
+    fn saved(values: Vec<Self>) -> ArrayRef {
+        Arc::new(Float64Array::from(values))
+    }
+
+    fn loaded(column: &ArrayRef) -> Vec<Self> {
+        column.as_primitive::<Float64Type>().values().to_vec()
+    }
+}
+
+impl Saved for i64 {
+    fn saved(values: Vec<Self>) -> ArrayRef {
+        Arc::new(Int64Array::from(values))
+    }
+
+    fn loaded(column: &ArrayRef) -> Vec<Self> {
+        column.as_primitive::<Int64Type>().values().to_vec()
+    }
+}
+
+impl Saved for i128 {
+    fn saved(values: Vec<Self>) -> ArrayRef {
+        wide_column(values.into())
+    }
+
+    fn loaded(column: &ArrayRef) -> Vec<Self> {
+        wides_of(column).to_vec()
+    }
+}
+
+/// The numbers of chosen groups as a column.
+pub(super) fn chosen<T: Saved>(numbers: &[T], groups: &[u32]) -> ArrayRef {
+    T::saved(groups.iter().map(|group| numbers[*group as usize]).collect())
+}
+
+/// As many columns as carriers of this kind have.
+pub(super) fn columns<const N: usize>(saved: &[ArrayRef]) -> Result<&[ArrayRef; N], CubeError> {
+    saved.try_into().map_err(|_| CubeError::Computation {
+        place: "spilled groups".to_owned(),
+        message: format!("carriers have {} columns where {N} were written", saved.len()),
+    })
+}

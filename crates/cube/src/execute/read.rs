@@ -1,0 +1,95 @@
+//! Columns of batches as a query wants them: in the types that the table said, with those that are calculated.
+
+use crate::error::CubeError;
+use crate::filter::{ColumnSource, Filter};
+use crate::forest::CalculatedColumn;
+use crate::plan::CubeColumns;
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::compute::{cast, filter};
+use arrow::datatypes::DataType;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// So many rows are looked at as one task.
+pub(crate) const PIECE: usize = 64 * 1024;
+
+/// Which columns are read, and which are calculated of them.
+pub(crate) struct RowReader {
+    pub(crate) columns: CubeColumns,
+    /// Columns of the table.
+    pub(crate) read: Vec<String>,
+    pub(crate) calculated: Vec<CalculatedColumn>,
+}
+
+/// Columns of some rows, by name.
+pub(crate) struct PieceColumns {
+    pub(crate) columns: BTreeMap<String, ArrayRef>,
+    pub(crate) rows: usize,
+}
+
+impl RowReader {
+    /// A reader of all that these columns need.
+    pub(crate) fn new<'a>(columns: &'a CubeColumns, named: impl IntoIterator<Item = &'a str>) -> Self {
+        let (calculated, read) = columns.needed(named);
+        let calculated = calculated.into_iter().cloned().collect();
+        Self { columns: columns.clone(), read, calculated }
+    }
+
+    /// The columns of those rows of a batch that `wanted` wants.
+    pub(crate) fn piece(&self, batch: &RecordBatch, wanted: &Filter) -> Result<PieceColumns, CubeError> {
+        let mut columns: BTreeMap<String, ArrayRef> = BTreeMap::new();
+        for name in &self.read {
+            let column = batch.column_by_name(name).ok_or_else(|| CubeError::TableFailed {
+                table: self.columns.table().to_owned(),
+                message: format!("a batch has no column {name:?}, which was asked for"),
+            })?;
+            columns.insert(name.clone(), typed(column, self.columns.table_type(name))?);
+        }
+        for column in &self.calculated {
+            let inputs: Vec<ArrayRef> =
+                column.inputs().iter().map(|input| Arc::clone(&columns[input])).collect();
+            let values = self.columns.calculate(column, &inputs, batch.num_rows())?;
+            columns.insert(column.name.clone(), typed(&values, self.columns.find(&column.name).as_ref())?);
+        }
+        let mut piece = PieceColumns { columns, rows: batch.num_rows() };
+        if *wanted != Filter::All {
+            let mask = wanted.mask(&piece)?;
+            let rows = mask.true_count();
+            if rows < piece.rows {
+                for column in piece.columns.values_mut() {
+                    *column = filter(column, &mask).map_err(|error| CubeError::arrow("table", &error))?;
+                }
+                piece.rows = rows;
+            }
+        }
+        Ok(piece)
+    }
+}
+
+fn typed(column: &ArrayRef, data_type: Option<&DataType>) -> Result<ArrayRef, CubeError> {
+    match data_type {
+        Some(data_type) if data_type != column.data_type() => {
+            cast(column, data_type).map_err(|error| CubeError::arrow("table", &error))
+        }
+        _ => Ok(Arc::clone(column)),
+    }
+}
+
+/// Batches in pieces, in order; nothing is copied.
+pub(crate) fn pieces(batch: &RecordBatch) -> impl Iterator<Item = RecordBatch> + use<> {
+    let (batch, rows) = (batch.clone(), batch.num_rows());
+    (0..rows).step_by(PIECE).map(move |begin| batch.slice(begin, PIECE.min(rows - begin)))
+}
+
+impl ColumnSource for PieceColumns {
+    fn rows(&self) -> usize {
+        self.rows
+    }
+
+    fn column(&self, name: &str) -> Result<ArrayRef, CubeError> {
+        self.columns.get(name).map(Arc::clone).ok_or_else(|| CubeError::InvalidFilter {
+            at: 0,
+            problem: format!("column {name:?} was not read"),
+        })
+    }
+}
