@@ -50,6 +50,6 @@ pub use duty::Duty;
 pub use gate::{Gate, Pass};
 pub use latch::Latch;
 pub use parker::Parker;
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_at};
 pub use running::{Running, RunningTask};
 pub use ticks::Ticks;

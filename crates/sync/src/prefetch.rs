@@ -12,12 +12,25 @@
 /// ```
 #[inline(always)]
 pub fn prefetch<T>(place: &T) {
+    prefetch_at(std::ptr::from_ref(place).addr());
+}
+
+/// Asks for the cache line at an address, of which nothing is assumed: if nothing is there, nothing comes.
+///
+/// ```
+/// let numbers = vec![7_u64; 1_000_000];
+/// let first = std::ptr::from_ref(&numbers[0]).addr();
+/// filbert_sync::prefetch_at(first + 8 * 999_999);
+/// filbert_sync::prefetch_at(0);
+/// ```
+#[inline(always)]
+pub fn prefetch_at(address: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         // SAFETY: every x86-64 processor has this instruction, and it has no effect but on the caches, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::without_provenance(address)) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = place;
+    let _ = address;
 }

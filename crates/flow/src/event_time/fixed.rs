@@ -4,8 +4,7 @@ use super::windowed::{Windowed, Windows};
 use super::{Event, InWindow, LateItems};
 use crate::aggregate::Fold;
 use crate::processor::Share;
-use crate::transform::{FUEL, Groups, Keying, Receiver, Recipe};
-use hashbrown::hash_table::IntoIter;
+use crate::transform::{Drained, FUEL, Groups, Keying, Receiver, Recipe};
 use std::collections::BTreeMap;
 
 const SEED: u64 = 0x0f1c_5ed0;
@@ -58,7 +57,7 @@ pub struct FixedWindowing<K, F> {
 }
 
 /// The start of a window, and its groups that were not put yet.
-type Leaving<K, A> = (i64, IntoIter<(K, A)>);
+type Leaving<K, A> = (i64, Drained<K, A>);
 
 /// The open windows of [`FixedWindowing`].
 pub struct FixedWindows<T, K: Keying<T>, F: Fold<K::Value>> {
@@ -89,7 +88,7 @@ where
             let groups = self.windows.entry(start).or_insert_with(|| Groups::new(SEED));
             let item = if open.peek().is_some() { item.clone() } else { item.take() };
             if let Some(item) = item {
-                keying.fold(groups, fold, item);
+                keying.fold(groups, fold, None, item);
             }
         }
         true

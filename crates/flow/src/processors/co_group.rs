@@ -5,8 +5,7 @@ use crate::inbox::Inbox;
 use crate::outbox::Outbox;
 use crate::processor::{Failure, MetaSupplier, Processor, Step};
 use crate::signature::Many;
-use crate::transform::{Groups, Keying};
-use hashbrown::hash_table::IntoIter;
+use crate::transform::{Drained, Groups, Keying};
 use std::marker::PhantomData;
 
 const SEED: u64 = 0xc069_5eed;
@@ -35,7 +34,7 @@ where
 }
 
 /// Groups that were not emitted yet.
-type Leaving<K, A, B> = IntoIter<(K, (A, B))>;
+type Leaving<K, A, B> = Drained<K, (A, B)>;
 
 /// The processor of [`co_group`].
 pub struct CoGroup<A, B, L, R, F, G>

@@ -4,8 +4,7 @@
 //! they are too many for that they move to a table for many, once, and stay there until all of them are taken.
 
 use super::few::Few;
-use super::{Groups, Table};
-use hashbrown::hash_table::IntoIter;
+use super::{Drained, Groups, Table};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
@@ -17,7 +16,7 @@ pub(super) struct Growing<K, S> {
     many: Groups<K, S>,
 }
 
-impl<K: Hash + Eq, S> Growing<K, S> {
+impl<K: Hash + Eq + 'static, S> Growing<K, S> {
     /// An empty table; `seed` differs from that of the tables which are emptied into it.
     pub(crate) fn new(seed: u64) -> Self {
         Self { few: None, many: Groups::new(seed) }
@@ -35,12 +34,12 @@ impl<K: Hash + Eq, S> Growing<K, S> {
 
     /// The table for many groups.
     #[inline(always)]
-    pub(crate) fn many(&self) -> &Groups<K, S> {
-        &self.many
+    pub(crate) fn many(&mut self) -> &mut Groups<K, S> {
+        &mut self.many
     }
 
     /// Takes all groups, in no particular order; the table is empty then.
-    pub(crate) fn drain(&mut self) -> IntoIter<(K, S)> {
+    pub(crate) fn drain(&mut self) -> Drained<K, S> {
         self.pour();
         self.many.drain()
     }
@@ -94,7 +93,7 @@ impl<K: Hash + Eq, S> Growing<K, S> {
     }
 }
 
-impl<K: Hash + Eq, S> Table<K, S> for Growing<K, S> {
+impl<K: Hash + Eq + 'static, S> Table<K, S> for Growing<K, S> {
     #[inline(always)]
     fn group_hashed(&mut self, key: K, hash: Option<u64>, new: impl FnOnce() -> S) -> &mut (K, S) {
         let hash = hash.unwrap_or_else(|| self.many.hasher().hash_one(&key));

@@ -32,7 +32,7 @@ impl<V> Matches<V> {
     }
 }
 
-impl<K: Hash + Eq, V> JoinTable<K, V> {
+impl<K: Hash + Eq + 'static, V> JoinTable<K, V> {
     pub(crate) fn new() -> Self {
         Self { groups: Groups::new(TABLE_SEED) }
     }
@@ -202,7 +202,7 @@ pub struct ProbingTransform<T, K, V, F, J> {
 impl<T, K, V, F, J> ProbingTransform<T, K, V, F, J>
 where
     T: Clone + Send + 'static,
-    K: Hash + Eq,
+    K: Hash + Eq + 'static,
     F: Fn(&T) -> K,
     J: Joined<T, V>,
 {

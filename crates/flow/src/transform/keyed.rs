@@ -11,11 +11,12 @@
 //! cache and had fewer than [`WORTHWHILE`] items per group, it sends the table away, lets a number of items pass as groups of
 //! their own, and tries again.
 
+use super::gathering::Gathering;
 use super::keying::Keying;
-use super::{Ahead, FUEL, Groups, Growing, Receiver, Recipe, Transform};
+use super::passage::Passage;
+use super::{Drained, FUEL, Groups, Receiver, Recipe, Transform};
 use crate::aggregate::{Aggregate, Fold};
 use crate::processor::Share;
-use hashbrown::hash_table::IntoIter;
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
@@ -31,7 +32,11 @@ const SECOND_SEED: u64 = 0x5ec0_11d5;
 
 /// Puts groups while there is room; true when none are left.
 #[inline]
-fn emit<G, T, R: Receiver<T>>(groups: &mut Option<IntoIter<G>>, to: &mut R, result: impl Fn(G) -> T) -> bool {
+fn emit<G: Iterator, T, R: Receiver<T>>(
+    groups: &mut Option<G>,
+    to: &mut R,
+    result: impl Fn(G::Item) -> T,
+) -> bool {
     let Some(left) = groups else { return true };
     for _ in 0..FUEL {
         if to.is_full() {
@@ -57,20 +62,8 @@ pub struct Grouping<K, F> {
 
 /// The transform of [`Grouping`].
 pub struct GroupingTransform<T, K: Keying<T>, F: Fold<K::Value>> {
-    recipe: Grouping<K, F>,
-    groups: Growing<K::Key, F::Accumulator>,
-    ahead: Ahead<T>,
-    leaving: Option<IntoIter<(K::Key, F::Accumulator)>>,
-}
-
-impl<T, K: Keying<T>, F: Fold<K::Value>> GroupingTransform<T, K, F> {
-    /// All that came before is in the groups then.
-    #[inline(never)]
-    fn catch_up(&mut self) {
-        let Self { recipe: Grouping { keying, fold }, groups, ahead, .. } = self;
-        groups.many().expect_contents(ahead.hashes());
-        ahead.go_on(|hash, item| keying.fold_hashed(groups, fold, Some(hash), item));
-    }
+    groups: Gathering<T, K, F>,
+    leaving: Option<Drained<K::Key, F::Accumulator>>,
 }
 
 impl<T, K, F> Transform<T> for GroupingTransform<T, K, F>
@@ -84,26 +77,18 @@ where
 
     #[inline(always)]
     fn push<R: Receiver<Self::Out>>(&mut self, item: T, _: &mut R) {
-        let Self { recipe: Grouping { keying, fold }, groups, ahead, .. } = self;
-        if groups.is_few() {
-            return keying.fold(groups, fold, item);
-        }
-        if !Ahead::<T>::IS_WORTHWHILE || !K::HASHES_FREELY || !groups.many().is_large() {
-            return keying.fold(groups, fold, item);
-        }
-        let hash = keying.hash(groups.many().hasher(), &item);
-        groups.many().expect(hash);
-        if ahead.wait(hash, item) {
-            self.catch_up();
+        if self.groups.is_few() {
+            self.groups.add_now(item);
+        } else {
+            self.groups.add(item);
         }
     }
 
     fn finish<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
-        self.catch_up();
         if self.groups.len() > 0 {
             self.leaving = Some(self.groups.drain());
         }
-        let fold = &self.recipe.fold;
+        let fold = self.groups.fold();
         emit(&mut self.leaving, to, |(key, accumulator)| (key, fold.finish(accumulator)))
     }
 }
@@ -118,12 +103,8 @@ where
     type Transform = GroupingTransform<T, K, F>;
 
     fn transform(&self, _: Share) -> Self::Transform {
-        GroupingTransform {
-            recipe: self.clone(),
-            groups: Growing::new(SECOND_SEED),
-            ahead: Ahead::new(),
-            leaving: None,
-        }
+        let Self { keying, fold } = self.clone();
+        GroupingTransform { groups: Gathering::new(keying, fold, SECOND_SEED), leaving: None }
     }
 
     fn describe(&self, steps: &mut Vec<&'static str>) {
@@ -140,10 +121,8 @@ pub struct Accumulating<K, G> {
 
 /// The transform of [`Accumulating`].
 pub struct AccumulatingTransform<T, K: Keying<T>, G: Fold<K::Value>> {
-    recipe: Accumulating<K, G>,
-    groups: Growing<K::Key, G::Accumulator>,
-    ahead: Ahead<T>,
-    leaving: Option<IntoIter<(K::Key, G::Accumulator)>>,
+    groups: Gathering<T, K, G>,
+    leaving: Option<Drained<K::Key, G::Accumulator>>,
     /// Items since the table was empty, without those that came while there were few groups.
     grouped: usize,
     /// At how many groups it asks whether they are worthwhile.
@@ -153,42 +132,9 @@ pub struct AccumulatingTransform<T, K: Keying<T>, G: Fold<K::Value>> {
 }
 
 impl<T, K: Keying<T>, G: Fold<K::Value>> AccumulatingTransform<T, K, G> {
-    /// Adds an item; true when that made a new group.
-    #[inline(always)]
-    fn accumulate(&mut self, hash: Option<u64>, item: T) -> bool {
-        let Self { recipe: Accumulating { keying, aggregate }, groups, .. } = self;
-        let mut is_new = false;
-        keying.visit(
-            groups,
-            hash,
-            item,
-            || {
-                is_new = true;
-                aggregate.start()
-            },
-            |accumulator, value| aggregate.accumulate_owned(accumulator, value),
-            |accumulator, value| aggregate.accumulate(accumulator, value),
-        );
-        is_new
-    }
-
-    /// All that came before is in the groups then.
-    #[inline(never)]
-    fn catch_up(&mut self) {
-        let mut ahead = std::mem::replace(&mut self.ahead, Ahead::new());
-        self.groups.many().expect_contents(ahead.hashes());
-        ahead.go_on(|hash, item| {
-            self.accumulate(Some(hash), item);
-        });
-        self.ahead = ahead;
-        // Not in between: what comes next must not overtake what waited.
-        if self.groups.len() >= self.limit {
-            self.weigh();
-        }
-    }
-
     /// The table has outgrown the cache.
     #[cold]
+    #[inline(never)]
     fn weigh(&mut self) {
         if self.grouped >= WORTHWHILE.saturating_mul(self.groups.len()) {
             self.limit = self.limit.saturating_mul(2);
@@ -212,22 +158,16 @@ where
     #[inline(always)]
     fn push<R: Receiver<Self::Out>>(&mut self, item: T, to: &mut R) {
         if self.groups.is_few() {
-            let Accumulating { keying, aggregate } = &self.recipe;
-            return keying.fold(&mut self.groups, aggregate, item);
+            self.groups.add_now(item);
+            return;
         }
         if self.passing > 0 {
             self.passing -= 1;
-            to.put(self.recipe.keying.alone(&self.recipe.aggregate, item));
+            to.put(self.groups.alone(item));
             return;
         }
         self.grouped += 1;
-        if Ahead::<T>::IS_WORTHWHILE && K::HASHES_FREELY && self.groups.many().is_large() {
-            let hash = self.recipe.keying.hash(self.groups.many().hasher(), &item);
-            self.groups.many().expect(hash);
-            if self.ahead.wait(hash, item) {
-                self.catch_up();
-            }
-        } else if self.accumulate(None, item) && self.groups.len() >= self.limit {
+        if self.groups.add(item) && self.groups.len() >= self.limit {
             self.weigh();
         }
     }
@@ -237,11 +177,6 @@ where
     }
 
     fn finish<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
-        if !self.resume(to) {
-            return false;
-        }
-        // What this makes leave is let go below.
-        self.catch_up();
         if !self.resume(to) {
             return false;
         }
@@ -263,10 +198,9 @@ where
 
     fn transform(&self, _: Share) -> Self::Transform {
         let group = size_of::<(K::Key, G::Accumulator)>().max(1);
+        let Self { keying, aggregate } = self.clone();
         AccumulatingTransform {
-            recipe: self.clone(),
-            groups: Growing::new(FIRST_SEED),
-            ahead: Ahead::new(),
+            groups: Gathering::new(keying, aggregate, FIRST_SEED),
             leaving: None,
             grouped: 0,
             limit: FIRST_STAGE_BYTES / group,
@@ -302,8 +236,8 @@ impl<T, G> Combining<T, G> {
 pub struct CombiningTransform<K, T, G: Fold<T>> {
     aggregate: G,
     groups: Groups<K, G::Accumulator>,
-    ahead: Ahead<(K, G::Accumulator)>,
-    leaving: Option<IntoIter<(K, G::Accumulator)>>,
+    passage: Passage<(K, G::Accumulator)>,
+    leaving: Option<Drained<K, G::Accumulator>>,
 }
 
 impl<K: Hash + Eq + 'static, T, G: Aggregate<T>> CombiningTransform<K, T, G> {
@@ -315,14 +249,6 @@ impl<K: Hash + Eq + 'static, T, G: Aggregate<T>> CombiningTransform<K, T, G> {
         (key, part): (K, G::Accumulator),
     ) {
         groups.put(key, hash, part, |part| part, |whole, part| aggregate.combine(whole, part));
-    }
-
-    /// All that came before is in the groups then.
-    #[inline(never)]
-    fn catch_up(&mut self) {
-        let Self { aggregate, groups, ahead, .. } = self;
-        groups.expect_contents(ahead.hashes());
-        ahead.go_on(|hash, group| Self::combine(groups, aggregate, Some(hash), group));
     }
 }
 
@@ -337,23 +263,25 @@ where
 
     #[inline(always)]
     fn push<R: Receiver<Self::Out>>(&mut self, group: (K, G::Accumulator), _: &mut R) {
-        if !Ahead::<(K, G::Accumulator)>::IS_WORTHWHILE || !self.groups.is_large() {
-            return Self::combine(&mut self.groups, &self.aggregate, None, group);
+        let Self { aggregate, groups, passage, .. } = self;
+        if !Passage::<(K, G::Accumulator)>::IS_WORTHWHILE || !groups.is_large() {
+            return Self::combine(groups, aggregate, None, group);
         }
-        let hash = self.groups.hasher().hash_one(&group.0);
-        self.groups.expect(hash);
-        if self.ahead.wait(hash, group) {
-            self.catch_up();
+        let hash = groups.hasher().hash_one(&group.0);
+        groups.expect(hash);
+        if let Some((hash, group)) = passage.pass(hash, group) {
+            groups.expect_contents(passage.half_way());
+            Self::combine(groups, aggregate, Some(hash), group);
         }
     }
 
     fn finish<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
-        self.catch_up();
-        if self.groups.len() > 0 {
-            self.leaving = Some(self.groups.drain());
+        let Self { aggregate, groups, passage, leaving } = self;
+        passage.clear(|hash, group| Self::combine(groups, aggregate, Some(hash), group));
+        if groups.len() > 0 {
+            *leaving = Some(groups.drain());
         }
-        let aggregate = &self.aggregate;
-        emit(&mut self.leaving, to, |(key, whole)| (key, aggregate.finish(whole)))
+        emit(leaving, to, |(key, whole)| (key, aggregate.finish(whole)))
     }
 }
 
@@ -370,7 +298,7 @@ where
         CombiningTransform {
             aggregate: self.aggregate.clone(),
             groups: Groups::new(SECOND_SEED),
-            ahead: Ahead::new(),
+            passage: Passage::new(),
             leaving: None,
         }
     }

@@ -35,30 +35,25 @@ pub trait Keying<T>: Clone + Send + Sync + 'static {
         lend: impl FnOnce(&mut S, &Self::Value),
     );
 
-    /// Adds the item to its group.
+    /// Adds the item, whose key may have been hashed before, to its group; true when that is a new one.
     #[inline(always)]
     fn fold<F: Fold<Self::Value>>(
         &self,
         groups: &mut impl Table<Self::Key, F::Accumulator>,
         fold: &F,
-        item: T,
-    ) {
-        self.fold_hashed(groups, fold, None, item);
-    }
-
-    /// Adds the item, whose key may have been hashed before, to its group.
-    #[inline(always)]
-    fn fold_hashed<F: Fold<Self::Value>>(
-        &self,
-        groups: &mut impl Table<Self::Key, F::Accumulator>,
-        fold: &F,
         hash: Option<u64>,
         item: T,
-    ) {
+    ) -> bool {
+        let mut is_new = false;
+        let new = || {
+            is_new = true;
+            fold.start()
+        };
         let own = |accumulator: &mut F::Accumulator, value| fold.accumulate_owned(accumulator, value);
         let lend =
             |accumulator: &mut F::Accumulator, value: &Self::Value| fold.accumulate(accumulator, value);
-        self.visit(groups, hash, item, || fold.start(), own, lend);
+        self.visit(groups, hash, item, new, own, lend);
+        is_new
     }
 
     /// A group of this item alone.

@@ -19,18 +19,21 @@
 
 mod ahead;
 mod few;
+mod gathering;
 mod groups;
 mod growing;
 mod join;
 mod keyed;
 mod keying;
+mod label;
 mod merge;
+mod passage;
 mod sort;
 mod stateful;
 mod stateless;
 
 use ahead::Ahead;
-pub(crate) use groups::{Groups, Table};
+pub(crate) use groups::{Drained, Groups, Table};
 use growing::Growing;
 pub use join::{Inner, JoinTable, Joined, LeftOuter, Probing, TableBuilding};
 pub use keyed::{Accumulating, AggregatingAll, Combining, CombiningAll, Grouping};
