@@ -68,18 +68,18 @@ acts! {
     TaskRing;
     /// Begins a task; its number.
     Execute "durable_executor.submit" Submit { code: Code } -> DurableTask = |self, ring, _turn| {
-        let sequence = match ring.add() {
+        let sequence = match ring.next_free() {
             Ok(sequence) => sequence,
             Err(refused) => return Step::failed(refused),
         };
         let back = move |ran| RunOver { sequence, ran: Some(ran) };
         let (shared, partition) = (Arc::clone(&ring.shared), ring.partition);
         match shared.workshop.start(self.code.clone(), (&ring.home, partition), Some(partition), back) {
-            Ok(_) => Step::done(DurableTask { partition, sequence }),
-            Err(refused) => {
-                ring.over(sequence, Err(refused.clone()));
-                Step::failed(refused)
+            Ok(_) => {
+                ring.begun(sequence);
+                Step::done(DurableTask { partition, sequence })
             }
+            Err(refused) => Step::failed(refused),
         }
     };
     /// A task is over.
@@ -114,7 +114,7 @@ acts! {
     };
 }
 
-/// Runs registered tasks and keeps their results.
+/// Runs registered tasks and keeps their results; for as long as its [`Grid`] is there.
 ///
 /// ```
 /// use filbert_grid::{Code, DurableTask, ExecutorTask, Grid, TaskContext};

@@ -74,8 +74,8 @@ impl TaskRing {
         sequence.unsigned_abs() as usize % self.shared.capacity
     }
 
-    /// A place for a new task; its number. The task whose result was there, if any.
-    pub(super) fn add(&mut self) -> GridResult<i32> {
+    /// The number of the next task, whose place no task that runs has. A result that is there stays until the task has [`Self::begun`].
+    pub(super) fn next_free(&self) -> GridResult<i32> {
         if self.shared.shut_down.load(Ordering::Acquire) {
             return Err(GridError::RejectedExecution { executor: self.name() });
         }
@@ -87,17 +87,18 @@ impl TaskRing {
                 advice: "wait until some of that partition are over, or raise the setting grid.durable_executor.<name>.capacity",
             });
         }
-        loop {
-            let sequence = self.next;
-            // After two thousand million it begins anew.
-            self.next = self.next.checked_add(1).unwrap_or(0);
-            let place = self.place_of(sequence);
-            if !matches!(self.places.get(&place), Some(Place { held: Held::Runs, .. })) {
-                self.places.insert(place, Place { sequence, held: Held::Runs });
-                self.running += 1;
-                return Ok(sequence);
-            }
+        let mut sequence = self.next;
+        while matches!(self.places.get(&self.place_of(sequence)), Some(Place { held: Held::Runs, .. })) {
+            sequence = after(sequence);
         }
+        Ok(sequence)
+    }
+
+    /// A task runs; it has the place from now on.
+    pub(super) fn begun(&mut self, sequence: i32) {
+        self.next = after(sequence);
+        self.places.insert(self.place_of(sequence), Place { sequence, held: Held::Runs });
+        self.running += 1;
     }
 
     /// The place of a task that is not stale.
@@ -136,4 +137,9 @@ impl TaskRing {
         }
         Ok(())
     }
+}
+
+/// After two thousand million it begins anew.
+fn after(sequence: i32) -> i32 {
+    sequence.checked_add(1).unwrap_or(0)
 }

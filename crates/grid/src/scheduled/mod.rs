@@ -34,7 +34,7 @@ use std::time::Duration;
 use timetable::{Shared, Timetable};
 use uuid::Uuid;
 
-/// Runs registered tasks later.
+/// Runs registered tasks later; for as long as its [`Grid`] is there.
 ///
 /// ```
 /// use filbert_grid::{Code, ExecutorTask, Grid, TaskContext, TaskPlan};

@@ -38,7 +38,7 @@ impl TaskPlan {
         self
     }
 
-    /// Disposed of when it is done, with its result: for whoever never asks for it.
+    /// Disposed of when its only or last run is over, with its result: for whoever never asks for it. One that is cancelled stays.
     #[must_use]
     pub fn auto_dispose(mut self) -> Self {
         self.auto_dispose = true;

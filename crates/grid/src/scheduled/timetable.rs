@@ -122,11 +122,11 @@ impl Timetable {
     /// Sees to it that a timer is set for the next task that is due.
     fn arm(&mut self, clock: &Clock) {
         let Some((next, _)) = self.due.first() else { return };
-        let next = (*next).min(clock.now().saturating_add(FARTHEST));
-        if self.alarms.must_set(next) {
+        let now = clock.now();
+        let next = (*next).min(now.saturating_add(FARTHEST));
+        if let Some(at) = self.alarms.set_about(next, now) {
             let (home, partition, mails) = (self.home.clone(), self.partition, clock.clone());
-            let pause = next.saturating_sub(clock.now());
-            clock.after(pause, move || mail(&home, partition, &mails, Due { at: next }));
+            clock.after(at.saturating_sub(now), move || mail(&home, partition, &mails, Due { at }));
         }
     }
 
@@ -174,10 +174,7 @@ impl Timetable {
 
     /// A task is done: it goes, if nobody asks for its result.
     fn settle(&mut self, key: &ScheduledTask, id: TaskId) {
-        let Some(task) = self.tasks.get(key).filter(|task| task.id == id && task.auto_dispose) else {
-            return;
-        };
-        if !task.is_repeated() {
+        if self.tasks.get(key).is_some_and(|task| task.id == id && task.auto_dispose) {
             self.tasks.remove(key);
             self.shared.give_back(1);
         }

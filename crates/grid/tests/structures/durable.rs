@@ -3,14 +3,18 @@
 use crate::long;
 use crate::tasks::{Door, register};
 use filbert_grid::{
-    Code, DurableExecutorSettings, DurableTask, Grid, GridError, GridSettings, Registry, Service,
+    Code, DurableExecutorSettings, DurableTask, ExecutorServiceSettings, Grid, GridError, GridSettings,
+    Registry, Service,
 };
 use filbert_pool::{Stages, simulate};
 use filbert_wire::PartitionId;
 use std::sync::Arc;
 
 fn grid(stages: &Stages, capacity: usize) -> Grid {
-    let mut settings = GridSettings::default();
+    grid_with(stages, capacity, GridSettings::default())
+}
+
+fn grid_with(stages: &Stages, capacity: usize, mut settings: GridSettings) -> Grid {
     settings.durable_executors.set("*", DurableExecutorSettings { capacity });
     settings.check().unwrap();
     let grid = Grid::with(stages, settings, Registry::new());
@@ -28,7 +32,8 @@ fn same(number: usize) -> Code {
 fn results_stay_until_newer_ones_need_their_place() {
     simulate::seeds("results_stay_until_newer_ones_need_their_place", 0..100, |seed| {
         let stages = Stages::simulated(seed);
-        let executor = grid(&stages, 3).durable_executor("kept");
+        let grid = grid(&stages, 3);
+        let executor = grid.durable_executor("kept");
         let partition = PartitionId::new(7).unwrap();
         let tasks: Vec<_> =
             (0..5).map(|number| executor.submit_to_partition(same(number), partition)).collect();
@@ -67,7 +72,8 @@ fn results_stay_until_newer_ones_need_their_place() {
 #[test]
 fn failures_are_results_and_a_task_is_where_its_key_is() {
     let stages = Stages::simulated(5);
-    let executor = grid(&stages, 10).durable_executor("kept");
+    let grid = grid(&stages, 10);
+    let executor = grid.durable_executor("kept");
     for (name, word) in [("fail", "no"), ("panic", "boom"), ("unknown", "not registered")] {
         let task = executor.submit_to_key_owner(Code::named(name, long(1)), &long(9)).wait().unwrap();
         assert_eq!(task.partition, long(9).partition());
@@ -114,4 +120,36 @@ fn a_ring_of_tasks_that_run_takes_no_more_and_its_end_is_told() {
     assert!(grid.structures().destroy(Service::DurableExecutor, "full"));
     assert!(matches!(executor.result(late).wait(), Err(GridError::Destroyed { .. })));
     assert!(executor.submit(same(1)).wait().is_err());
+}
+
+/// A task that its threads refused took the place of a result.
+#[test]
+fn a_task_that_is_refused_takes_no_place() {
+    let stages = Stages::start().unwrap();
+    let mut settings = GridSettings::default();
+    settings.executors.set("*", ExecutorServiceSettings { threads: 1, capacity: 1 });
+    let grid = grid_with(&stages, 3, settings);
+    let door = Arc::new(Door::default());
+    let waits = Arc::clone(&door);
+    register(&grid, "wait", move |_, _| {
+        waits.pass();
+        Ok(None)
+    });
+    let (executor, partition) = (grid.durable_executor("busy"), PartitionId::new(3).unwrap());
+    let submit = |code| executor.submit_to_partition(code, partition).wait();
+    let kept = submit(same(1)).unwrap();
+    assert_eq!(executor.result(kept).wait(), Ok(Some(long(1))));
+    let running = submit(Code::named("wait", long(0))).unwrap();
+    door.visited_by(1);
+    let queued = submit(same(2)).unwrap();
+    for _ in 0..5 {
+        let refused = submit(same(3)).unwrap_err();
+        assert!(matches!(refused, GridError::Refused(_)) && refused.is_retryable(), "{refused}");
+    }
+    assert_eq!(executor.result(kept).wait(), Ok(Some(long(1))), "nothing took its place");
+    door.open();
+    assert_eq!(executor.result(running).wait(), Ok(None));
+    assert_eq!(executor.result(queued).wait(), Ok(Some(long(2))));
+    submit(same(4)).unwrap();
+    assert!(matches!(executor.result(kept).wait(), Err(GridError::StaleTaskId { .. })));
 }
