@@ -6,14 +6,17 @@
 //! the result. Rejected: to ask for the size first, which costs a second operation on every partition and is wrong when it is known.
 
 use crate::cp::LockOwnership;
+use crate::durable::DurableTask;
 use crate::flake_id::IdBatch;
 use crate::map::InterceptorId;
 use crate::pn_counter::Counted;
 use crate::query::PageResult;
 use crate::ringbuffer::RingbufferSizes;
+use crate::scheduled::{ScheduledTask, TaskStatistics};
 use filbert_wire::Data;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// What a key or a value takes beside its bytes, roughly.
 const ITEM_BYTES: usize = 64;
@@ -204,6 +207,12 @@ impl Weighs for PageResult {
     }
 }
 
+impl Weighs for ScheduledTask {
+    fn weight(&self) -> usize {
+        self.name.len() + ITEM_BYTES
+    }
+}
+
 macro_rules! weigh_nothing {
     ($($result:ty),*) => {
         $(impl Weighs for $result {
@@ -226,7 +235,10 @@ weigh_nothing!(
     IdBatch,
     Counted,
     RingbufferSizes,
-    LockOwnership
+    LockOwnership,
+    Duration,
+    DurableTask,
+    TaskStatistics
 );
 
 #[cfg(test)]

@@ -65,6 +65,54 @@ pub enum GridError {
         /// Its name.
         executor: String,
     },
+    /// An executor that holds as many tasks as it may.
+    #[error("executor {executor} has {limit} tasks already and takes no more; {advice}")]
+    TooManyTasks {
+        /// Its name.
+        executor: String,
+        /// How many there may be.
+        limit: usize,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A scheduled task whose name another one has.
+    #[error(
+        "there is a task {task:?} in scheduled executor {executor} already; give it another name, or dispose of that one"
+    )]
+    DuplicateTask {
+        /// The executor's name.
+        executor: String,
+        /// The task's name.
+        task: String,
+    },
+    /// A scheduled task that is not there: it was disposed of, or never was.
+    #[error(
+        "there is no task {task:?} in scheduled executor {executor}; it was disposed of, or never scheduled there"
+    )]
+    StaleTask {
+        /// The executor's name.
+        executor: String,
+        /// The task's name.
+        task: String,
+    },
+    /// A scheduled task that has no result because it was cancelled.
+    #[error("task {task:?} of scheduled executor {executor} was cancelled")]
+    TaskCancelled {
+        /// The executor's name.
+        executor: String,
+        /// The task's name.
+        task: String,
+    },
+    /// A task of a durable executor whose place a newer one has.
+    #[error(
+        "the result of task {sequence} of durable executor {executor} is gone: newer tasks of its partition have taken its place"
+    )]
+    StaleTaskId {
+        /// The executor's name.
+        executor: String,
+        /// The task's number on its partition.
+        sequence: i32,
+    },
     /// A member that is not, or no longer, in the cluster.
     #[error("there is no member {member} in this cluster; its only member is {here}")]
     NoSuchMember {
@@ -191,6 +239,7 @@ impl GridError {
             GridError::Store(error) => error.is_retryable(),
             GridError::TimedOut { .. } | GridError::Destroyed { .. } => true,
             GridError::TooMuch(TooMuch::ForAll { .. }) | GridError::TooMany { .. } => true,
+            GridError::TooManyTasks { .. } => true,
             _ => false,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::code::Registry;
 use crate::cp::{AtomicLong, AtomicReference, CountDownLatch, FencedLock, Semaphore, Sessions};
+use crate::durable::DurableExecutor;
 use crate::error::GridResult;
 use crate::executor::{ExecutorService, ExecutorStructure};
 use crate::flake_id::FlakeIdGenerator;
@@ -15,6 +16,7 @@ use crate::recovery::{self, RecoveredMap, RecoveryProgress};
 use crate::reliable_topic::ReliableTopic;
 use crate::replicated_map::ReplicatedMap;
 use crate::ringbuffer::Ringbuffer;
+use crate::scheduled::ScheduledExecutor;
 use crate::set::Set;
 use crate::settings::GridSettings;
 use crate::structures::{Service, Structures};
@@ -328,6 +330,18 @@ impl Grid {
     pub fn executor(&self, name: &str) -> ExecutorService {
         let structure = self.structures().get_or_make(Service::Executor, name, ExecutorStructure::new);
         ExecutorService::new(structure, self)
+    }
+
+    /// The scheduled executor of that name.
+    pub fn scheduled_executor(&self, name: &str) -> Arc<ScheduledExecutor> {
+        let make = |name: &Arc<str>| ScheduledExecutor::new(self, name);
+        self.structures().get_or_make(Service::ScheduledExecutor, name, make)
+    }
+
+    /// The durable executor of that name.
+    pub fn durable_executor(&self, name: &str) -> Arc<DurableExecutor> {
+        let make = |name: &Arc<str>| DurableExecutor::new(self, name);
+        self.structures().get_or_make(Service::DurableExecutor, name, make)
     }
 
     pub(crate) fn downgrade(&self) -> WeakGrid {

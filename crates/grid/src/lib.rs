@@ -15,6 +15,7 @@
 mod allowance;
 mod code;
 mod cp;
+mod durable;
 mod error;
 mod executor;
 mod flake_id;
@@ -35,6 +36,7 @@ mod recovery;
 mod reliable_topic;
 mod replicated_map;
 mod ringbuffer;
+mod scheduled;
 mod set;
 mod settings;
 mod strands;
@@ -50,6 +52,7 @@ pub use cp::{
     Acquirer, AtomicLong, AtomicReference, CountDownLatch, FencedLock, LockOwnership, Semaphore, Session,
     SessionId, Sessions,
 };
+pub use durable::{DurableExecutor, DurableTask};
 pub use error::{GridError, GridResult};
 pub use executor::ExecutorService;
 pub use filbert_store::{Damage, Fsync, PersistenceSettings, Store, StoreError};
@@ -73,10 +76,12 @@ pub use recovery::{RecoveredMap, RecoveryProgress};
 pub use reliable_topic::ReliableTopic;
 pub use replicated_map::ReplicatedMap;
 pub use ringbuffer::{ManyRead, Overflow, Ringbuffer, RingbufferSizes};
+pub use scheduled::{ScheduledExecutor, ScheduledTask, TaskPlace, TaskPlan, TaskStatistics};
 pub use set::Set;
 pub use settings::{
-    ExecutorServiceSettings, GridSettings, GridSettingsError, ListSettings, MultiMapSettings, Patterns,
-    QueueSettings, RingbufferSettings, SemaphoreSettings, SessionSettings, SetSettings,
+    DurableExecutorSettings, ExecutorServiceSettings, GridSettings, GridSettingsError, ListSettings,
+    MultiMapSettings, Patterns, QueueSettings, RingbufferSettings, ScheduledExecutorSettings,
+    SemaphoreSettings, SessionSettings, SetSettings,
 };
 pub use strands::{Answer, Invoked, Leaving, Spread, Strands};
 pub use structures::{Change, Service, Structure, Structures, WatcherId};

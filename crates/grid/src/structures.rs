@@ -38,6 +38,10 @@ services! {
     Topic "topic";
     /// Tasks.
     Executor "executor";
+    /// Tasks for later.
+    ScheduledExecutor "scheduled-executor";
+    /// Tasks whose results are kept.
+    DurableExecutor "durable-executor";
     /// Items, each once.
     Set "set";
     /// Keys, each with any number of values.

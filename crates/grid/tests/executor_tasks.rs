@@ -1,16 +1,15 @@
 //! Tasks run where they are sent, with what they need; each executor is on its own; a failure is its task's own.
 
+mod tasks;
+
 use filbert_grid::{
-    Code, ExecutorServiceSettings, ExecutorTask, Grid, GridError, GridSettings, Registry, Service,
-    TaskContext,
+    Code, ExecutorServiceSettings, Grid, GridError, GridSettings, Registry, Service, TaskContext,
 };
 use filbert_pool::{Stages, SubmitError, TaskError};
 use filbert_wire::{Data, PartitionId};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
-
-const LONG: Duration = Duration::from_secs(60);
+use tasks::{Door, LONG, Task, register};
 
 fn number(number: i64) -> Data {
     Data::new(-8, &number.to_be_bytes())
@@ -21,55 +20,8 @@ fn read(data: &Data) -> Result<i64, String> {
     Ok(i64::from_be_bytes(bytes))
 }
 
-/// A task that is a function of its argument and its context.
-struct Task<F>(Data, F);
-
-impl<F> ExecutorTask for Task<F>
-where
-    F: Fn(&Data, &TaskContext<'_>) -> Result<Option<Data>, String> + Send + Sync,
-{
-    fn run(&self, context: &TaskContext<'_>) -> Result<Option<Data>, String> {
-        (self.1)(&self.0, context)
-    }
-}
-
-fn register<F>(grid: &Grid, name: &str, task: F)
-where
-    F: Fn(&Data, &TaskContext<'_>) -> Result<Option<Data>, String> + Clone + Send + Sync + 'static,
-{
-    grid.registry().add_task(name, move |argument| Ok(Task(argument.clone(), task.clone())));
-}
-
 fn call(name: &str, argument: i64) -> Code {
     Code::named(name, number(argument))
-}
-
-/// Opens once; tasks wait at it, and tell that they do.
-#[derive(Default)]
-struct Door {
-    state: Mutex<(bool, usize)>,
-    changed: Condvar,
-}
-
-impl Door {
-    fn pass(&self) {
-        let mut state = self.state.lock().unwrap();
-        state.1 += 1;
-        self.changed.notify_all();
-        drop(self.changed.wait_while(state, |(open, _)| !*open).unwrap());
-    }
-
-    fn open(&self) {
-        self.state.lock().unwrap().0 = true;
-        self.changed.notify_all();
-    }
-
-    /// Waits until so many tasks are there.
-    fn visited_by(&self, count: usize) {
-        let state = self.state.lock().unwrap();
-        let waited = self.changed.wait_timeout_while(state, LONG, |(_, here)| *here < count).unwrap();
-        assert!(!waited.1.timed_out(), "{count} tasks do not come");
-    }
 }
 
 #[test]

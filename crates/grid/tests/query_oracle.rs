@@ -203,12 +203,15 @@ fn row(key: i64, a: Plain, c: Plain) -> (Data, Data, [Plain; 4]) {
 }
 
 fn all_indexes() -> Vec<Indexes<usize>> {
-    let sets: [&[(IndexKind, &[&str])]; 5] = [
+    let sets: [&[(IndexKind, &[&str])]; 8] = [
         &[(IndexKind::Sorted, &["a"])],
         &[(IndexKind::Hash, &["a"]), (IndexKind::Sorted, &["b.c"]), (IndexKind::Sorted, &["__key"])],
         &[(IndexKind::Sorted, &["a", "b.c"])],
         &[(IndexKind::Sorted, &["b.c", "a", "__key"]), (IndexKind::Hash, &["a", "b.c"])],
         &[(IndexKind::Sorted, &["missing"]), (IndexKind::Sorted, &["a", "missing", "b.c"])],
+        &[(IndexKind::Bitmap, &["a"])],
+        &[(IndexKind::Bitmap, &["a"]), (IndexKind::Bitmap, &["b.c"]), (IndexKind::Bitmap, &["missing"])],
+        &[(IndexKind::Bitmap, &["b.c"]), (IndexKind::Sorted, &["a"]), (IndexKind::Hash, &["__key"])],
     ];
     let made = sets.iter().map(|set| {
         let mut indexes = Indexes::default();

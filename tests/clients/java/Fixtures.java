@@ -147,6 +147,10 @@ final class Fixtures {
             return new Task<>(5, message);
         }
 
+        static Task<Boolean> sleep(long millis) {
+            return new Task<>(6, millis);
+        }
+
         static Task<Object> fail() {
             return new Task<>(7);
         }
@@ -157,6 +161,28 @@ final class Fixtures {
 
         @Override
         public T call() {
+            throw inTheMember();
+        }
+    }
+
+    static final class Job extends Fixture implements Runnable {
+        Job(String message) {
+            super(66, 5, message);
+        }
+
+        @Override
+        public void run() {
+            throw inTheMember();
+        }
+    }
+
+    static final class FailingJob extends Fixture implements Runnable {
+        FailingJob() {
+            super(66, 7);
+        }
+
+        @Override
+        public void run() {
             throw inTheMember();
         }
     }

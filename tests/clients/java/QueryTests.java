@@ -111,6 +111,11 @@ final class QueryTests {
         config.getBitmapIndexOptions().setUniqueKey("__key");
         map.addIndex(config);
         Suite.equal(Set.of(4), Set.copyOf(map.keySet(Predicates.equal("this", 4))));
+        Predicate<Integer, Integer> some = Predicates.and(Predicates.in("this", 3, 4, 5), Predicates.not(Predicates.equal("this", 4)));
+        Suite.equal(Set.of(3, 5), Set.copyOf(map.keySet(some)));
+        map.set(4, 3);
+        map.delete(5);
+        Suite.equal(Set.of(3, 4), Set.copyOf(map.keySet(Predicates.or(Predicates.equal("this", 3), Predicates.equal("this", 5)))));
         map.destroy();
     }
 

@@ -68,6 +68,7 @@ public final class Suite {
         });
         MapTests.addTo(suite);
         MapCodeTests.addTo(suite);
+        ExecutorTests.addTo(suite);
         QueryTests.addTo(suite);
         NearCacheTests.addTo(suite);
         CollectionTests.addTo(suite);

@@ -12,10 +12,12 @@ use filbert_grid::{
 };
 use filbert_net::{Outbound, Owed};
 use filbert_wire::message::Request;
+use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::{PARTITION_COUNT, PartitionId};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
+use uuid::Uuid;
 
 /// What an operation takes in the mailbox of one partition, roughly.
 const PART_BYTES: usize = 400;
@@ -177,6 +179,31 @@ impl<R: Request> Answering<'_, R> {
         Ok(())
     }
 
+    /// The same for a task that the client may cancel meanwhile by the `id` that it gave it.
+    pub(super) fn follow_task<T, F>(self, id: Uuid, invocation: Invocation<T>, encode: F) -> Handled
+    where
+        R: 'static,
+        T: Weighs + Send + 'static,
+        F: FnOnce(T) -> R::Response + Send + 'static,
+    {
+        let (mut ticket, counted) = (self.ticket(), self.counted());
+        if !ticket.wait(None) {
+            invocation.cancel();
+            return Ok(());
+        }
+        let waiters = Arc::clone(self.waiters);
+        let known = invocation.canceller().is_some_and(|canceller| waiters.add_task(id, canceller));
+        invocation.on_complete(move |result| {
+            if known && !waiters.task_over(id) {
+                // Also when it was over just then: whoever cancelled it was told that it has no result.
+                ticket.refuse(Failure::new(ErrorCode::Cancellation, "the task was cancelled"));
+            } else {
+                ticket.answer_counted::<R, _>(result, encode, &counted);
+            }
+        });
+        Ok(())
+    }
+
     /// The right to answer after any time and from any thread. Nothing when too many of the connection wait already, which the client is
     /// told then.
     pub(super) fn later(self) -> Option<Later<R>> {
@@ -296,6 +323,10 @@ impl Ticket {
             // A connection that is gone needs no answer.
             let _ = owed.send(keep(out));
         }
+    }
+
+    fn refuse(mut self, why: Failure) {
+        self.send(Bytes::from, |correlation, out| why.encode(correlation, out));
     }
 
     /// From now on the answer may take any time; false when too many of the connection do already, or it

@@ -138,6 +138,14 @@ impl<'c, R: Request> Call<'c, R> {
         u32::try_from(self.partition).ok().and_then(PartitionId::new)
     }
 
+    /// The partition that the client asks for, where there must be one.
+    pub(super) fn own_partition(&self) -> Result<PartitionId, Failure> {
+        self.chosen_partition().ok_or_else(|| {
+            let text = format!("{} needs a partition, and {} is none", R::NAME, self.partition);
+            Failure::new(ErrorCode::IllegalArgument, text)
+        })
+    }
+
     /// The map for a request that may find any number of entries: they are counted while they are found, and too many are refused.
     pub(super) fn bounded(&mut self, map: &Map) -> Map {
         map.within(&self.allowance())

@@ -6,6 +6,7 @@
 use super::call::{Call, Desk};
 use super::connect;
 use super::cp;
+use super::durable_executor;
 use super::executor;
 use super::failure::{Failure, Handled};
 use super::handles::Handles;
@@ -16,20 +17,23 @@ use super::numbers;
 use super::queue;
 use super::replicated_map;
 use super::ringbuffer;
+use super::scheduled_executor;
 use super::schemas;
 use super::set;
 use super::sql;
 use super::topic;
 use filbert_grid::{
-    Action, AtomicLong, AtomicReference, CountDownLatch, ExecutorService, FencedLock, FlakeIdGenerator, List,
-    Map, MultiMap, PnCounter, Queue, ReplicatedMap, Ringbuffer, Semaphore, Service, Set, Topic,
+    Action, AtomicLong, AtomicReference, CountDownLatch, DurableExecutor, ExecutorService, FencedLock,
+    FlakeIdGenerator, List, Map, MultiMap, PnCounter, Queue, ReplicatedMap, Ringbuffer, ScheduledExecutor,
+    Semaphore, Service, Set, Topic,
 };
 use filbert_net::Outbound;
 use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::{
-    MESSAGES, client, cp as c, executor as e, flake_id, list as l, map as m, multi_map as mm, pn_counter,
-    queue as q, replicated_map as rm, ringbuffer as r, set as w, sql as s, topic as t,
+    MESSAGES, client, cp as c, durable_executor as d, executor as e, flake_id, list as l, map as m,
+    multi_map as mm, pn_counter, queue as q, replicated_map as rm, ringbuffer as r, scheduled_executor as se,
+    set as w, sql as s, topic as t,
 };
 use std::sync::Arc;
 
@@ -156,6 +160,8 @@ served! {
         c::session::CloseSession => cp::close_session;
         c::session::HeartbeatSession => cp::heartbeat_session;
         c::session::GenerateThreadId => cp::generate_thread_id;
+        e::CancelOnPartition => executor::cancel_on_partition;
+        e::CancelOnMember => executor::cancel_on_member;
         s::Close => sql::close;
         s::Execute => sql::execute;
         s::Fetch => sql::fetch;
@@ -267,6 +273,7 @@ served! {
         Put m::PutTransientWithMaxIdle => map::put_transient_with_max_idle;
         Put m::PutIfAbsentWithMaxIdle => map::put_if_absent_with_max_idle;
         Put m::SetWithMaxIdle => map::set_with_max_idle;
+        Execute m::ReplaceAll => map::replace_all;
     }
     Queue in queues: Arc<Queue> {
         Put q::Offer => queue::offer;
@@ -405,6 +412,34 @@ served! {
         Read e::IsShutdown => executor::is_shutdown;
         Execute e::SubmitToPartition => executor::submit_to_partition;
         Execute e::SubmitToMember => executor::submit_to_member;
+    }
+    DurableExecutor in durable_executors: Arc<DurableExecutor> {
+        Destroy d::Shutdown => durable_executor::shutdown;
+        Read d::IsShutdown => durable_executor::is_shutdown;
+        Execute d::SubmitToPartition => durable_executor::submit_to_partition;
+        Read d::RetrieveResult => durable_executor::retrieve_result;
+        Remove d::DisposeResult => durable_executor::dispose_result;
+        Remove d::RetrieveAndDisposeResult => durable_executor::retrieve_and_dispose_result;
+    }
+    ScheduledExecutor in scheduled_executors: Arc<ScheduledExecutor> {
+        Destroy se::Shutdown => scheduled_executor::shutdown;
+        Execute se::SubmitToPartition => scheduled_executor::submit_to_partition;
+        Execute se::SubmitToMember => scheduled_executor::submit_to_member;
+        Read se::GetAllScheduledFutures => scheduled_executor::all_scheduled_futures;
+        Read se::GetStatsFromPartition => scheduled_executor::stats_from_partition;
+        Read se::GetStatsFromMember => scheduled_executor::stats_from_member;
+        Read se::GetDelayFromPartition => scheduled_executor::delay_from_partition;
+        Read se::GetDelayFromMember => scheduled_executor::delay_from_member;
+        Remove se::CancelFromPartition => scheduled_executor::cancel_from_partition;
+        Remove se::CancelFromMember => scheduled_executor::cancel_from_member;
+        Read se::IsCancelledFromPartition => scheduled_executor::is_cancelled_from_partition;
+        Read se::IsCancelledFromMember => scheduled_executor::is_cancelled_from_member;
+        Read se::IsDoneFromPartition => scheduled_executor::is_done_from_partition;
+        Read se::IsDoneFromMember => scheduled_executor::is_done_from_member;
+        Read se::GetResultFromPartition => scheduled_executor::result_from_partition;
+        Read se::GetResultFromMember => scheduled_executor::result_from_member;
+        Remove se::DisposeFromPartition => scheduled_executor::dispose_from_partition;
+        Remove se::DisposeFromMember => scheduled_executor::dispose_from_member;
     }
 }
 

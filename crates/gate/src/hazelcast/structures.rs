@@ -5,9 +5,9 @@ use super::failure::{Failure, Handled};
 use super::handles::Handles;
 use super::host::Host;
 use filbert_grid::{
-    Action, AtomicLong, AtomicReference, CountDownLatch, ExecutorService, FencedLock, FlakeIdGenerator, Grid,
-    List, Map, MultiMap, PnCounter, Queue, ReliableTopic, ReplicatedMap, Ringbuffer, Semaphore, Service, Set,
-    Topic,
+    Action, AtomicLong, AtomicReference, CountDownLatch, DurableExecutor, ExecutorService, FencedLock,
+    FlakeIdGenerator, Grid, List, Map, MultiMap, PnCounter, Queue, ReliableTopic, ReplicatedMap, Ringbuffer,
+    ScheduledExecutor, Semaphore, Service, Set, Topic,
 };
 use filbert_wire::messages::error::ErrorCode;
 use std::sync::Arc;
@@ -83,6 +83,8 @@ opens! {
     Queue "hz:impl:queueService" Arc<Queue> = queue;
     Topic "hz:impl:topicService" Arc<Topic> = topic;
     Executor "hz:impl:executorService" ExecutorService = executor;
+    ScheduledExecutor "hz:impl:scheduledExecutorService" Arc<ScheduledExecutor> = scheduled_executor;
+    DurableExecutor "hz:impl:durableExecutorService" Arc<DurableExecutor> = durable_executor;
     Set "hz:impl:setService" Arc<Set> = set;
     MultiMap "hz:impl:multiMapService" Arc<MultiMap> = multi_map;
     ReplicatedMap "hz:impl:replicatedMapService" ReplicatedMap = replicated_map;

@@ -9,8 +9,10 @@ use filbert_grid::Leaving;
 use filbert_net::Owed;
 use filbert_pool::Canceller;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use uuid::Uuid;
 
 /// The answers of one connection that may take any time.
 #[derive(Debug)]
@@ -28,6 +30,8 @@ struct State {
     bytes: usize,
     /// Operations whose answers are carried along elsewhere: given up with the connection, so that nobody works for one that is gone.
     running: HashMap<u64, Canceller>,
+    /// Tasks of executors by the ids that the client gave them, so that it can cancel them; as many as wait for their answers at most.
+    tasks: HashMap<Uuid, Canceller>,
     next: u64,
     /// The connection drains: what would have to wait is given up as well.
     draining: bool,
@@ -97,6 +101,29 @@ impl Waiters {
     /// An operation is done.
     pub(super) fn ran(&self, key: u64) {
         self.state().running.remove(&key);
+    }
+
+    /// The client may cancel that task from now on; false when it has another with this id under way.
+    pub(super) fn add_task(&self, id: Uuid, canceller: Canceller) -> bool {
+        match self.state().tasks.entry(id) {
+            Entry::Occupied(_) => false,
+            Entry::Vacant(vacant) => {
+                vacant.insert(canceller);
+                true
+            }
+        }
+    }
+
+    /// A task is over; false when it was cancelled before.
+    pub(super) fn task_over(&self, id: Uuid) -> bool {
+        self.state().tasks.remove(&id).is_some()
+    }
+
+    /// Cancels a task; false when there is none of that id under way. Who submitted it is told that it was cancelled.
+    pub(super) fn cancel_task(&self, id: Uuid) -> bool {
+        let task = self.state().tasks.remove(&id);
+        // Not under the lock: the answer may be given here.
+        task.inspect(Canceller::cancel).is_some()
     }
 
     /// Takes an answer out, unless it was given up.

@@ -144,7 +144,8 @@ impl Client {
         self.send_to(-1, request)
     }
 
-    fn send_to<R: Request>(&mut self, partition: i32, request: &R) -> i64 {
+    /// The same for a request that says its partition.
+    pub(crate) fn send_to<R: Request>(&mut self, partition: i32, request: &R) -> i64 {
         let correlation = self.next;
         self.next += 1;
         let mut out = BytesMut::new();
@@ -205,7 +206,12 @@ impl Client {
 
     /// The code of the error that a request is answered with.
     pub(crate) fn refused<R: Request>(&mut self, request: &R) -> ErrorCode {
-        let error = self.call(request).err().expect("an answer where an error was due");
+        self.refused_on(-1, request)
+    }
+
+    /// The same for a request that says its partition.
+    pub(crate) fn refused_on<R: Request>(&mut self, partition: i32, request: &R) -> ErrorCode {
+        let error = self.call_on(partition, request).err().expect("an answer where an error was due");
         ErrorCode::from_code(error.errors[0].code).unwrap()
     }
 

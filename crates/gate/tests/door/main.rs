@@ -5,6 +5,7 @@
 mod busy;
 mod closing;
 mod compatibility;
+mod executors;
 #[path = "../../../grid/tests/map/history.rs"]
 #[allow(dead_code, reason = "shared with the tests of maps, which use more of it")]
 mod history;

@@ -6,6 +6,7 @@
 //! A client that has no class for the code writes an `IdentifiedDataSerializable` of factory [`NAMED_FACTORY`] and class
 //! [`NAMED_CLASS`] with two fields: the name (`write_string`) and the argument (`write_object`).
 
+mod adapter;
 mod entry;
 mod function;
 mod interceptor;
@@ -57,6 +58,8 @@ pub enum Code {
         /// Its fields, as the client wrote them.
         fields: Vec<u8>,
     },
+    /// A task that gives nothing, whatever its code gives: what Java calls a runnable.
+    Runnable(Box<Code>),
 }
 
 /// A value that says no code.
@@ -73,24 +76,26 @@ impl Code {
         Code::Named { name: name.into(), argument }
     }
 
-    /// What a client sent as an object to run.
+    /// What a client sent as an object to run; what Hazelcast's clients put around a task is taken off.
     pub fn from_data(data: &Data) -> Result<Self, NotCode> {
+        Self::read(data, None)
+    }
+
+    /// The same for a scheduled task, which may be wrapped together with its name.
+    pub fn from_named_task(data: &Data, name: &str) -> Result<Self, NotCode> {
+        Self::read(data, Some(name))
+    }
+
+    fn read(data: &Data, task_name: Option<&str>) -> Result<Self, NotCode> {
+        let object = adapter::unwrapped(data, task_name)?;
+        let code = Self::of_object(&object)?;
+        Ok(if object.is_runnable { Code::Runnable(Box::new(code)) } else { code })
+    }
+
+    fn of_object(object: &adapter::Object<'_>) -> Result<Self, NotCode> {
         let problem = |problem: String| NotCode { problem };
-        if data.type_id() != IDENTIFIED {
-            let type_id = data.type_id();
-            return Err(problem(format!(
-                "type id {type_id} is not that of an IdentifiedDataSerializable ({IDENTIFIED})"
-            )));
-        }
-        let mut rest = data.payload();
-        // Bit 0 says that ids follow and not a class name, bit 1 that a version follows the fields.
-        let [flags] = take(&mut rest).ok_or_else(|| problem("it has no fields".to_owned()))?;
-        if flags & 1 == 0 {
-            return Err(problem("it names a Java class instead of factory and class id".to_owned()));
-        }
         let short = || problem("it ends before its fields do".to_owned());
-        let factory = i32::from_be_bytes(take(&mut rest).ok_or_else(short)?);
-        let class = i32::from_be_bytes(take(&mut rest).ok_or_else(short)?);
+        let (factory, class, mut rest) = (object.factory, object.class, object.fields);
         if (factory, class) != (NAMED_FACTORY, NAMED_CLASS) {
             return Ok(Code::Class { factory, class, fields: rest.to_vec() });
         }
@@ -111,6 +116,7 @@ impl Code {
         let argument = match self {
             Code::Named { argument, .. } => argument.payload(),
             Code::Class { fields, .. } => fields,
+            Code::Runnable(inside) => return inside.argument_hash(),
         };
         Data::new(0, argument).partition_hash()
     }
@@ -121,6 +127,7 @@ impl std::fmt::Display for Code {
         match self {
             Code::Named { name, .. } => f.write_str(name),
             Code::Class { factory, class, .. } => write!(f, "factory {factory} class {class}"),
+            Code::Runnable(inside) => inside.fmt(f),
         }
     }
 }
@@ -151,11 +158,39 @@ mod tests {
         assert_eq!(named, Code::named("add", argument));
     }
 
+    /// As the Java client sends `named("nap", runnable)`: an adapter around a decorator around the task.
+    #[test]
+    fn what_clients_put_around_a_task_is_taken_off() {
+        let task = identified(66, 5, b"abc");
+        let object = |data: &Data| data.identity().to_vec();
+        let expected = Code::Class { factory: 66, class: 5, fields: b"abc".to_vec() };
+        let runnable = identified(-7, 2, &object(&task));
+        assert_eq!(Code::from_data(&runnable), Ok(Code::Runnable(Box::new(expected.clone()))));
+        let named =
+            identified(-27, 5, &[object(&task), 3_i32.to_be_bytes().to_vec(), b"nap".to_vec()].concat());
+        let both = identified(-27, 4, &object(&identified(-27, 30, &object(&named))));
+        for (wrapped, expected) in [(&named, expected.clone()), (&both, Code::Runnable(Box::new(expected)))] {
+            assert_eq!(Code::from_named_task(wrapped, "nap"), Ok(expected));
+            assert!(Code::from_named_task(wrapped, "other").is_err());
+            assert!(Code::from_data(wrapped).is_err());
+        }
+        let mut deep = task;
+        for _ in 0..100 {
+            deep = identified(-27, 4, &object(&deep));
+        }
+        assert!(Code::from_data(&deep).unwrap_err().to_string().contains("around"));
+    }
+
     proptest! {
         #[test]
-        fn no_bytes_break_it(payload in prop::collection::vec(any::<u8>(), 0..40), named in any::<bool>()) {
-            let data = if named { identified(NAMED_FACTORY, NAMED_CLASS, &payload) } else { Data::new(IDENTIFIED, &payload) };
+        fn no_bytes_break_it(
+            payload in prop::collection::vec(any::<u8>(), 0..40),
+            ids in prop::sample::select(&[(NAMED_FACTORY, NAMED_CLASS), (-27, 4), (-27, 5), (-7, 2), (0, 0)][..]),
+        ) {
+            let (factory, class) = ids;
+            let data = if factory == 0 { Data::new(IDENTIFIED, &payload) } else { identified(factory, class, &payload) };
             let _ = Code::from_data(&data);
+            let _ = Code::from_named_task(&data, "n");
         }
     }
 }

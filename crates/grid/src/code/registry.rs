@@ -42,6 +42,10 @@ pub(super) fn make<C: ?Sized>(
             drop(known);
             make.map(|make| guarded(what, &name, || make(fields)))
         }
+        Code::Runnable(inside) => {
+            drop(known);
+            return make(shelf, what, inside);
+        }
     };
     made.unwrap_or(Err(GridError::NotRegistered { what, name }))
 }

@@ -1,22 +1,26 @@
 //! An executor service: runs registered tasks on threads and a queue of its own.
 //!
-//! Each is a stage, `executor/<name>`: the one that the stages declare, or one that is added with the grid's settings when the first task
-//! comes. So one that is full or slow does not reach another. Its stage stays when the service is destroyed, and serves the
-//! next one of that name; how many there may be is bounded, since a client can ask for any name.
+//! Each has a stage, `executor/<name>` ([`workshop`]). So one that is full or slow does not reach another. Its stage stays when the service
+//! is destroyed, and serves the next one of that name.
 //!
 //! A task is a [`Code`]: it is registered with the member, and only its name and argument travel. Closures of this process go to
 //! `Stages::executor` directly. With one member, the owner of every key and partition is this one.
 
-use crate::code::{Code, TASK, TaskContext};
+mod workshop;
+
+pub(crate) use workshop::{Ran, Workshop};
+
+use crate::code::Code;
 use crate::error::{GridError, GridResult};
 use crate::grid::Grid;
 use crate::invocation::Invocation;
 use crate::structures::{Service, Structure};
-use filbert_pool::{Executor, ExecutorSettings, Promise, StageKind, UnknownExecutor, WhenFull, caught};
+use filbert_pool::{Promise, StageKind};
 use filbert_wire::{Data, PartitionId};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock};
 use uuid::Uuid;
+use workshop::{Threads, run_code};
 
 /// What a task is called in metrics and errors of its stage.
 const NAME: &str = "executor.task";
@@ -24,7 +28,7 @@ const NAME: &str = "executor.task";
 /// Runs registered tasks; a handle that is cheap to clone. See [`ExecutorTask`](crate::ExecutorTask) for an example.
 ///
 /// An [`Invocation`] that is cancelled before its task began means that it never runs; a task that runs already can see that it was
-/// ([`TaskContext::is_cancelled`]). A full queue refuses at once, with the pool's `Overloaded`.
+/// ([`TaskContext::is_cancelled`](crate::TaskContext::is_cancelled)). A full queue refuses at once, with the pool's `Overloaded`.
 #[derive(Debug, Clone)]
 pub struct ExecutorService {
     structure: Arc<ExecutorStructure>,
@@ -34,8 +38,7 @@ pub struct ExecutorService {
 /// What all handles of an executor service share.
 #[derive(Debug)]
 pub(crate) struct ExecutorStructure {
-    name: Arc<str>,
-    stage: OnceLock<Executor>,
+    threads: Threads,
     state: AtomicU8,
 }
 
@@ -48,55 +51,19 @@ const DESTROYED: u8 = 2;
 
 impl ExecutorStructure {
     pub(crate) fn new(name: &Arc<str>) -> Self {
-        Self { name: Arc::clone(name), stage: OnceLock::new(), state: AtomicU8::new(OPEN) }
-    }
-
-    /// The stage of that name; added if it is not there.
-    fn stage(&self, grid: &Grid) -> GridResult<&Executor> {
-        if let Some(stage) = self.stage.get() {
-            return Ok(stage);
-        }
-        let stage = match grid.stages().executor(&self.name) {
-            Ok(declared) => declared,
-            Err(UnknownExecutor { declared, .. }) => self.add_stage(grid, declared.len())?,
-        };
-        Ok(self.stage.get_or_init(|| stage))
-    }
-
-    fn add_stage(&self, grid: &Grid, there: usize) -> GridResult<Executor> {
-        let refused = |problem| GridError::BadArgument { operation: NAME, problem };
-        let most = grid.settings().max_executors;
-        if there >= most {
-            let name = &self.name;
-            return Err(refused(format!(
-                "there are {there} executors already, so {name:?} gets no threads; use one of them, or raise the setting grid.max_executors"
-            )));
-        }
-        let settings = grid.settings().executors.of(&self.name);
-        let settings = ExecutorSettings {
-            threads: settings.threads,
-            capacity: settings.capacity,
-            when_full: WhenFull::Refuse,
-        };
-        match grid.stages().add_executor(&self.name, &settings) {
-            Ok(added) => Ok(added),
-            // Another handle was quicker, or the name cannot be that of a stage.
-            Err(problem) => {
-                grid.stages().executor(&self.name).map_err(|_| refused(problem.problems.join("; ")))
-            }
-        }
+        Self { threads: Threads::new(name), state: AtomicU8::new(OPEN) }
     }
 
     fn check(&self) -> GridResult<()> {
         match self.state.load(Ordering::Acquire) {
             OPEN => Ok(()),
-            SHUT_DOWN => Err(GridError::RejectedExecution { executor: self.name.to_string() }),
+            SHUT_DOWN => Err(GridError::RejectedExecution { executor: self.threads.name().to_string() }),
             _ => Err(self.destroyed()),
         }
     }
 
     fn destroyed(&self) -> GridError {
-        GridError::Destroyed { structure: format!("{} {}", Service::Executor.as_str(), self.name) }
+        GridError::Destroyed { structure: format!("{} {}", Service::Executor.as_str(), self.threads.name()) }
     }
 
     /// Runs a task, on its stage's thread.
@@ -114,15 +81,7 @@ impl ExecutorStructure {
             promise.keep(Err(self.destroyed()));
             return;
         }
-        let context = TaskContext::new(grid, partition, &promise);
-        let ran = caught(|| match grid.registry().task(code) {
-            Ok(task) => task.run(&context).map_err(|message| {
-                let name = code.to_string();
-                GridError::UserCode { what: TASK, name, message }
-            }),
-            Err(unknown) => Err(unknown),
-        });
-        match ran {
+        match run_code(grid, code, partition, &promise) {
             Ok(result) => promise.keep(result),
             Err(message) => promise.panicked(message),
         }
@@ -136,7 +95,7 @@ impl ExecutorService {
 
     /// Its name.
     pub fn name(&self) -> &Arc<str> {
-        &self.structure.name
+        self.structure.threads.name()
     }
 
     /// Runs a task on any member.
@@ -182,7 +141,7 @@ impl ExecutorService {
     }
 
     fn send(&self, task: Code, partition: Option<PartitionId>) -> Invocation<Option<Data>> {
-        let stage = match self.structure.check().and_then(|()| self.structure.stage(&self.grid)) {
+        let stage = match self.structure.check().and_then(|()| self.structure.threads.stage(&self.grid)) {
             Ok(stage) => stage,
             Err(refused) => return Invocation::ready(Err(refused)),
         };
@@ -204,7 +163,7 @@ impl Structure for ExecutorStructure {
     }
 
     fn name(&self) -> &Arc<str> {
-        &self.name
+        self.threads.name()
     }
 
     fn destroy(&self) {

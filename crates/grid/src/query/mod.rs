@@ -34,7 +34,9 @@ pub use attribute::Attribute;
 pub use catalog::Catalog;
 pub use error::{MAX_DEPTH, MAX_LIKE, MAX_PARTS, MAX_REGEXES, MAX_TEXT, QueryError};
 pub use extract::{Entry, Extracted};
-pub use index::{EntryId, IndexKind, IndexSettings, Indexes, Plan, Residual};
+pub use index::{
+    BitmapOptions, EntryId, IndexKind, IndexSettings, Indexes, Plan, Residual, UniqueKeyTransformation,
+};
 pub use like::LikePattern;
 pub use operand::{Operand, Operands};
 pub use paging::{

@@ -52,6 +52,12 @@ filbert_pool::settings_struct! {
         /// Executor services that clients ask for, by name, unless the stages declare an executor of that name.
         pub executors as "executor": Patterns<ExecutorServiceSettings> = Patterns::default()
             => Shape::Named(ExecutorServiceSettings::FIELDS),
+        /// Scheduled executors, by name; their threads are those of the executor of that name.
+        pub scheduled_executors as "scheduled_executor": Patterns<ScheduledExecutorSettings> = Patterns::default()
+            => Shape::Named(ScheduledExecutorSettings::FIELDS),
+        /// Durable executors, by name; their threads are those of the executor of that name.
+        pub durable_executors as "durable_executor": Patterns<DurableExecutorSettings> = Patterns::default()
+            => Shape::Named(DurableExecutorSettings::FIELDS),
         /// How many executor services may have threads: a client can ask for any name.
         pub max_executors: usize = 64 => Shape::Number(1, 10_000),
         /// How long an operation waits for a key that someone else has locked, unless it says otherwise.
@@ -137,6 +143,22 @@ filbert_pool::settings_struct! {
     }
 }
 
+filbert_pool::settings_struct! {
+    /// What a scheduled executor is made with.
+    pub struct ScheduledExecutorSettings {
+        /// The most tasks of this member, with those that are done and not disposed of; one more is refused. 0 for no bound.
+        pub capacity: usize = 100 => Shape::Number(0, MOST_WAITING),
+    }
+}
+
+filbert_pool::settings_struct! {
+    /// What a durable executor is made with.
+    pub struct DurableExecutorSettings {
+        /// How many tasks and results each partition holds; a task takes the place of the oldest result, and is refused when all run.
+        pub capacity: usize = 100 => Shape::Number(1, MOST_ITEMS),
+    }
+}
+
 /// What was wrong with the settings; every problem found, not only the first.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the settings of the grid are not usable; nothing was started:\n{}", .problems.join("\n"))]
@@ -161,6 +183,8 @@ impl GridSettings {
         problems.extend(self.ringbuffers.problems("ringbuffer"));
         problems.extend(self.semaphores.problems("semaphore"));
         problems.extend(self.executors.problems("executor"));
+        problems.extend(self.scheduled_executors.problems("scheduled_executor"));
+        problems.extend(self.durable_executors.problems("durable_executor"));
         if problems.is_empty() { Ok(()) } else { Err(GridSettingsError { problems }) }
     }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
 
+mod bitmap_index;
 mod dice;
 mod eviction;
 mod expiry;

@@ -5,6 +5,7 @@
 
 mod atomics;
 mod counters;
+mod durable;
 mod ending;
 #[path = "../map/history.rs"]
 #[allow(dead_code, reason = "maps can do more than numbers")]
@@ -13,7 +14,11 @@ mod multi_map;
 mod owned;
 mod reliable_topic;
 mod ringbuffer;
+mod scheduled;
+mod scheduled_model;
 mod set;
+#[path = "../tasks/mod.rs"]
+mod tasks;
 
 use filbert_wire::Data;
 

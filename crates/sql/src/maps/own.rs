@@ -7,7 +7,8 @@ use crate::error::SqlError;
 use arrow::array::{RecordBatch, StringArray};
 use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
-use filbert_grid::query::{IndexKind, IndexSettings};
+use filbert_grid::query::{BitmapOptions, IndexKind, IndexSettings, QueryError, UniqueKeyTransformation};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Runs a statement; what it says. It is awaited where statements are planned, as DataFusion's own definitions are.
@@ -38,8 +39,8 @@ pub(crate) async fn run(statement: OwnStatement, state: &SessionState) -> Result
         | OwnStatement::DropJob { .. }
         | OwnStatement::ShowJobs
         | OwnStatement::ShowPools => {}
-        OwnStatement::CreateIndex { name, table, columns, kind, if_not_exists } => {
-            create_index(maps, &name, &table, &columns, kind, if_not_exists).await?;
+        OwnStatement::CreateIndex { name, table, columns, kind, options, if_not_exists } => {
+            create_index(maps, &name, &table, &columns, (kind, &options), if_not_exists).await?;
         }
     }
     Ok(RecordBatch::new_empty(columns))
@@ -73,7 +74,7 @@ async fn create_index(
     name: &str,
     table: &str,
     columns: &[String],
-    kind: IndexKind,
+    (kind, options): (IndexKind, &BTreeMap<String, String>),
     if_not_exists: bool,
 ) -> Result<(), SqlError> {
     let Some(table) = maps.map_table(table).await? else {
@@ -105,6 +106,32 @@ async fn create_index(
     }
     let refused = |error: &dyn std::fmt::Display| SqlError::Refused(format!("index {name:?}: {error}"));
     let settings = IndexSettings::new(&table.layout.map, kind, Some(name), attributes)
+        .and_then(|settings| with_options(settings, options))
         .map_err(|error| refused(&error))?;
     table.map.add_index(settings).await.map_err(|error| refused(&error))
+}
+
+/// A bitmap index may say what tells its entries apart, in Hazelcast's words.
+fn with_options(
+    settings: IndexSettings,
+    options: &BTreeMap<String, String>,
+) -> Result<IndexSettings, QueryError> {
+    if options.is_empty() {
+        return Ok(settings);
+    }
+    let mut bitmap =
+        BitmapOptions { unique_key: "__key".parse()?, transformation: UniqueKeyTransformation::default() };
+    for (name, value) in options {
+        match name.as_str() {
+            "unique_key" => bitmap.unique_key = value.parse()?,
+            "unique_key_transformation" => bitmap.transformation = UniqueKeyTransformation::of_word(value)?,
+            _ => {
+                let problem = format!(
+                    "{name:?} is no option of an index; unique_key and unique_key_transformation are, of a bitmap index"
+                );
+                return Err(QueryError::BadArgument { what: "index", problem });
+            }
+        }
+    }
+    settings.with_bitmap_options(bitmap)
 }

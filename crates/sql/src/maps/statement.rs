@@ -68,6 +68,7 @@ pub(crate) enum OwnStatement {
         table: String,
         columns: Vec<String>,
         kind: IndexKind,
+        options: BTreeMap<String, String>,
         if_not_exists: bool,
     },
 }
@@ -309,9 +310,11 @@ impl Reader<'_, '_> {
             false => IndexKind::Sorted,
             true if self.words(&["SORTED"]) => IndexKind::Sorted,
             true if self.words(&["HASH"]) => IndexKind::Hash,
-            true => return self.parser.expected("SORTED or HASH", self.parser.peek_token()),
+            true if self.words(&["BITMAP"]) => IndexKind::Bitmap,
+            true => return self.parser.expected("SORTED, HASH or BITMAP", self.parser.peek_token()),
         };
-        Ok(OwnStatement::CreateIndex { name, table, columns, kind, if_not_exists })
+        let options = if self.words(&["OPTIONS"]) { self.options()? } else { BTreeMap::new() };
+        Ok(OwnStatement::CreateIndex { name, table, columns, kind, options, if_not_exists })
     }
 
     /// A name. One in a schema is known by its last part.
@@ -438,6 +441,9 @@ mod tests {
         };
         assert_eq!((name.as_str(), table.as_str(), kind), ("i", "m", IndexKind::Hash));
         assert_eq!(columns, ["a", "__key"]);
+        let text = "CREATE INDEX i ON m (a) TYPE BITMAP OPTIONS ('unique_key' = '__key')";
+        let OwnStatement::CreateIndex { kind, options, .. } = own(text) else { panic!() };
+        assert_eq!((kind, options["unique_key"].as_str()), (IndexKind::Bitmap, "__key"));
     }
 
     #[test]
@@ -466,7 +472,7 @@ mod tests {
         assert!(says("CREATE MAPPING m TYPE Kafka").contains("TYPE IMap"));
         assert!(says("CREATE MAPPING m (a OBJECT) TYPE IMap").contains("OBJECT"));
         assert!(says("CREATE MAPPING m (a INT) IMap").contains("TYPE"));
-        assert!(says("CREATE INDEX i ON m (a) TYPE BITMAP").contains("SORTED or HASH"));
+        assert!(says("CREATE INDEX i ON m (a) TYPE TREE").contains("SORTED, HASH or BITMAP"));
         assert!(says("DROP MAPPING a b").contains("end of the statement"));
         assert!(says("SHOW MAPPINGS; SELECT 1").contains("end of the statement"));
         for text in ["CREATE MAPPING", "CREATE MAPPING m (", "CREATE INDEX i ON", "SINK INTO", "SINK"] {

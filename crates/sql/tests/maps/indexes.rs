@@ -205,7 +205,8 @@ fn rows_are_the_same_with_and_without_an_index() {
         member.grid.catalog().add_schema(Arc::new(schema.clone())).unwrap();
     }
     let (number, by_index) = (Cell::new(0), Cell::new(0));
-    let kinds = proptest::sample::select(vec![IndexKind::Sorted, IndexKind::Sorted, IndexKind::Hash]);
+    let kinds = [IndexKind::Sorted, IndexKind::Sorted, IndexKind::Hash, IndexKind::Bitmap];
+    let kinds = proptest::sample::select(kinds.to_vec());
     // Nothing: the column is as the values are.
     let declared = proptest::sample::select(vec!["", "", "", "BIGINT", "DOUBLE", "REAL", "VARCHAR"]);
     let case = (values(), declared, kinds, proptest::collection::vec(conditions(), 5));

@@ -1,6 +1,6 @@
-//! `Data` as a field of what travels between members: its bytes, as they are.
+//! `Data` as a field of what travels between members: its bytes, as they are. And partitions: their numbers, if there are such.
 
-use super::Data;
+use super::{Data, PartitionId};
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -40,5 +40,18 @@ impl<'de> Visitor<'de> for Bytes {
             bytes.push(byte);
         }
         Data::from_bytes(bytes).map_err(A::Error::custom)
+    }
+}
+
+impl Serialize for PartitionId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(self.number())
+    }
+}
+
+impl<'de> Deserialize<'de> for PartitionId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = u32::deserialize(deserializer)?;
+        Self::new(number).ok_or_else(|| D::Error::custom(format!("there is no partition {number}")))
     }
 }

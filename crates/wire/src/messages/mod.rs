@@ -8,6 +8,7 @@
 pub mod answers;
 pub mod client;
 pub mod cp;
+pub mod durable_executor;
 pub mod error;
 pub mod executor;
 pub mod flake_id;
@@ -19,6 +20,7 @@ pub mod pn_counter;
 pub mod queue;
 pub mod replicated_map;
 pub mod ringbuffer;
+pub mod scheduled_executor;
 pub mod set;
 pub mod sql;
 pub mod structures;
@@ -60,6 +62,8 @@ const PARTS: &[&[MessageRow]] = &[
     cp::semaphore::ROWS,
     replicated_map::ROWS,
     ringbuffer::ROWS,
+    durable_executor::ROWS,
+    scheduled_executor::ROWS,
     flake_id::ROWS,
     pn_counter::ROWS,
     cp::group::ROWS,

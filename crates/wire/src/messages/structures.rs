@@ -290,6 +290,20 @@ custom! {
 }
 
 custom! {
+    /// Which task of a scheduled executor.
+    ScheduledTaskHandler {
+        /// The member that has it.
+        uuid: Option<Uuid>,
+        /// Its partition; -1 for one of the member's own.
+        partition_id: i32,
+        /// The executor.
+        scheduler_name: Text,
+        /// The task.
+        task_name: Text,
+    }
+}
+
+custom! {
     /// A group of the CP subsystem.
     RaftGroupId {
         /// What users call it.

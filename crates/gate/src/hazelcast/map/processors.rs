@@ -1,6 +1,7 @@
 //! Entry processors: code that is registered with the member, which clients name.
 
 use super::{owner, place};
+use crate::hazelcast::answers::done_anyway;
 use crate::hazelcast::call::Call;
 pub(super) use crate::hazelcast::executor::code;
 use crate::hazelcast::failure::Handled;
@@ -48,4 +49,15 @@ pub(in crate::hazelcast) fn execute_on_keys(
     let code = code(&request.entry_processor)?;
     let map = map.as_owner(owner(&call, 0));
     call.answering().follow_long(map.execute_on_keys(request.keys, &code), |entries| Pairs { entries })
+}
+
+/// The function is an entry processor here: it gives each entry its new value.
+pub(in crate::hazelcast) fn replace_all(
+    map: &Map,
+    call: Call<'_, m::ReplaceAll>,
+    request: m::ReplaceAll,
+) -> Handled {
+    let code = code(&request.function)?;
+    let map = map.as_owner(owner(&call, 0));
+    call.answering().follow_long(map.execute_on_entries(&code), done_anyway)
 }

@@ -6,16 +6,13 @@ use crate::hazelcast::call::{Call, Desk};
 use crate::hazelcast::failure::{Failure, Handled};
 use filbert_grid::Map;
 use filbert_grid::query::{
-    Aggregator, Anchor, IndexKind, IndexSettings, IterationType, PageResult, PagingPredicate, Predicate,
-    Projection,
+    Aggregator, Anchor, BitmapOptions, IndexKind, IndexSettings, IterationType, PageResult, PagingPredicate,
+    Predicate, Projection, UniqueKeyTransformation,
 };
 use filbert_wire::messages::answers::{Pairs, Projected};
 use filbert_wire::messages::map as m;
 use filbert_wire::messages::structures::{AnchorDataListHolder, PagingPredicateHolder};
 use filbert_wire::{Data, type_id};
-
-/// The number of bitmap indexes.
-const BITMAP: i32 = 2;
 
 /// The predicate that a client sent.
 pub(super) fn predicate(desk: &Desk, data: &Data) -> Result<Predicate, Failure> {
@@ -182,8 +179,14 @@ pub(in crate::hazelcast) fn add_index(
     request: m::AddIndex,
 ) -> Handled {
     let config = request.index_config;
-    // What a bitmap index finds, a hash index finds too.
-    let kind = if config.kind == BITMAP { IndexKind::Hash } else { IndexKind::of_number(config.kind)? };
-    let settings = IndexSettings::new(map.name(), kind, config.name.as_deref(), &config.attributes)?;
+    let kind = IndexKind::of_number(config.kind)?;
+    let mut settings = IndexSettings::new(map.name(), kind, config.name.as_deref(), &config.attributes)?;
+    // Java's client sends options with every index.
+    if let Some(options) = config.bitmap_options.filter(|_| kind == IndexKind::Bitmap) {
+        settings = settings.with_bitmap_options(BitmapOptions {
+            unique_key: options.unique_key.parse()?,
+            transformation: UniqueKeyTransformation::of_number(options.unique_key_transformation)?,
+        })?;
+    }
     call.answering().follow_all(map.add_index(settings), done)
 }

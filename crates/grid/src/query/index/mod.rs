@@ -1,15 +1,16 @@
 //! Indexes of a partition: from the values of attributes to the entries that have them.
 //!
 //! Each partition keeps its own part of every index, on the same strand as its entries: no lock, and never out of step. An entry
-//! is known by whatever the store hands out, a slot or a key.
+//! is known by the number that the store hands out, its slot.
 
+mod bitmap;
 mod plan;
 mod settings;
 mod store;
 mod tuple;
 
 pub use plan::{Plan, Residual};
-pub use settings::{IndexKind, IndexSettings};
+pub use settings::{BitmapOptions, IndexKind, IndexSettings, UniqueKeyTransformation};
 
 use super::extract::Entry;
 use super::predicate::Predicate;
@@ -18,10 +19,30 @@ use std::sync::Arc;
 use store::Store;
 use tuple::IndexTuple;
 
-/// What an entry is known by in an index.
-pub trait EntryId: Clone + Ord + std::hash::Hash + std::fmt::Debug {}
+/// What an entry is known by in an index: a small number.
+pub trait EntryId: Clone + Ord + std::hash::Hash + std::fmt::Debug {
+    /// The number; it fits, as there are not more entries in a partition.
+    fn number(&self) -> u32;
 
-impl<T: Clone + Ord + std::hash::Hash + std::fmt::Debug> EntryId for T {}
+    /// The entry with that number.
+    fn of_number(number: u32) -> Self;
+}
+
+macro_rules! entry_ids {
+    ($($id:ty),*) => {$(
+        impl EntryId for $id {
+            fn number(&self) -> u32 {
+                *self as u32
+            }
+
+            fn of_number(number: u32) -> Self {
+                number as Self
+            }
+        }
+    )*};
+}
+
+entry_ids!(u32, i32, i64, usize);
 
 /// One index of one partition.
 #[derive(Debug)]
@@ -67,6 +88,7 @@ impl<E: EntryId> Index<E> {
         match self.keys(entry) {
             Some(keys) => {
                 self.unread.remove(id);
+                self.store.came(id);
                 keys.into_iter().for_each(|key| self.store.insert(key, id.clone()));
             }
             None => {
@@ -76,6 +98,7 @@ impl<E: EntryId> Index<E> {
     }
 
     fn remove(&mut self, id: &E, entry: &Entry<'_>) {
+        self.store.gone(id);
         if !self.unread.remove(id) {
             self.keys(entry).into_iter().flatten().for_each(|key| self.store.remove(&key, id));
         }

@@ -3,28 +3,34 @@
 //! A predicate is taken as an AND of conditions. Every index whose first attributes have conditions is tried: values for a prefix of its
 //! attributes, and perhaps a range for the next. The one with the fewest candidates wins; what it does not cover is left as the residual.
 //! An OR is answered when each of its sides is. NOT and everything else is not: such predicates only narrow down what others find.
+//!
+//! Bitmap indexes are asked for the predicate as a whole ([`super::bitmap`]), and their answer is taken when it has fewer candidates.
 
+use super::bitmap;
 use super::store::KeySpan;
 use super::tuple::{IndexTuple, Part, UNORDERED, kind};
-use super::{EntryId, IndexKind, Indexes};
+use super::{EntryId, Index, IndexKind, Indexes};
 use crate::query::attribute::Attribute;
 use crate::query::error::QueryError;
 use crate::query::extract::Entry;
 use crate::query::operand::Operand;
 use crate::query::predicate::Predicate;
 use filbert_wire::{IndexKey, Value};
+use roaring::RoaringBitmap;
 use std::ops::Bound;
 
 /// More spans than this are not combined with each other: looking them up costs more than it saves.
 const MAX_COMBINED: usize = 1024;
 
 /// With more sides or values than this no index is asked: the plan alone would hold up the strand.
-const MAX_SIDES: usize = 10_000;
+pub(super) const MAX_SIDES: usize = 10_000;
 
 /// How the entries of a predicate are found.
 #[derive(Debug)]
 pub struct Plan {
     scans: Vec<Scan>,
+    /// What bitmaps found, instead of scans.
+    found: Option<RoaringBitmap>,
     estimate: usize,
     residual: Residual,
 }
@@ -69,6 +75,11 @@ impl Residual {
 }
 
 impl Plan {
+    /// No candidates.
+    fn nothing() -> Self {
+        Self { scans: Vec::new(), found: None, estimate: 0, residual: Residual::Nothing }
+    }
+
     /// About how many candidates there are; never fewer than there will be.
     pub fn estimate(&self) -> usize {
         self.estimate
@@ -81,6 +92,9 @@ impl Plan {
 
     /// The entries that may match, each once, in order; all that match are among them.
     pub fn candidates<E: EntryId>(&self, indexes: &Indexes<E>) -> Vec<E> {
+        if let Some(found) = &self.found {
+            return found.iter().map(E::of_number).collect();
+        }
         let mut found = Vec::with_capacity(self.estimate);
         for scan in &self.scans {
             for span in &scan.spans {
@@ -98,14 +112,26 @@ pub(super) fn plan<E: EntryId>(indexes: &Indexes<E>, predicate: &Predicate) -> O
     if indexes.is_empty() {
         return None;
     }
+    if let Predicate::Paging(paging) = predicate {
+        // The page's own predicate is what the residual would be of.
+        let found = plan(indexes, paging.predicate()?)?;
+        return Some(Plan { residual: Residual::Whole, ..found });
+    }
+    let scans = plan_scans(indexes, predicate);
+    let Some(bitmaps) = bitmap::find(indexes, predicate) else { return scans };
+    let estimate = usize::try_from(bitmaps.entries.len()).unwrap_or(usize::MAX);
+    if scans.as_ref().is_some_and(|scans| scans.estimate <= estimate) {
+        return scans;
+    }
+    let residual = if bitmaps.is_whole() { Residual::Nothing } else { Residual::Whole };
+    Some(Plan { scans: Vec::new(), found: Some(bitmaps.entries), estimate, residual })
+}
+
+/// The same by the other indexes.
+fn plan_scans<E: EntryId>(indexes: &Indexes<E>, predicate: &Predicate) -> Option<Plan> {
     match predicate {
-        Predicate::False => Some(Plan { scans: Vec::new(), estimate: 0, residual: Residual::Nothing }),
-        Predicate::Sql { meaning, .. } => plan(indexes, meaning),
-        Predicate::Paging(paging) => {
-            // The page's own predicate is what the residual would be of.
-            let found = plan(indexes, paging.predicate()?)?;
-            Some(Plan { residual: Residual::Whole, ..found })
-        }
+        Predicate::False => Some(Plan::nothing()),
+        Predicate::Sql { meaning, .. } => plan_scans(indexes, meaning),
         Predicate::Or(all) => plan_or(indexes, all),
         Predicate::And(all) => plan_and(indexes, all),
         leaf => {
@@ -120,9 +146,9 @@ fn plan_or<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan> 
     if all.len() > MAX_SIDES {
         return None;
     }
-    let mut union = Plan { scans: Vec::new(), estimate: 0, residual: Residual::Nothing };
+    let mut union = Plan::nothing();
     for predicate in all {
-        let side = plan(indexes, predicate)?;
+        let side = plan_scans(indexes, predicate)?;
         union.estimate += side.estimate;
         union.scans.extend(side.scans);
         if side.residual != Residual::Nothing {
@@ -139,7 +165,7 @@ fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan>
     let mut best: Option<Plan> = None;
     for (number, predicate) in all.iter().enumerate() {
         if matches!(predicate, Predicate::Or(_) | Predicate::Sql { .. } | Predicate::False)
-            && let Some(side) = plan(indexes, predicate)
+            && let Some(side) = plan_scans(indexes, predicate)
             && best.as_ref().is_none_or(|best| side.estimate < best.estimate)
         {
             let covered = if side.residual == Residual::Nothing { vec![number] } else { Vec::new() };
@@ -154,7 +180,8 @@ fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan>
             Some(Condition { number, attribute, spans })
         })
         .collect();
-    for (number, index) in indexes.all.iter().enumerate().filter(|(_, index)| index.is_usable()) {
+    let scanned = |index: &Index<E>| index.is_usable() && index.settings.kind() != IndexKind::Bitmap;
+    for (number, index) in indexes.all.iter().enumerate().filter(|(_, index)| scanned(index)) {
         let Some((spans, covered)) = fit(index.settings.attributes(), index.settings.kind(), &conditions)
         else {
             continue;
@@ -175,7 +202,7 @@ fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan>
         };
         if best.as_ref().is_none_or(better) {
             let scans = vec![Scan { index: number, spans }];
-            best = Some(Plan { scans, estimate, residual: Residual::AllBut(covered) });
+            best = Some(Plan { scans, found: None, estimate, residual: Residual::AllBut(covered) });
         }
     }
     best

@@ -14,16 +14,60 @@ pub enum IndexKind {
     Sorted,
     /// By hash: for equality only, and faster there.
     Hash,
+    /// As sets of entries: for equality, also where it is combined by AND, OR and NOT; of one attribute with few values.
+    Bitmap,
+}
+
+/// How Hazelcast makes a number of the unique key of a bitmap index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum UniqueKeyTransformation {
+    /// Any object.
+    #[default]
+    Object,
+    /// A whole number, or what can be made one.
+    Long,
+    /// A whole number as it is.
+    Raw,
+}
+
+impl UniqueKeyTransformation {
+    /// The transformation with this number in messages.
+    pub fn of_number(number: i32) -> Result<Self, QueryError> {
+        match number {
+            0 => Ok(Self::Object),
+            1 => Ok(Self::Long),
+            2 => Ok(Self::Raw),
+            _ => Err(bad(format!(
+                "{number} is no transformation of a unique key; 0 (object), 1 (long) and 2 (raw) are"
+            ))),
+        }
+    }
+
+    /// The transformation of that word, in any case.
+    pub fn of_word(word: &str) -> Result<Self, QueryError> {
+        let known = ["object", "long", "raw"].into_iter().position(|known| word.eq_ignore_ascii_case(known));
+        let number = known.ok_or_else(|| bad(format!("{word:?} is none of OBJECT, LONG and RAW")))?;
+        Self::of_number(number as i32)
+    }
+}
+
+/// What tells the entries of a bitmap index apart in Hazelcast. Here entries have numbers of their own, so it is only kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BitmapOptions {
+    /// The attribute that is unique.
+    pub unique_key: Attribute,
+    /// How a number is made of it.
+    pub transformation: UniqueKeyTransformation,
 }
 
 impl IndexKind {
-    /// The kind with this number in messages; Hazelcast's bitmap indexes are not served.
+    /// The kind with this number in messages.
     pub fn of_number(number: i32) -> Result<Self, QueryError> {
         match number {
             0 => Ok(IndexKind::Sorted),
             1 => Ok(IndexKind::Hash),
-            2 => Err(QueryError::Unsupported { what: "a bitmap index; use a hash index".to_owned() }),
-            _ => Err(bad(format!("{number} is no kind; 0 (sorted) and 1 (hash) are"))),
+            2 => Ok(IndexKind::Bitmap),
+            _ => Err(bad(format!("{number} is no kind; 0 (sorted), 1 (hash) and 2 (bitmap) are"))),
         }
     }
 
@@ -32,6 +76,7 @@ impl IndexKind {
         match self {
             IndexKind::Sorted => "sorted",
             IndexKind::Hash => "hash",
+            IndexKind::Bitmap => "bitmap",
         }
     }
 }
@@ -55,6 +100,7 @@ pub struct IndexSettings {
     name: String,
     kind: IndexKind,
     attributes: Vec<Attribute>,
+    bitmap: Option<BitmapOptions>,
 }
 
 impl IndexSettings {
@@ -84,6 +130,11 @@ impl IndexSettings {
                 attributes.len()
             )));
         }
+        if kind == IndexKind::Bitmap && attributes.len() > 1 {
+            return Err(bad(
+                "a bitmap index has one attribute; make one for each, they are used together".to_owned()
+            ));
+        }
         for (number, attribute) in attributes.iter().enumerate() {
             if attributes[..number].contains(attribute) {
                 return Err(bad(format!("it names the attribute {attribute} twice")));
@@ -94,7 +145,24 @@ impl IndexSettings {
                 )));
             }
         }
-        Ok(Self { name, kind, attributes })
+        Ok(Self { name, kind, attributes, bitmap: None })
+    }
+
+    /// The same with what tells entries apart; for a bitmap index, whose unique key is the map's key unless this says otherwise.
+    pub fn with_bitmap_options(mut self, options: BitmapOptions) -> Result<Self, QueryError> {
+        if self.kind != IndexKind::Bitmap {
+            return Err(bad(format!("a {} index has no unique key; a bitmap index has", self.kind.as_str())));
+        }
+        if options.unique_key.is_multiple() {
+            return Err(bad(format!("{} leads to several values; a unique key is one", options.unique_key)));
+        }
+        self.bitmap = Some(options);
+        Ok(self)
+    }
+
+    /// What tells the entries of a bitmap index apart, if that was said.
+    pub fn bitmap_options(&self) -> Option<&BitmapOptions> {
+        self.bitmap.as_ref()
     }
 
     /// What it is called.
@@ -119,12 +187,16 @@ struct Plain {
     name: String,
     kind: IndexKind,
     attributes: Vec<String>,
+    #[serde(default)]
+    bitmap: Option<(String, UniqueKeyTransformation)>,
 }
 
 impl From<IndexSettings> for Plain {
     fn from(settings: IndexSettings) -> Self {
         let attributes = settings.attributes.iter().map(|attribute| attribute.as_str().to_owned()).collect();
-        Self { name: settings.name, kind: settings.kind, attributes }
+        let bitmap =
+            settings.bitmap.map(|bitmap| (bitmap.unique_key.as_str().to_owned(), bitmap.transformation));
+        Self { name: settings.name, kind: settings.kind, attributes, bitmap }
     }
 }
 
@@ -134,6 +206,13 @@ impl TryFrom<Plain> for IndexSettings {
     fn try_from(plain: Plain) -> Result<Self, QueryError> {
         let attributes =
             plain.attributes.iter().map(|attribute| attribute.parse()).collect::<Result<_, _>>()?;
-        Self::checked(plain.name, plain.kind, attributes)
+        let settings = Self::checked(plain.name, plain.kind, attributes)?;
+        match plain.bitmap {
+            Some((unique_key, transformation)) => {
+                let unique_key = unique_key.parse()?;
+                settings.with_bitmap_options(BitmapOptions { unique_key, transformation })
+            }
+            None => Ok(settings),
+        }
     }
 }

@@ -1,5 +1,6 @@
-//! Where an index keeps its keys: in a tree or in a hash table, each with the entries that have it.
+//! Where an index keeps its keys: in a tree or in a hash table, each with the entries that have it, or as bitmaps.
 
+use super::bitmap::Bitmaps;
 use super::tuple::IndexTuple;
 use super::{EntryId, IndexKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap, btree_map, hash_map};
@@ -9,6 +10,7 @@ use std::ops::Bound;
 pub(super) enum Store<E> {
     Sorted(BTreeMap<IndexTuple, Posting<E>>),
     Hash(HashMap<IndexTuple, Posting<E>>),
+    Bitmap(Bitmaps),
 }
 
 /// The entries that have a key, in order: most keys have one.
@@ -60,6 +62,7 @@ impl<E: EntryId> Store<E> {
         match kind {
             IndexKind::Sorted => Store::Sorted(BTreeMap::new()),
             IndexKind::Hash => Store::Hash(HashMap::new()),
+            IndexKind::Bitmap => Store::Bitmap(Bitmaps::default()),
         }
     }
 
@@ -73,7 +76,26 @@ impl<E: EntryId> Store<E> {
                 hash_map::Entry::Occupied(mut known) => known.get_mut().insert(id),
                 hash_map::Entry::Vacant(free) => drop(free.insert(Posting::One(id))),
             },
+            Store::Bitmap(bitmaps) => bitmaps.insert(key, id.number()),
         }
+    }
+
+    /// An entry is there, whatever its keys are.
+    pub(super) fn came(&mut self, id: &E) {
+        if let Store::Bitmap(bitmaps) = self {
+            bitmaps.came(id.number());
+        }
+    }
+
+    /// An entry is not there any more.
+    pub(super) fn gone(&mut self, id: &E) {
+        if let Store::Bitmap(bitmaps) = self {
+            bitmaps.gone(id.number());
+        }
+    }
+
+    pub(super) fn bitmaps(&self) -> Option<&Bitmaps> {
+        if let Store::Bitmap(bitmaps) = self { Some(bitmaps) } else { None }
     }
 
     pub(super) fn remove(&mut self, key: &IndexTuple, id: &E) {
@@ -88,6 +110,7 @@ impl<E: EntryId> Store<E> {
                     keys.remove(key);
                 }
             }
+            Store::Bitmap(bitmaps) => bitmaps.remove(key, id.number()),
         }
     }
 
@@ -95,14 +118,15 @@ impl<E: EntryId> Store<E> {
         match self {
             Store::Sorted(keys) => keys.get(key),
             Store::Hash(keys) => keys.get(key),
+            Store::Bitmap(_) => None,
         }
     }
 
-    /// The postings between two keys, of which the first must not be greater; none of a hash index.
+    /// The postings between two keys, of which the first must not be greater; none of an index without order.
     fn range(&self, from: &Bound<IndexTuple>, to: &Bound<IndexTuple>) -> impl Iterator<Item = &Posting<E>> {
         let found = match self {
             Store::Sorted(keys) => Some(keys.range::<IndexTuple, _>((from.as_ref(), to.as_ref()))),
-            Store::Hash(_) => None,
+            Store::Hash(_) | Store::Bitmap(_) => None,
         };
         found.into_iter().flatten().map(|(_, posting)| posting)
     }

@@ -55,7 +55,8 @@ fn names_follow_map_kind_and_attributes() {
     for attributes in [&[][..], &["a", "this.a"], &["a[any]", "b"], &["a."]] {
         assert!(IndexSettings::new("map", IndexKind::Hash, None, attributes).is_err(), "{attributes:?}");
     }
-    assert!(IndexKind::of_number(2).is_err() && IndexKind::of_number(9).is_err());
+    assert!(IndexKind::of_number(9).is_err());
+    assert!(IndexSettings::new("map", IndexKind::Bitmap, None, ["a", "b"]).is_err(), "one attribute");
     let travelled: IndexSettings = serde_json::from_str(&serde_json::to_string(&named).unwrap()).unwrap();
     assert_eq!(travelled, named);
 }
@@ -119,12 +120,16 @@ fn the_most_selective_index_wins_and_or_needs_all_sides() {
 fn prefixes_of_texts_are_ranges() {
     let mut indexes = Indexes::default();
     indexes.add(settings(IndexKind::Sorted, &["this"]));
-    let texts = ["a", "ab", "ab\u{ffff}\u{ffff}", "ab\u{1f600}", "abc", "ac", "b", ""];
-    for text in texts {
+    // Numbered in their order, so that they are found in it.
+    let texts = ["", "a", "ab", "abc", "ab\u{ffff}\u{ffff}", "ab\u{1f600}", "ac", "b"];
+    for (number, text) in texts.iter().enumerate() {
         let data = text.to_data().unwrap();
-        indexes.insert(&text, &Entry::new(&data, &data, NO_SCHEMAS));
+        indexes.insert(&number, &Entry::new(&data, &data, NO_SCHEMAS));
     }
-    let found = |text: &str| indexes.plan(&Predicate::sql(text).unwrap()).unwrap().candidates(&indexes);
+    let found = |text: &str| -> Vec<&str> {
+        let plan = indexes.plan(&Predicate::sql(text).unwrap()).unwrap();
+        plan.candidates(&indexes).into_iter().map(|number| texts[number]).collect()
+    };
     assert_eq!(found("this LIKE 'ab%'"), ["ab", "abc", "ab\u{ffff}\u{ffff}", "ab\u{1f600}"]);
     assert_eq!(found("this LIKE 'a%' AND this LIKE 'abc%'"), ["abc"]);
     assert_eq!(found("this LIKE 'abc%' AND this LIKE 'a%'"), ["abc"]);
@@ -148,4 +153,43 @@ fn items_of_a_list_are_keys_of_their_own() {
     // 2 meets the one, 9 the other.
     assert!(found("n[any] < 3 AND n[any] > 8").contains(&2));
     assert!("n[any]".parse::<Attribute>().unwrap().is_multiple());
+}
+
+fn bitmap_options(unique_key: &str) -> BitmapOptions {
+    BitmapOptions { unique_key: unique_key.parse().unwrap(), transformation: UniqueKeyTransformation::Long }
+}
+
+#[test]
+fn a_unique_key_is_of_a_bitmap_index() {
+    let settings = |kind| IndexSettings::new("map", kind, None, ["a"]).unwrap();
+    let bitmap = settings(IndexKind::Bitmap).with_bitmap_options(bitmap_options("__key")).unwrap();
+    assert_eq!((bitmap.name(), bitmap.bitmap_options()), ("map_bitmap_a", Some(&bitmap_options("__key"))));
+    let travelled: IndexSettings = serde_json::from_str(&serde_json::to_string(&bitmap).unwrap()).unwrap();
+    assert_eq!(travelled, bitmap);
+    assert!(settings(IndexKind::Hash).with_bitmap_options(bitmap_options("__key")).is_err());
+    assert!(settings(IndexKind::Bitmap).with_bitmap_options(bitmap_options("x[any]")).is_err());
+    assert!(
+        UniqueKeyTransformation::of_number(3).is_err() && UniqueKeyTransformation::of_word("big").is_err()
+    );
+    assert_eq!(UniqueKeyTransformation::of_word("RAW").unwrap(), UniqueKeyTransformation::Raw);
+}
+
+#[test]
+fn bitmaps_of_several_attributes_are_put_together() {
+    let mut indexes = Indexes::default();
+    indexes.add(settings(IndexKind::Bitmap, &["a"]));
+    indexes.add(settings(IndexKind::Bitmap, &["b"]));
+    grid_of(&mut indexes);
+    let planned = |text: &str| {
+        let plan = indexes.plan(&Predicate::sql(text).unwrap()).unwrap();
+        (plan.candidates(&indexes), plan.residual().clone())
+    };
+    assert_eq!(planned("a = 3 AND b IN (1, 2)"), (vec![31, 32], Residual::Nothing));
+    assert_eq!(planned("(a = 3 OR a = 5) AND b = 7 "), (vec![37, 57], Residual::Nothing));
+    assert_eq!(planned("a = 3 AND NOT (b < 5)").0.len(), 10, "a range is left to be checked");
+    let (found, residual) = planned("a = 3 AND NOT (b = 4 OR b = 5) AND b != 6");
+    assert_eq!((found, residual), (vec![30, 31, 32, 33, 37, 38, 39], Residual::Whole));
+    assert!(indexes.plan(&Predicate::sql("a > 3").unwrap()).is_none(), "bitmaps have no order");
+    assert!(indexes.plan(&Predicate::sql("a = 3 OR b > 4").unwrap()).is_none());
+    assert!(indexes.plan(&Predicate::sql("NOT (a = 3 AND b > 4)").unwrap()).is_none());
 }
