@@ -147,6 +147,23 @@ impl CubeBuilder {
     }
 }
 
+/// What a query is a part of.
+#[derive(Debug, Clone)]
+pub(crate) struct Within {
+    pub(crate) memory: MemoryAccount,
+    pub(crate) progress: QueryProgress,
+    /// What its user may see, besides what the cube itself says.
+    pub(crate) rights: Filter,
+}
+
+impl Within {
+    /// Nothing but itself.
+    fn nothing(memory_limit: usize) -> Self {
+        let memory = MemoryAccount::new(memory_limit);
+        Self { memory, progress: QueryProgress::default(), rights: Filter::All }
+    }
+}
+
 impl Cube {
     /// A cube of these measures over this table, whose queries run on these stages.
     pub fn builder(stages: &Stages, forest: Forest, table: impl Table + 'static) -> CubeBuilder {
@@ -184,18 +201,13 @@ impl Cube {
     /// Begins a query. It is over when its handle is: dropping that cancels it.
     pub fn query(&self, query: Query) -> Result<QueryHandle, CubeError> {
         let limit = query.options.memory_limit.unwrap_or(self.inner.settings.memory_limit);
-        self.query_within(query, &MemoryAccount::new(limit), &QueryProgress::default())
+        self.query_within(query, &Within::nothing(limit))
     }
 
     /// Begins a query that is a part of another one.
-    pub(crate) fn query_within(
-        &self,
-        query: Query,
-        memory: &MemoryAccount,
-        progress: &QueryProgress,
-    ) -> Result<QueryHandle, CubeError> {
-        let (future, cancel) = self.begin(query, "cube query", (memory, progress), lead)?;
-        Ok(QueryHandle::new(future, cancel, progress.clone()))
+    pub(crate) fn query_within(&self, query: Query, within: &Within) -> Result<QueryHandle, CubeError> {
+        let (future, cancel) = self.begin(query, "cube query", within, lead)?;
+        Ok(QueryHandle::new(future, cancel, within.progress.clone()))
     }
 
     /// The columns that a query may name, those that Dispatchors make included, with their types.
@@ -211,7 +223,7 @@ impl Cube {
     pub fn drill_through(&self, through: DrillThrough) -> Result<DrillRows, CubeError> {
         let (query, through) = through.through()?;
         let limit = query.options.memory_limit.unwrap_or(self.inner.settings.memory_limit);
-        self.drill_within(query, through, MemoryAccount::new(limit), QueryProgress::default())
+        self.drill_within(query, through, &Within::nothing(limit))
     }
 
     /// Begins to read rows that are a part of others; `query` says for whom and how.
@@ -219,15 +231,15 @@ impl Cube {
         &self,
         query: Query,
         through: Through,
-        memory: MemoryAccount,
-        progress: QueryProgress,
+        within: &Within,
     ) -> Result<DrillRows, CubeError> {
         let (sender, batches) = mpsc::channel(0);
         let has_more = Arc::<AtomicBool>::default();
         let said = Arc::clone(&has_more);
         let leading = move |question| drill(question, through, sender, said);
-        let (future, cancel) = self.begin(query, "cube drill-through", (&memory, &progress), leading)?;
+        let (future, cancel) = self.begin(query, "cube drill-through", within, leading)?;
         let stages = self.inner.stages.downgrade();
+        let Within { memory, progress, .. } = within.clone();
         Ok(DrillRows { batches, future: Some(future), cancel, progress, has_more, memory, stages })
     }
 
@@ -236,7 +248,7 @@ impl Cube {
         &self,
         query: Query,
         task: &'static str,
-        (memory, progress): (&MemoryAccount, &QueryProgress),
+        within: &Within,
         leading: impl FnOnce(Question) -> F,
     ) -> Result<Begun<T>, CubeError>
     where
@@ -244,7 +256,8 @@ impl Cube {
     {
         let inner = &*self.inner;
         let engaged = inner.stages.engage(StageKind::Mixed)?;
-        let rights = inner.rights.as_ref().map_or(Filter::All, |rights| rights(query.user.as_deref()));
+        let own = inner.rights.as_ref().map_or(Filter::All, |rights| rights(query.user.as_deref()));
+        let rights = own.and(within.rights.clone());
         let cancel = Arc::<CancelToken>::default();
         let clock = inner.stages.clock();
         if let Some(limit) = query.options.timeout {
@@ -257,11 +270,11 @@ impl Cube {
             columns: inner.columns.clone(),
             settings: inner.settings.clone(),
             rights,
-            memory: memory.clone(),
+            memory: within.memory.clone(),
             kept: Arc::clone(&inner.kept),
             turns: Arc::clone(&inner.turns),
             cancel: Arc::clone(&cancel),
-            progress: progress.clone(),
+            progress: within.progress.clone(),
             cpu: inner.stages.cpu().clone(),
             clock,
             stages: inner.stages.downgrade(),

@@ -7,7 +7,7 @@
 use crate::aggregate::SpillSpace;
 use crate::cache::{Kept, LeafKey};
 use crate::composite::{Ask, ask_cubes, asks, take_answers};
-use crate::cube::CubeSettings;
+use crate::cube::{CubeSettings, Within};
 use crate::cuboid::{Cuboid, KeySpace};
 use crate::error::CubeError;
 use crate::execute::{CancelToken, Results, Run, Scan, StepTrace, Trace, run_tasks};
@@ -50,6 +50,13 @@ pub(crate) struct Question {
     pub(crate) cpu: WorkStealing,
     pub(crate) clock: Clock,
     pub(crate) stages: WeakStages,
+}
+
+impl Question {
+    /// What a cube that is asked for a part of it is told.
+    pub(crate) fn within(&self, rights: Filter) -> Within {
+        Within { memory: self.memory.clone(), progress: self.progress.clone(), rights }
+    }
 }
 
 /// What is made of a question before the table is read.
@@ -133,7 +140,7 @@ fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeEr
     }
     let (scan, asks) = match question.table.cubes() {
         None => (Scan::new(&run, &question.columns, &results), Vec::new()),
-        Some(composite) => (None, asks(composite, &run.plan)?),
+        Some(composite) => (None, asks(composite, &run.plan, &question.rights)?),
     };
     Ok(Prepared { run, results, scan, asks, trace, version })
 }

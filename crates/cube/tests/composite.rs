@@ -207,8 +207,14 @@ fn rights_of_the_composite_and_of_its_cubes_hold() {
     let cube = Cube::builder(&stages, forest, composite).rights(rights).build().unwrap();
     assert_eq!(answer(&cube, Query::new(["pnl", "vega"])), "30.0,3.0");
     assert_eq!(answer(&cube, Query::new(["pnl", "vega"]).user("head")), "70.0,3.0");
-    let drilled = cube.drill_through(DrillThrough::new(Query::new(["pnl"])).columns(["pnl"])).unwrap();
-    assert_eq!(drilled.wait().unwrap().to_csv().unwrap(), "pnl\n10.0\n20.0\n");
+    // A measure of a cube that drops filters does not drop rights.
+    assert_eq!(answer(&cube, Query::new(["all desks"]).user("head")), "70.0");
+    assert_eq!(answer(&cube, Query::new(["all desks"]).filter(Filter::equals("desk", "FX"))), "30.0");
+    for measure in ["pnl", "all desks"] {
+        let through = DrillThrough::new(Query::new([measure])).columns(["pnl"]);
+        let drilled = cube.drill_through(through).unwrap();
+        assert_eq!(drilled.wait().unwrap().to_csv().unwrap(), "pnl\n10.0\n20.0\n");
+    }
 }
 
 #[test]

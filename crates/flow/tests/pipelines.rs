@@ -339,6 +339,17 @@ fn tables_larger_than_the_cache_lose_nothing() {
     assert_eq!(sorted(joined), sorted(items.iter().copied().flat_map(matches).collect()));
 }
 
+/// Groups that are wider than what is kept in the cache, and fewer items than wait for such a table.
+#[test]
+fn wide_groups_of_few_items_are_there() {
+    let stages = Stages::start().unwrap();
+    let wide = || collect_into(|| [0_u64; 64], |sums: &mut [u64; 64], item: &u64| sums[0] += item);
+    let items: Vec<u64> = vec![7, 8];
+    let found = run(&stages, |list| read!(items).group_by(|n| *n).fold(wide()).write(collect(list)));
+    let found = found.into_iter().map(|(key, sums)| (key, sums[0])).collect();
+    assert_eq!(sorted(found), [(7, 7), (8, 8)]);
+}
+
 /// One processor of each kind, so that there is an order to keep: items that wait for their places in a large table do not overtake.
 #[test]
 fn tables_larger_than_the_cache_keep_the_order() {

@@ -12,7 +12,7 @@ use crate::map::InterceptorId;
 use crate::pn_counter::Counted;
 use crate::query::PageResult;
 use crate::ringbuffer::RingbufferSizes;
-use crate::scheduled::{ScheduledTask, TaskStatistics};
+use crate::scheduled::{ScheduledTask, TaskList, TaskStatistics};
 use filbert_wire::Data;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -210,6 +210,12 @@ impl Weighs for PageResult {
 impl Weighs for ScheduledTask {
     fn weight(&self) -> usize {
         self.name.len() + ITEM_BYTES
+    }
+}
+
+impl Weighs for TaskList {
+    fn weight(&self) -> usize {
+        self.tasks.iter().map(|task| task.weight() + self.executor.len()).sum()
     }
 }
 

@@ -76,7 +76,7 @@ pub use recovery::{RecoveredMap, RecoveryProgress};
 pub use reliable_topic::ReliableTopic;
 pub use replicated_map::ReplicatedMap;
 pub use ringbuffer::{ManyRead, Overflow, Ringbuffer, RingbufferSizes};
-pub use scheduled::{ScheduledExecutor, ScheduledTask, TaskPlace, TaskPlan, TaskStatistics};
+pub use scheduled::{ScheduledExecutor, ScheduledTask, TaskList, TaskPlace, TaskPlan, TaskStatistics};
 pub use set::Set;
 pub use settings::{
     DurableExecutorSettings, ExecutorServiceSettings, GridSettings, GridSettingsError, ListSettings,

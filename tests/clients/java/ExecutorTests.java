@@ -104,6 +104,10 @@ final class ExecutorTests {
         Suite.equal(null, executor.schedule(job, 1, TimeUnit.MILLISECONDS).get(20, TimeUnit.SECONDS));
         Map<Member, List<IScheduledFuture<Object>>> all = executor.getAllScheduledFutures();
         Suite.equal(3, all.get(member).size());
+        for (IScheduledFuture<Object> listed : all.get(member)) {
+            listed.get(20, TimeUnit.SECONDS);
+            Suite.equal(1L, listed.getStats().getTotalRuns());
+        }
         // Another program finds it by its handler.
         String urn = first.getHandler().toUrn();
         IScheduledFuture<String> again = executor.getScheduledFuture(ScheduledTaskHandler.of(urn));

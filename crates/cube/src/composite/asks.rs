@@ -19,6 +19,8 @@ pub(crate) struct Ask {
     pub(crate) level: Level,
     /// As the cube has it.
     filter: Filter,
+    /// What the composite lets its user see of the cube.
+    pub(crate) rights: Filter,
     /// The columns of the level that the cube has.
     by: Vec<String>,
     /// The leaves, and what they are called there.
@@ -26,7 +28,7 @@ pub(crate) struct Ask {
 }
 
 /// The queries for the leaves of a plan, in the order of cubes, levels and filters. Leaves whose filter wants nothing there have none.
-pub(crate) fn asks(composite: &Composite, plan: &Plan) -> Result<Vec<Ask>, CubeError> {
+pub(crate) fn asks(composite: &Composite, plan: &Plan, rights: &Filter) -> Result<Vec<Ask>, CubeError> {
     let mut asks: BTreeMap<(usize, Level, Filter), Ask> = BTreeMap::new();
     for id in &plan.leaves {
         let step = &plan.steps[id.0];
@@ -35,11 +37,12 @@ pub(crate) fn asks(composite: &Composite, plan: &Plan) -> Result<Vec<Ask>, CubeE
         let Some((cube, measure)) = named else { continue };
         let sub = composite.cube(*cube);
         let filter = sub.filter(&step.filter)?.canonical();
+        let rights = sub.filter(rights)?.canonical();
         let key = (*cube, Arc::clone(&step.level), filter.clone());
         let ask = asks.entry(key).or_insert_with(|| {
             let is_own = |column: &&Arc<str>| !sub.constants.contains_key(&***column);
             let by = step.level.iter().filter(is_own).map(ToString::to_string).collect();
-            Ask { cube: *cube, level: Arc::clone(&step.level), filter, by, leaves: Vec::new() }
+            Ask { cube: *cube, level: Arc::clone(&step.level), filter, rights, by, leaves: Vec::new() }
         });
         ask.leaves.push((*id, measure.clone()));
     }
@@ -49,7 +52,7 @@ pub(crate) fn asks(composite: &Composite, plan: &Plan) -> Result<Vec<Ask>, CubeE
 impl Ask {
     /// True when there is nothing to ask for.
     pub(crate) fn is_empty(&self) -> bool {
-        self.filter == Filter::None
+        self.filter == Filter::None || self.rights == Filter::None
     }
 
     /// The question, from one to the composite.

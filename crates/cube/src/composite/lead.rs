@@ -19,11 +19,10 @@ pub(crate) async fn ask_cubes(
     for ask in asks {
         asked.push(match ask.is_empty() {
             true => None,
-            false => Some(composite.cube(ask.cube).cube.query_within(
-                ask.query(&question.query),
-                &question.memory,
-                &question.progress,
-            )?),
+            false => {
+                let within = question.within(ask.rights.clone());
+                Some(composite.cube(ask.cube).cube.query_within(ask.query(&question.query), &within)?)
+            }
         });
     }
     let tokens: Vec<_> = asked.iter().flatten().map(|asked| asked.token()).collect();

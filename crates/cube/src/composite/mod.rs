@@ -126,7 +126,7 @@ impl Composite {
         for name in forest.names() {
             if let Some(Measure::Aggregator(Aggregator { column, aggregation })) = forest.measure(name) {
                 let of_cube = column.as_ref().is_some_and(|of| self.inner.measures.contains_key(of));
-                if !of_cube || *aggregation != Aggregation::Custom(OF_CUBE.to_owned()) {
+                if !of_cube || !aggregation.is_of_cube() {
                     return Err(CubeError::InvalidMeasure {
                         measure: name.to_owned(),
                         problem:

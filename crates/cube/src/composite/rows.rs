@@ -40,8 +40,10 @@ pub(crate) async fn drill_cubes(
         let Some((first, _)) = asked.first() else { continue };
         let first = first.clone();
         let through = Through { asked, columns, limit: None };
-        let (memory, progress) = (question.memory.clone(), question.progress.clone());
-        begun.push((sub, sub.cube.drill_within(first, through, memory, progress)?));
+        let rights = sub.filter(&question.rights)?.canonical();
+        if rights != Filter::None {
+            begun.push((sub, sub.cube.drill_within(first, through, &question.within(rights))?));
+        }
     }
     let mut sources = Vec::with_capacity(begun.len());
     for (sub, mut rows) in begun {

@@ -36,6 +36,13 @@ use std::sync::Arc;
 /// The aggregation of a measure that a cube of a composite computes.
 pub(crate) const OF_CUBE: &str = "~cube";
 
+impl Aggregation {
+    /// True of what names a measure of one of the cubes of a composite, and aggregates nothing.
+    pub(crate) fn is_of_cube(&self) -> bool {
+        matches!(self, Self::Custom(name) if name == OF_CUBE)
+    }
+}
+
 /// Measures and calculated columns, checked; a handle that is cheap to clone.
 ///
 /// ```

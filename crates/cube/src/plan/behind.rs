@@ -54,10 +54,13 @@ pub(crate) fn behind(
     slices: &Slices,
     found: &mut Behind,
 ) -> Result<(), CubeError> {
-    // Totals have the rows of what they are totals of.
-    let finest = levels(query)?.into_iter().take(1).collect();
-    let Expanded { steps, roots, types, .. } = expanded(query, forest, columns, rights, finest)?;
-    let asked = typed(slices, &types)?;
+    // Totals too, for measures may choose by the level that they are asked at; not those without a column that a cell has.
+    let mut all = levels(query)?.into_iter();
+    let finest = all.next();
+    let wanted =
+        finest.into_iter().chain(all.filter(|level| slices.keys().all(|column| level.contains(column))));
+    let Expanded { steps, roots, types, .. } = expanded(query, forest, columns, rights, wanted.collect())?;
+    let asked = typed(slices, query, &types)?;
     let roots = roots.iter().flat_map(|root| &root.steps);
     let mut rest: Vec<(StepId, Slices, Bounds)> =
         roots.map(|step| (*step, asked.clone(), Bounds::new())).collect();
@@ -123,10 +126,11 @@ fn is_of_cube(step: &Step) -> bool {
 }
 
 /// Slices with the coordinates that their columns have.
-fn typed(slices: &Slices, types: &BTreeMap<Arc<str>, DataType>) -> Result<Slices, CubeError> {
+fn typed(slices: &Slices, query: &Query, types: &BTreeMap<Arc<str>, DataType>) -> Result<Slices, CubeError> {
     let mut typed = Slices::new();
     for (column, coordinates) in slices {
-        let Some(data_type) = types.get(column) else {
+        let is_grouped = query.group_by.iter().any(|by| **by == **column);
+        let Some(data_type) = types.get(column).filter(|_| is_grouped) else {
             let problem = format!(
                 "a cell has a coordinate of {column:?}, which is not grouped by; add it to the columns"
             );

@@ -104,8 +104,13 @@ impl Expansion<'_> {
     /// A mean is a sum divided by a count, a quantile is a value of a sketch: these can be rolled up, and shared. What the user may see is added here, below all measures, so
     /// that none of them can drop it.
     fn aggregate(&mut self, aggregator: &Aggregator, level: LevelId, filter: FilterId) -> Made {
-        let allowed = (*self.filter_of(filter)).clone().and(self.rights.clone());
-        let filter = self.filter(&allowed)?;
+        // What a user may see goes on to the cubes of a composite as what it is: below their measures, which could drop a filter.
+        let filter = if aggregator.aggregation.is_of_cube() {
+            filter
+        } else {
+            let allowed = (*self.filter_of(filter)).clone().and(self.rights.clone());
+            self.filter(&allowed)?
+        };
         let column: Option<Arc<str>> = aggregator.column.as_deref().map(Arc::from);
         let leaf = |aggregation| Need {
             node: Node::Leaf(Leaf { aggregation, column: column.clone() }),

@@ -3,9 +3,7 @@
 use crate::coordinate::Coordinate;
 use crate::expression::Expression;
 use crate::filter::Filter;
-use crate::forest::{
-    Aggregation, CellFunction, CustomMeasure, OF_CUBE, Quantile, ShiftFunction, TargetsFunction,
-};
+use crate::forest::{Aggregation, CellFunction, CustomMeasure, Quantile, ShiftFunction, TargetsFunction};
 use crate::query::Position;
 use arrow::datatypes::DataType;
 use foldhash::HashMap;
@@ -60,7 +58,7 @@ pub(crate) struct Leaf {
 impl Leaf {
     /// True for a measure of one of the cubes of a composite.
     pub(crate) fn is_of_cube(&self) -> bool {
-        matches!(&self.aggregation, Aggregation::Custom(name) if name == OF_CUBE)
+        self.aggregation.is_of_cube()
     }
 
     /// How values of finer slices become those of coarser ones; nothing when only rows can tell.

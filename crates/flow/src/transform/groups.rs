@@ -183,10 +183,10 @@ impl<K: Hash + Eq + 'static, S> Groups<K, S> {
     }
 }
 
-/// See [`Groups::is_large`].
+/// See [`Groups::is_large`]. Never true of an empty table, which says that it has one place: whoever has items that wait has groups.
 #[inline(always)]
 fn is_large<T>(table: &HashTable<T>) -> bool {
-    table.num_buckets() > CACHED_BYTES / size_of::<T>().max(1)
+    table.num_buckets() > (CACHED_BYTES / size_of::<T>().max(1)).max(1)
 }
 
 /// The number of the entry where the search for a hash begins, and mostly ends.

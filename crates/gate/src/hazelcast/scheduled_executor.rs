@@ -1,5 +1,6 @@
 //! Scheduled executors. A task is on the partition that the message's header says, or on this member; both are a matter of the client's
-//! choice, and a name is found only where it was scheduled.
+//! choice. A name on a partition is found only there; one on the member wherever it is, since the Java client asks the member for all tasks
+//! that it was told of in a list.
 
 use super::answers::{done, done_anyway, flag, found, handlers, number};
 use super::call::Call;
@@ -86,10 +87,15 @@ fn on_partition<R: Request>(call: &Call<'_, R>, name: &str) -> Result<ScheduledT
     Ok(ScheduledTask::on_partition(call.own_partition()?, name))
 }
 
-/// The task of that name on that member.
-fn on_member<R: Request>(call: &Call<'_, R>, name: &str, member: Uuid) -> Result<ScheduledTask, Failure> {
+/// The task of that name on that member, or on one of its partitions.
+fn on_member<R: Request>(
+    executor: &ScheduledExecutor,
+    call: &Call<'_, R>,
+    name: &str,
+    member: Uuid,
+) -> Result<ScheduledTask, Failure> {
     check_member(call, member)?;
-    Ok(ScheduledTask::on_member(name))
+    Ok(executor.find(name).unwrap_or_else(|| ScheduledTask::on_member(name)))
 }
 
 fn check_member<R: Request>(call: &Call<'_, R>, member: Uuid) -> Handled {
@@ -114,7 +120,7 @@ macro_rules! of_tasks {
             call: Call<'_, $on_member>,
             request: $on_member,
         ) -> Handled {
-            let task = on_member(&call, &request.task_name, request.member_uuid)?;
+            let task = on_member(executor, &call, &request.task_name, request.member_uuid)?;
             call.answering().follow(executor.$method(&task), $answer)
         }
     )*};
@@ -144,7 +150,7 @@ pub(super) fn result_from_member(
     call: Call<'_, s::GetResultFromMember>,
     request: s::GetResultFromMember,
 ) -> Handled {
-    let task = on_member(&call, &request.task_name, request.member_uuid)?;
+    let task = on_member(executor, &call, &request.task_name, request.member_uuid)?;
     call.answering().invoke_counted(found, |reply| executor.result_to(&task, || reply.make()))
 }
 
@@ -168,7 +174,7 @@ pub(super) fn all_scheduled_futures(
     request: s::GetAllScheduledFutures,
 ) -> Handled {
     let (member, scheduler_name) = (call.desk.host.grid.member(), request.name);
-    call.answering().follow_all(executor.tasks(), move |tasks| {
+    call.answering().follow_all(executor.task_list(), move |list| {
         let handler = |task: ScheduledTask| ScheduledTaskHandler {
             uuid: Some(member),
             partition_id: match task.place {
@@ -178,7 +184,7 @@ pub(super) fn all_scheduled_futures(
             scheduler_name: scheduler_name.clone(),
             task_name: task.name.into(),
         };
-        s::ScheduledFutures { handlers: tasks.into_iter().map(handler).collect() }
+        s::ScheduledFutures { handlers: list.tasks.into_iter().map(handler).collect() }
     })
 }
 

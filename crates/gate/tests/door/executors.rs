@@ -117,6 +117,14 @@ fn a_task_is_scheduled_on_a_partition_and_known_there() {
         .collect();
     all.sort();
     assert_eq!(all, [(5, "a".to_owned()), (6, "a".to_owned()), (7, "b".to_owned())]);
+    // As the Java client asks for what it finds in that list.
+    let listed = |task_name: &str| s::GetStatsFromMember {
+        name: "later".into(),
+        task_name: task_name.into(),
+        member_uuid: member.grid.member(),
+    };
+    assert_eq!(client.call(&listed("b")).unwrap().total_runs, 0);
+    assert_eq!(client.refused(&listed("c")), ErrorCode::StaleTask);
     let cancel = s::CancelFromPartition {
         name: "later".into(),
         task_name: "b".into(),

@@ -75,8 +75,8 @@ acts! {
         let back = move |ran| RunOver { sequence, ran: Some(ran) };
         let (shared, partition) = (Arc::clone(&ring.shared), ring.partition);
         match shared.workshop.start(self.code.clone(), (&ring.home, partition), Some(partition), back) {
-            Ok(_) => {
-                ring.begun(sequence);
+            Ok(canceller) => {
+                ring.begun(sequence, canceller);
                 Step::done(DurableTask { partition, sequence })
             }
             Err(refused) => Step::failed(refused),
@@ -185,7 +185,8 @@ impl DurableExecutor {
             = task.partition, TakeResult { sequence: task.sequence };
     }
 
-    /// Gives a result up. A task that runs goes on, and its result is lost.
+    /// Gives a result up. A task that has not begun never does; one that runs can see it
+    /// ([`TaskContext::is_cancelled`](crate::TaskContext::is_cancelled)), and its result is lost.
     pub fn dispose(&self, task: DurableTask) -> Invocation<()> {
         self.keeper.call_on(task.partition, Dispose { sequence: task.sequence })
     }

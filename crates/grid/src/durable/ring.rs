@@ -7,6 +7,7 @@ use crate::error::{GridError, GridResult};
 use crate::executor::Workshop;
 use crate::keeper::{Home, State};
 use crate::structures::Service;
+use filbert_pool::Canceller;
 use filbert_wire::{Data, PartitionId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,10 +27,24 @@ pub(crate) struct Over(pub(super) i32);
 
 #[derive(Debug)]
 enum Held {
-    Runs,
+    /// It was given to the threads; what cancels it there.
+    Runs(Canceller),
     Result(GridResult<Option<Data>>),
     /// It was disposed of.
     Nothing,
+}
+
+impl Held {
+    /// Nobody wants it any more; true when it was given to the threads, which leave it out if it has not begun.
+    fn give_up(self) -> bool {
+        match self {
+            Self::Runs(canceller) => {
+                canceller.cancel();
+                true
+            }
+            Self::Result(_) | Self::Nothing => false,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -56,7 +71,13 @@ impl State for TaskRing {
 
     fn end(&mut self) -> Vec<Over> {
         self.running = 0;
-        std::mem::take(&mut self.places).into_values().map(|place| Over(place.sequence)).collect()
+        std::mem::take(&mut self.places)
+            .into_values()
+            .map(|place| {
+                place.held.give_up();
+                Over(place.sequence)
+            })
+            .collect()
     }
 }
 
@@ -88,16 +109,16 @@ impl TaskRing {
             });
         }
         let mut sequence = self.next;
-        while matches!(self.places.get(&self.place_of(sequence)), Some(Place { held: Held::Runs, .. })) {
+        while matches!(self.places.get(&self.place_of(sequence)), Some(Place { held: Held::Runs(_), .. })) {
             sequence = after(sequence);
         }
         Ok(sequence)
     }
 
     /// A task runs; it has the place from now on.
-    pub(super) fn begun(&mut self, sequence: i32) {
+    pub(super) fn begun(&mut self, sequence: i32, canceller: Canceller) {
         self.next = after(sequence);
-        self.places.insert(self.place_of(sequence), Place { sequence, held: Held::Runs });
+        self.places.insert(self.place_of(sequence), Place { sequence, held: Held::Runs(canceller) });
         self.running += 1;
     }
 
@@ -111,7 +132,7 @@ impl TaskRing {
     /// A task is over; false when nobody wants its result: it was disposed of.
     pub(super) fn over(&mut self, sequence: i32, result: GridResult<Option<Data>>) -> bool {
         let Ok(place) = self.find(sequence) else { return false };
-        if !matches!(place.held, Held::Runs) {
+        if !matches!(place.held, Held::Runs(_)) {
             return false;
         }
         place.held = Held::Result(result);
@@ -122,17 +143,17 @@ impl TaskRing {
     /// The result of a task; none when it still runs.
     pub(super) fn result(&mut self, sequence: i32) -> GridResult<Option<GridResult<Option<Data>>>> {
         Ok(match &self.find(sequence)?.held {
-            Held::Runs => None,
+            Held::Runs(_) => None,
             Held::Result(result) => Some(result.clone()),
             // As Hazelcast has it: a result that was disposed of is null.
             Held::Nothing => Some(Ok(None)),
         })
     }
 
-    /// Gives a result up. A task that runs goes on.
+    /// Gives a result up. A task that has not begun never does; one that runs is told.
     pub(super) fn dispose(&mut self, sequence: i32) -> GridResult<()> {
         let place = self.find(sequence)?;
-        if matches!(std::mem::replace(&mut place.held, Held::Nothing), Held::Runs) {
+        if std::mem::replace(&mut place.held, Held::Nothing).give_up() {
             self.running -= 1;
         }
         Ok(())

@@ -12,11 +12,12 @@
 //! task; it cannot be taken back, and a task that is cancelled would be held until then.
 
 mod acts;
+mod directory;
 mod plan;
 mod task;
 mod timetable;
 
-pub use plan::{ScheduledTask, TaskPlace, TaskPlan, TaskStatistics};
+pub use plan::{ScheduledTask, TaskList, TaskPlace, TaskPlan, TaskStatistics};
 
 use crate::error::GridError;
 use crate::executor::Workshop;
@@ -26,6 +27,7 @@ use crate::keeper::{Act, Keeper};
 use crate::strands::{Answer, Invoked};
 use crate::structures::{Service, Structure};
 use acts::{Cancel, Delay, Dispose, GetResult, IsCancelled, IsDone, List, Schedule, Statistics};
+use directory::Directory;
 use filbert_pool::Clock;
 use filbert_wire::{Data, PartitionId, partition_of_name};
 use std::sync::Arc;
@@ -73,6 +75,7 @@ impl ScheduledExecutor {
             workshop: Workshop::new(grid, name),
             capacity: grid.settings().scheduled_executors.of(name).capacity,
             taken: AtomicUsize::new(0),
+            directory: Directory::default(),
             shut_down: AtomicBool::new(false),
         });
         let keeper =
@@ -176,6 +179,18 @@ impl ScheduledExecutor {
     /// All tasks, those that are done too.
     pub fn tasks(&self) -> Invocation<Vec<ScheduledTask>> {
         self.keeper.everywhere(|| List {}, |parts| parts.into_iter().flatten().collect())
+    }
+
+    /// The same with the executor's name.
+    pub fn task_list(&self) -> Invocation<TaskList> {
+        let executor = Arc::clone(self.keeper.name());
+        let list = |parts: Vec<Vec<ScheduledTask>>| parts.into_iter().flatten().collect();
+        self.keeper.everywhere(|| List {}, move |parts| TaskList { executor, tasks: list(parts) })
+    }
+
+    /// The task of that name, wherever it lives: the member's, or else that of the name's own partition, or else any.
+    pub fn find(&self, name: &str) -> Option<ScheduledTask> {
+        self.shared.directory.find(name)
     }
 
     /// Takes no more tasks; those that it has go on.

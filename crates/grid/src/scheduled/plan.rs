@@ -4,10 +4,14 @@ use crate::code::Code;
 use crate::error::{GridError, GridResult};
 use filbert_wire::PartitionId;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest name of a task, in bytes.
 const LONGEST_NAME: usize = 4 << 10;
+
+/// Runs that are due more often would do nothing but be begun.
+const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
 
 /// What is to be done, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +29,7 @@ impl TaskPlan {
         Self { name: None, code, delay, period: None, auto_dispose: false }
     }
 
-    /// Again and again: `delay` from when it is scheduled, then each `period`. A run that is due while the one before still runs is left
+    /// Again and again: `delay` from when it is scheduled, then each `period` of one millisecond or more. A run that is due while the one before still runs is left
     /// out. A run that fails is the last one.
     pub fn at_fixed_rate(code: Code, delay: Duration, period: Duration) -> Self {
         Self { period: Some(period), ..Self::once(code, delay) }
@@ -48,8 +52,8 @@ impl TaskPlan {
     pub(super) fn check(&self) -> GridResult<()> {
         let refused =
             |problem| Err(GridError::BadArgument { operation: "scheduled_executor.schedule", problem });
-        if self.period.is_some_and(|period| period.is_zero()) {
-            return refused("a period of zero would never end; give one millisecond or more".to_owned());
+        if let Some(period) = self.period.filter(|period| *period < SHORTEST_PERIOD) {
+            return refused(format!("a period of {period:?} is too short; give one millisecond or more"));
         }
         match self.name.as_ref().map(String::len) {
             Some(length) if length == 0 || length > LONGEST_NAME => {
@@ -88,6 +92,16 @@ impl ScheduledTask {
     pub fn on_member(name: impl Into<String>) -> Self {
         Self { place: TaskPlace::Member, name: name.into() }
     }
+}
+
+/// The tasks of a scheduled executor, each of which is told with the executor's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskList {
+    /// The name of their executor.
+    pub executor: Arc<str>,
+    /// All of them, those that are done too.
+    pub tasks: Vec<ScheduledTask>,
 }
 
 /// What is known of the runs of a task.

@@ -100,6 +100,11 @@ impl Task {
         }
     }
 
+    /// Its run could not begin; it waits until then.
+    pub(super) fn put_off(&mut self, due: Duration) {
+        self.due = due;
+    }
+
     pub(super) fn begun(&mut self, canceller: Canceller) {
         self.phase = Phase::Runs(canceller);
     }

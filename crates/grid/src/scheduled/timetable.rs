@@ -1,6 +1,7 @@
 //! The tasks of one partition, with those of the member where the executor's name lives, and when they are due. Lives on a strand; one timer
 //! is set for the next that is due, and holds no thread.
 
+use super::directory::Directory;
 use super::plan::{ScheduledTask, TaskPlace, TaskPlan};
 use super::task::{Outcome, Task, TaskId};
 use crate::error::{GridError, GridResult};
@@ -16,6 +17,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
+/// When a task that its threads had no room for is tried again.
+const BEGIN_AGAIN: Duration = Duration::from_millis(10);
+
 /// What all parts of a scheduled executor share.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -23,6 +27,7 @@ pub(crate) struct Shared {
     /// The most tasks of this member; 0 for no bound.
     pub(super) capacity: usize,
     pub(super) taken: AtomicUsize,
+    pub(super) directory: Directory,
     pub(super) shut_down: AtomicBool,
 }
 
@@ -38,19 +43,20 @@ impl Shared {
         Ok(())
     }
 
-    /// Room for one more task.
-    fn take(&self) -> GridResult<()> {
+    /// Room for that task.
+    fn take(&self, task: &ScheduledTask) -> GridResult<()> {
         let fits = |taken: usize| (self.capacity == 0 || taken < self.capacity).then_some(taken + 1);
         let taken = self.taken.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits);
-        taken.map(drop).map_err(|_| GridError::TooManyTasks {
+        taken.map(|_| self.directory.add(task)).map_err(|_| GridError::TooManyTasks {
             executor: self.name(),
             limit: self.capacity,
             advice: "dispose of those that are not needed, or raise the setting grid.scheduled_executor.<name>.capacity",
         })
     }
 
-    fn give_back(&self, tasks: usize) {
-        self.taken.fetch_sub(tasks, Ordering::AcqRel);
+    fn give_back(&self, task: &ScheduledTask) {
+        self.directory.remove(task);
+        self.taken.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -74,10 +80,10 @@ impl State for Timetable {
     fn end(&mut self) -> Vec<TaskId> {
         self.due = BTreeSet::new();
         let tasks = std::mem::take(&mut self.tasks);
-        self.shared.give_back(tasks.len());
         tasks
-            .into_values()
-            .map(|mut task| {
+            .into_iter()
+            .map(|(key, mut task)| {
+                self.shared.give_back(&key);
                 task.cancel();
                 task.id
             })
@@ -109,7 +115,7 @@ impl Timetable {
         if self.tasks.contains_key(task) {
             return Err(GridError::DuplicateTask { executor: self.shared.name(), task: task.name.clone() });
         }
-        self.shared.take()?;
+        self.shared.take(task)?;
         let (key, id) = (Arc::new(task.clone()), TaskId(self.next_id));
         self.next_id += 1;
         let new = Task::new(id, plan, clock.now());
@@ -158,8 +164,12 @@ impl Timetable {
             };
             match self.shared.workshop.start(task.code.clone(), (&self.home, self.partition), sent_to, back) {
                 Ok(canceller) => task.begun(canceller),
-                // No room in the queue of its threads: as if the run before were still under way.
-                Err(GridError::Refused(SubmitError::Overloaded { .. })) if task.is_repeated() => {}
+                // No room in the queue of its threads: for one that is repeated as if the run before were still under way.
+                Err(GridError::Refused(SubmitError::Overloaded { .. })) => {
+                    if !task.is_repeated() {
+                        task.put_off(now.saturating_add(BEGIN_AGAIN));
+                    }
+                }
                 Err(error) => {
                     task.fail(Err(error));
                     self.settle(key, id);
@@ -176,7 +186,7 @@ impl Timetable {
     fn settle(&mut self, key: &ScheduledTask, id: TaskId) {
         if self.tasks.get(key).is_some_and(|task| task.id == id && task.auto_dispose) {
             self.tasks.remove(key);
-            self.shared.give_back(1);
+            self.shared.give_back(key);
         }
     }
 
@@ -223,7 +233,7 @@ impl Timetable {
         let mut task = self.tasks.remove(key).ok_or_else(|| self.stale(key))?;
         self.not_due(key, task.due());
         task.cancel();
-        self.shared.give_back(1);
+        self.shared.give_back(key);
         Ok(task.id)
     }
 

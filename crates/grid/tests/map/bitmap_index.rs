@@ -5,9 +5,12 @@ use crate::{int, number, simulated};
 use filbert_grid::query::{IndexKind, IndexSettings, Predicate};
 use filbert_grid::{EvictionPolicy, Lifetime, Map, MapSettings, MaxSize};
 use filbert_pool::simulate;
-use filbert_wire::{Data, Json, ToData};
+use filbert_wire::{Data, Json, PartitionId, ToData};
 use std::collections::BTreeSet;
 use std::time::Duration;
+
+/// Keys of each of two partitions: so many entries that an index is worth asking.
+const KEYS: usize = 64;
 
 type Fits = fn(u32) -> bool;
 
@@ -36,6 +39,13 @@ fn entries(map: &Map) -> Vec<(u32, u32)> {
     all.iter().map(|(key, value)| (number(key), of_value(value))).collect()
 }
 
+/// Keys that lie on two partitions.
+fn keys() -> Vec<u32> {
+    let of = |partition| (0..).filter(move |key| int(*key).partition() == partition).take(KEYS);
+    let [one, other] = [3, 200].map(|number| PartitionId::new(number).unwrap());
+    of(one).chain(of(other)).collect()
+}
+
 fn check(map: &Map) {
     let there = entries(map);
     for (text, fits) in QUERIES {
@@ -48,8 +58,9 @@ fn check(map: &Map) {
 
 #[test]
 fn bitmaps_find_what_a_scan_finds_whatever_happened_to_the_entries() {
+    let keys = keys();
     simulate::seeds("bitmaps_find_what_a_scan_finds_whatever_happened_to_the_entries", 0..12, |seed| {
-        let bound = (seed % 3 > 0).then_some(MaxSize::EntriesPerPartition(2));
+        let bound = (seed % 3 > 0).then_some(MaxSize::EntriesPerPartition(40));
         let settings =
             MapSettings { eviction: EvictionPolicy::Lru, max_size: bound, ..MapSettings::default() };
         let (stages, grid) = simulated(seed, settings);
@@ -60,7 +71,7 @@ fn bitmaps_find_what_a_scan_finds_whatever_happened_to_the_entries() {
         };
         add("a");
         for step in 0..600 {
-            let (key, new) = (int(dice.below(900)), value(dice.below(100)));
+            let (key, new) = (int(keys[dice.below(keys.len() as u32) as usize]), value(dice.below(100)));
             match dice.below(40) {
                 0..24 => map.set(key, new).wait().unwrap(),
                 24..29 => {

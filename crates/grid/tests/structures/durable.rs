@@ -9,6 +9,7 @@ use filbert_grid::{
 use filbert_pool::{Stages, simulate};
 use filbert_wire::PartitionId;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn grid(stages: &Stages, capacity: usize) -> Grid {
     grid_with(stages, capacity, GridSettings::default())
@@ -152,4 +153,43 @@ fn a_task_that_is_refused_takes_no_place() {
     assert_eq!(executor.result(queued).wait(), Ok(Some(long(2))));
     submit(same(4)).unwrap();
     assert!(matches!(executor.result(kept).wait(), Err(GridError::StaleTaskId { .. })));
+}
+
+/// What was queued when its executor was destroyed, or when it was disposed of, ran all the same.
+#[test]
+fn a_task_that_nobody_wants_any_more_never_begins() {
+    let stages = Stages::start().unwrap();
+    let mut settings = GridSettings::default();
+    settings.executors.set("*", ExecutorServiceSettings { threads: 1, capacity: 100 });
+    let grid = grid_with(&stages, 10, settings);
+    let door = Arc::new(Door::default());
+    let [saw, runs] = [0, 0].map(|none| Arc::new(AtomicUsize::new(none)));
+    let (waits, sees, counts) = (Arc::clone(&door), Arc::clone(&saw), Arc::clone(&runs));
+    register(&grid, "wait", move |_, context| {
+        waits.pass();
+        sees.fetch_add(usize::from(context.is_cancelled()), Ordering::SeqCst);
+        Ok(None)
+    });
+    register(&grid, "count", move |_, _| {
+        counts.fetch_add(1, Ordering::SeqCst);
+        Ok(None)
+    });
+    let (executor, partition) = (grid.durable_executor("gone"), PartitionId::new(3).unwrap());
+    let submit = |name| executor.submit_to_partition(Code::named(name, long(0)), partition).wait().unwrap();
+    submit("wait");
+    door.visited_by(1);
+    let queued: Vec<_> = (0..5).map(|_| submit("count")).collect();
+    executor.dispose(queued[0]).wait().unwrap();
+    let waits: Vec<_> = queued[1..].iter().map(|task| executor.result(*task)).collect();
+    assert!(grid.structures().destroy(Service::DurableExecutor, "gone"));
+    for waits in waits {
+        assert!(matches!(waits.wait(), Err(GridError::Destroyed { .. })));
+    }
+    door.open();
+    // It has the same thread, after all that was queued.
+    let next = grid.durable_executor("gone");
+    let last = next.submit(same(1)).wait().unwrap();
+    assert_eq!(next.result(last).wait(), Ok(Some(long(1))));
+    let [saw, runs] = [saw, runs].map(|count| count.load(Ordering::SeqCst));
+    assert_eq!((saw, runs), (1, 0), "the one that ran was told, the others never began");
 }

@@ -1,13 +1,14 @@
 //! Tasks for later: they run when they are due and where they were sent, what they give is kept, and whoever waits is told.
 
-use crate::long;
 use crate::tasks::{Door, LONG, register};
+use crate::{long, number};
 use filbert_grid::{
     Code, ExecutorServiceSettings, Grid, GridError, GridSettings, Registry, ScheduledExecutorSettings,
     ScheduledTask, Service, TaskPlace, TaskPlan,
 };
 use filbert_pool::{Stages, simulate};
 use filbert_wire::PartitionId;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -136,7 +137,8 @@ fn a_name_is_one_task_of_its_place_and_the_capacity_holds_for_all() {
     let stranger = grid.new_id();
     let lost = executor.schedule_on_member(plan(), stranger).wait();
     assert_eq!(lost, Err(GridError::NoSuchMember { member: stranger, here: grid.member() }));
-    for wrong in [plan().named(""), TaskPlan::at_fixed_rate(count(0), second(1), Duration::ZERO)] {
+    let each = |period| TaskPlan::at_fixed_rate(count(0), second(1), period);
+    for wrong in [plan().named(""), each(Duration::ZERO), each(Duration::from_micros(999))] {
         let refused = executor.schedule(wrong).wait();
         assert!(matches!(refused, Err(GridError::BadArgument { .. })), "{refused:?}");
     }
@@ -204,4 +206,62 @@ fn a_run_that_takes_long_is_alone_and_sees_that_it_was_cancelled() {
         std::thread::yield_now();
     }
     assert_eq!(saw.load(Ordering::SeqCst), 1);
+}
+
+/// A task that was due while the queue of its threads was full failed for ever.
+#[test]
+fn a_task_that_is_due_while_its_threads_are_full_runs_later_and_once() {
+    let stages = Stages::start().unwrap();
+    let mut settings = GridSettings::default();
+    settings.executors.set("*", ExecutorServiceSettings { threads: 1, capacity: 1 });
+    let (grid, runs) = counting(&stages, settings);
+    let door = Arc::new(Door::default());
+    let waits = Arc::clone(&door);
+    register(&grid, "wait", move |_, _| {
+        waits.pass();
+        Ok(None)
+    });
+    let (executor, partition) = (grid.scheduled_executor("busy"), PartitionId::new(9).unwrap());
+    let schedule = |code| {
+        executor.schedule_on_partition(TaskPlan::once(code, Duration::ZERO), partition).wait().unwrap()
+    };
+    schedule(Code::named("wait", long(0)));
+    door.visited_by(1);
+    // One of them has the only place of the queue.
+    let tasks: Vec<_> = (0..5).map(|_| schedule(count(0))).collect();
+    let (clock, begin) = (stages.clock(), stages.clock().now());
+    let mut put_off = BTreeSet::new();
+    while put_off.len() < tasks.len() - 1 {
+        assert!(clock.now() < begin + LONG, "they do not wait for another time");
+        put_off.extend(tasks.iter().filter(|task| executor.delay(task).wait().unwrap() > Duration::ZERO));
+    }
+    assert!(tasks.iter().all(|task| executor.is_done(task).wait() == Ok(false)));
+    door.open();
+    let given: BTreeSet<_> =
+        tasks.iter().map(|task| number(&executor.result(task).wait().unwrap().unwrap())).collect();
+    assert_eq!((given, runs.load(Ordering::SeqCst)), ((1..=5).collect(), 5));
+    assert!(tasks.iter().all(|task| executor.statistics(task).wait().unwrap().runs == 1));
+}
+
+#[test]
+fn a_task_is_found_by_its_name_wherever_it_lives() {
+    let stages = Stages::simulated(4);
+    let (grid, _) = counting(&stages, GridSettings::default());
+    let executor = grid.scheduled_executor("found");
+    let plan = || TaskPlan::once(count(0), second(1)).named("t");
+    assert_eq!(executor.find("t"), None);
+    let of_key = executor.schedule_on_key_owner(plan(), &long(5)).wait().unwrap();
+    assert_eq!(executor.find("t"), Some(of_key.clone()));
+    let of_name = executor.schedule(plan()).wait().unwrap();
+    assert_ne!(of_name, of_key);
+    assert_eq!(executor.find("t"), Some(of_name.clone()), "its own partition first");
+    let of_member = executor.schedule_on_member(plan(), grid.member()).wait().unwrap();
+    assert_eq!(executor.find("t"), Some(of_member.clone()), "the member before");
+    let list = executor.task_list().wait().unwrap();
+    assert_eq!((&*list.executor, list.tasks.len()), ("found", 3));
+    for (gone, next) in [(of_member, Some(of_name.clone())), (of_name, Some(of_key.clone())), (of_key, None)]
+    {
+        executor.dispose(&gone).wait().unwrap();
+        assert_eq!(executor.find("t"), next);
+    }
 }

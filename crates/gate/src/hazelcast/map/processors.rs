@@ -1,7 +1,7 @@
 //! Entry processors: code that is registered with the member, which clients name.
 
 use super::{owner, place};
-use crate::hazelcast::answers::done_anyway;
+use crate::hazelcast::answers::done;
 use crate::hazelcast::call::Call;
 pub(super) use crate::hazelcast::executor::code;
 use crate::hazelcast::failure::Handled;
@@ -59,5 +59,5 @@ pub(in crate::hazelcast) fn replace_all(
 ) -> Handled {
     let code = code(&request.function)?;
     let map = map.as_owner(owner(&call, 0));
-    call.answering().follow_long(map.execute_on_entries(&code), done_anyway)
+    call.answering().follow_long(map.replace_all(&code), done)
 }

@@ -28,7 +28,12 @@ impl Map {
         self.execute_where(Everything, code)
     }
 
-    /// The same on all entries that `filter` takes.
+    /// The same for an entry processor that replaces values: what it gives is dropped.
+    pub fn replace_all(&self, code: &Code) -> Invocation<()> {
+        self.everywhere(|| ExecuteOnEntries::new(Everything, code.clone()), drop)
+    }
+
+    /// As [`Self::execute_on_entries`], on all entries that `filter` takes.
     pub fn execute_where<F: EntryFilter + Clone>(
         &self,
         filter: F,
