@@ -131,6 +131,10 @@ impl Grouping {
             }
             self.blocks.push(part);
             (self.rows, start) = (self.rows + rows, start + rows);
+            if self.is_tight() {
+                // Rows cannot be put on disk, so those that wait never take the room that parts are made in.
+                self.settle()?;
+            }
             if rows == room {
                 self.end_range()?;
             }
@@ -146,7 +150,7 @@ impl Grouping {
         while !self.running.is_empty() {
             self.wait_for_oldest()?;
         }
-        if are_few(&self.plan, &self.parts) {
+        if are_few(&self.plan, self.parts.iter()) {
             return Ok(Grouped { partitions: few(&self.plan, std::mem::take(&mut self.parts))? });
         }
         let merged = partitions(&self.plan, &self.cpu, self.lanes, &self.parts, self.file.as_mut());
@@ -226,7 +230,7 @@ impl Grouping {
         for Running { part, rows } in self.running.drain(..) {
             let mut part = part.wait().map_err(|error| CubeError::of_task("aggregation", error))?;
             if let (Ok(part), Some(file)) = (&mut part, &mut self.file)
-                && part.has_rows()
+                && !are_few(&self.plan, self.parts.iter().chain([&*part]))
             {
                 part.save(&self.plan, file)?;
             }
@@ -250,21 +254,30 @@ impl Grouping {
         if self.file.is_none() {
             return Err(short);
         }
+        self.settle()
+    }
+
+    /// Waits for what is under way, and puts parts on disk.
+    fn settle(&mut self) -> Result<(), CubeError> {
         while !self.running.is_empty() {
             self.wait_for_oldest()?;
         }
         self.save_parts()
     }
 
-    /// Puts parts on disk when more than half of the memory is in use: others of this query need some too.
-    fn save_when_tight(&mut self) -> Result<(), CubeError> {
+    /// True when there is a disk and more than half of the memory is in use: others of this query need some too.
+    fn is_tight(&self) -> bool {
         let memory = &self.plan.memory;
-        if self.file.is_some() && memory.held() > memory.limit() / 2 { self.save_parts() } else { Ok(()) }
+        self.file.is_some() && memory.held() > memory.limit() / 2
+    }
+
+    fn save_when_tight(&mut self) -> Result<(), CubeError> {
+        if self.is_tight() { self.save_parts() } else { Ok(()) }
     }
 
     /// Puts all parts on disk that can be. Those of few groups stay: they go through one table, whose order is another one.
     fn save_parts(&mut self) -> Result<(), CubeError> {
-        if are_few(&self.plan, &self.parts) {
+        if are_few(&self.plan, self.parts.iter()) {
             return Ok(());
         }
         if let Some(file) = &mut self.file {

@@ -56,11 +56,16 @@ impl Dealt {
 }
 
 /// True when all parts go through one table. More parts never make it true again.
-pub(super) fn are_few(plan: &Plan, parts: &[Part]) -> bool {
-    let groups: usize = parts.iter().map(Part::groups).sum();
+pub(super) fn are_few<'a>(plan: &Plan, parts: impl Iterator<Item = &'a Part>) -> bool {
+    let (mut count, mut groups) = (0, 0);
+    for part in parts {
+        if part.has_rows() {
+            return false;
+        }
+        (count, groups) = (count + 1, groups + part.groups());
+    }
     // The groups of one part alone are whole already.
-    let is_small = groups <= plan.sizes.few || parts.len() == 1;
-    is_small && !parts.iter().any(Part::has_rows)
+    groups <= plan.sizes.few || count == 1
 }
 
 /// The partitions of many groups. What is on disk is read on this thread, for as many pieces at a time as are merged at a time.

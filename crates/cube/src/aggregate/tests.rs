@@ -21,6 +21,7 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Sizes at which a thousand rows take every way.
 const SMALL: Sizes = Sizes { first_range: 64, last_range: 256, unit: 100, many: 40, few: 50 };
@@ -474,6 +475,9 @@ fn groups_and_rows_both_go_to_disk() {
         };
         let expected = table.group_with(&case, sum(), GroupingOptions::new(cpu.clone())).unwrap();
         let (roomy, small) = (space(1 << 20), space(1_000));
+        // Ranges wait in line at first: their rows must leave room for the parts.
+        let busy = || cpu.submit("busy", || std::thread::sleep(Duration::from_millis(20))).unwrap();
+        let _busy = [busy(), busy()];
         let spilled = table.group_with(&case, sum(), tight(&roomy, 40_000)).unwrap();
         assert_eq!(shown(&spilled), shown(&expected));
         assert!(roomy.written() > 0 && roomy.held() == 0);
