@@ -24,6 +24,9 @@ pub(crate) struct Packages {
     pub(crate) import: &'static str,
 }
 
+/// What a package writes by itself, such as a progress bar, goes where errors go: answers are alone on their pipe.
+const PRELUDE: &str = "import os, sys; sys.stdout = os.fdopen(os.dup(1), 'w'); os.dup2(2, 1)\n";
+
 /// A script that answers every line with a line.
 pub(crate) struct Script {
     child: Child,
@@ -39,7 +42,7 @@ impl Script {
         variables: &[(&str, String)],
     ) -> Result<Self, String> {
         let mut child = Command::new(python(&cache(), packages)?)
-            .args(["-c", script])
+            .args(["-c", &format!("{PRELUDE}{script}")])
             .envs(variables.iter().map(|(name, value)| (*name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

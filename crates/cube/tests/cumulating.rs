@@ -4,7 +4,7 @@ mod trades;
 
 use arrow::array::{Int64Array, RecordBatch, StringArray};
 use filbert_cube::{
-    Aggregation, Aggregator, Cube, CubeError, Custom, CustomMeasure, Dispatchor, Filter, Forest,
+    Aggregation, Aggregator, Coordinate, Cube, CubeError, Custom, CustomMeasure, Dispatchor, Filter, Forest,
     ForestBuilder, MemoryTable, Position, Query,
 };
 use filbert_pool::{StageKind, Stages};
@@ -188,6 +188,10 @@ fn what_is_wrong_is_told() {
         (Dispatchor::linear("a", "x", "x", &[1.0, 2.0]), "a name of its own"),
         (Dispatchor { from: "x".into(), ..Dispatchor::duplicating("a", "y", ["b"]) }, "leave `from` out"),
         (Dispatchor::duplicating("a", "y", ["b", "c", "b"]), "b is twice in its list"),
+        (
+            Dispatchor::duplicating("a", "y", [Coordinate::from(1), Coordinate::from("1")]),
+            "1 is twice in its list",
+        ),
     ];
     for (measure, expected) in cases {
         let builder = Forest::builder().measure("a", Aggregator::count()).measure("m", measure);

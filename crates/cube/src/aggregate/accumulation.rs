@@ -2,7 +2,7 @@
 
 use super::carriers::Carriers;
 use super::keys::{BlockKeys, Keys};
-use super::merge::GroupedPartition;
+use super::merge::{Counted, GroupedPartition};
 use super::plan::Plan;
 use super::table::GroupTable;
 use super::values::Column;
@@ -18,20 +18,23 @@ pub(super) struct Groups {
     pub(super) keys: Keys,
     pub(super) carriers: Vec<Box<dyn Carriers>>,
     /// What they hold is counted as long as they are there.
-    _held: Reservation,
+    held: Reservation,
 }
 
 impl Groups {
     pub(super) fn new(keys: Keys, carriers: Vec<Box<dyn Carriers>>, held: Reservation) -> Self {
-        Self { keys, carriers, _held: held }
+        Self { keys, carriers, held }
     }
 
-    /// Key columns and values.
-    pub(super) fn finish(self, plan: &Plan) -> Result<GroupedPartition, CubeError> {
-        let groups = self.keys.len();
-        let keys = plan.codec.decode(&self.keys)?;
-        let values = self.carriers.into_iter().map(Carriers::finish).collect::<Result<_, _>>()?;
-        Ok(GroupedPartition { keys, values, groups })
+    /// Key columns and values, and what they hold.
+    pub(super) fn finish(self, plan: &Plan) -> Result<Counted, CubeError> {
+        let Self { keys, carriers, mut held } = self;
+        let groups = keys.len();
+        let keys = plan.codec.decode(&keys)?;
+        let values = carriers.into_iter().map(Carriers::finish).collect::<Result<_, _>>()?;
+        let partition = GroupedPartition { keys, values, groups };
+        held.try_resize(partition.bytes())?;
+        Ok((partition, held))
     }
 }
 

@@ -10,9 +10,12 @@ use super::range::Part;
 use super::saved::Loaded;
 use super::spill::SpillFile;
 use crate::error::CubeError;
+use crate::lead::bytes_of;
+use crate::memory::Reservation;
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::{concat, take};
 use filbert_pool::WorkStealing;
+use std::sync::{Mutex, PoisonError};
 
 /// The groups of one partition: key columns, and one column for each aggregate.
 #[derive(Debug, Clone)]
@@ -23,6 +26,15 @@ pub struct GroupedPartition {
     pub values: Vec<ArrayRef>,
     /// How many groups.
     pub groups: usize,
+}
+
+/// A partition or a piece of one, and what it holds.
+pub(super) type Counted = (GroupedPartition, Reservation);
+
+impl GroupedPartition {
+    pub(super) fn bytes(&self) -> usize {
+        self.keys.iter().chain(&self.values).map(bytes_of).sum()
+    }
 }
 
 /// The groups of a part by their piece: their numbers, and where each piece begins.
@@ -115,26 +127,35 @@ pub(super) fn partitions(
             all.into_groups().finish(plan)
         })?);
     }
+    // They are counted until whoever takes them does.
+    let without_count = |counted: Vec<Counted>| counted.into_iter().map(|(partition, _)| partition).collect();
     if plan.pieces_each == 1 {
-        return Ok(pieces);
+        return Ok(without_count(pieces));
     }
-    in_lanes(cpu, lanes, plan.partitions, |partition| {
-        let first = partition * plan.pieces_each;
-        together(&pieces[first..first + plan.pieces_each])
-    })
+    let mut rest = pieces.into_iter();
+    let of_partition = |_| Mutex::new(rest.by_ref().take(plan.pieces_each).collect());
+    let pieces: Vec<Mutex<Vec<Counted>>> = (0..plan.partitions).map(of_partition).collect();
+    let joined = in_lanes(cpu, lanes, plan.partitions, |partition| {
+        // Gone when they are joined.
+        let pieces = std::mem::take(&mut *pieces[partition].lock().unwrap_or_else(PoisonError::into_inner));
+        let partition = together(&pieces)?;
+        let held = plan.memory.try_reserve(partition.bytes())?;
+        Ok((partition, held))
+    })?;
+    Ok(without_count(joined))
 }
 
 /// The pieces of a partition as one.
-fn together(pieces: &[GroupedPartition]) -> Result<GroupedPartition, CubeError> {
+fn together(pieces: &[Counted]) -> Result<GroupedPartition, CubeError> {
     let columns = |of: fn(&GroupedPartition) -> &Vec<ArrayRef>| -> Result<Vec<ArrayRef>, CubeError> {
-        let width = pieces.first().map_or(0, |piece| of(piece).len());
+        let width = pieces.first().map_or(0, |(piece, _)| of(piece).len());
         let joined = (0..width).map(|column| {
-            let arrays: Vec<&dyn Array> = pieces.iter().map(|piece| &*of(piece)[column]).collect();
+            let arrays: Vec<&dyn Array> = pieces.iter().map(|(piece, _)| &*of(piece)[column]).collect();
             concat(&arrays)
         });
         joined.collect::<Result<_, _>>().map_err(|error| CubeError::arrow("partition", &error))
     };
-    let groups = pieces.iter().map(|piece| piece.groups).sum();
+    let groups = pieces.iter().map(|(piece, _)| piece.groups).sum();
     Ok(GroupedPartition {
         keys: columns(|piece| &piece.keys)?,
         values: columns(|piece| &piece.values)?,
@@ -158,12 +179,12 @@ pub(super) fn few(plan: &Plan, parts: Vec<Part>) -> Result<Vec<GroupedPartition>
         }
     };
     if plan.partitions == 1 {
-        return Ok(vec![groups.finish(plan)?]);
+        return Ok(vec![groups.finish(plan)?.0]);
     }
     let pieces = plan.pieces_of(&groups.keys, None)?;
     let of_partition: Vec<u16> = pieces.iter().map(|piece| piece / plan.pieces_each as u16).collect();
     let dealt = Dealt::of(&of_partition, plan.partitions);
-    let GroupedPartition { keys, values, .. } = groups.finish(plan)?;
+    let (GroupedPartition { keys, values, .. }, _held) = groups.finish(plan)?;
     let order = UInt32Array::from(dealt.groups);
     let ordered = |columns: Vec<ArrayRef>| -> Result<Vec<ArrayRef>, CubeError> {
         let columns = columns.iter().map(|column| take(column, &order, None));

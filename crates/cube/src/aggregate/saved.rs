@@ -1,7 +1,7 @@
 //! Parts on disk: for every piece the groups and then the rows of a part, as Arrow streams.
 //!
 //! What is read back is what was written, bit by bit, in the same order. So a piece that comes from disk is merged by the same additions as
-//! one that never left memory.
+//! one that never left memory. Each stream has a checksum: what the disk changed is an error, and never a figure.
 
 use super::accumulation::Groups;
 use super::keys::{Keys, Word, Words};
@@ -22,6 +22,8 @@ use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
+use foldhash::fast::FixedState;
+use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -108,9 +110,12 @@ impl SavedPart {
         let mut held = plan.memory.try_reserve(bytes.len())?;
         let (mut loaded, mut rest) = (Vec::new(), bytes.as_slice());
         while let Some((kind, after)) = rest.split_first() {
-            let (length, after) = after.split_at_checked(8).ok_or_else(damaged)?;
-            let length = u64::from_le_bytes(length.try_into().map_err(|_| damaged())?);
+            let (length, after) = number(after)?;
+            let (checksum, after) = number(after)?;
             let (stream, after) = after.split_at_checked(length as usize).ok_or_else(damaged)?;
+            if checksum != checksum_of(*kind, stream) {
+                return Err(damaged());
+            }
             rest = after;
             let batch = StreamReader::try_new(stream, None).map_err(arrow)?.next();
             let batch = batch.ok_or_else(damaged)?.map_err(arrow)?;
@@ -122,6 +127,16 @@ impl SavedPart {
         held.try_resize(0)?;
         Ok(loaded)
     }
+}
+
+/// The next eight bytes as a number, and what comes after them.
+fn number(bytes: &[u8]) -> Result<(u64, &[u8]), CubeError> {
+    let (number, after) = bytes.split_first_chunk().ok_or_else(damaged)?;
+    Ok((u64::from_le_bytes(*number), after))
+}
+
+fn checksum_of(kind: u8, stream: &[u8]) -> u64 {
+    FixedState::with_seed(u64::from(kind)).hash_one(stream)
 }
 
 fn arrow(error: ArrowError) -> CubeError {
@@ -143,6 +158,7 @@ fn write(bytes: &mut Vec<u8>, kind: u8, columns: &[(String, ArrayRef)]) -> Resul
     let stream = writer.into_inner().map_err(arrow)?;
     bytes.push(kind);
     bytes.extend((stream.len() as u64).to_le_bytes());
+    bytes.extend(checksum_of(kind, &stream).to_le_bytes());
     bytes.extend(stream);
     Ok(())
 }

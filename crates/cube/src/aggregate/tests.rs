@@ -1,6 +1,9 @@
 //! The kernel against a map of rows, and against itself on other numbers of threads.
 
 use super::options::Sizes;
+use super::plan::Plan;
+use super::range::Part;
+use super::spill::SpillFile;
 use super::{
     Aggregate, Block, Carriers, CustomAggregate, Function, Grouped, Grouping, GroupingOptions, SpillSpace,
     Strategy, Values,
@@ -486,6 +489,42 @@ fn groups_and_rows_both_go_to_disk() {
         let error = table.group_with(&case, sum(), tight(&small, limit)).unwrap_err();
         assert!(matches!(error, CubeError::OverMemory { .. }), "{error:?}");
         assert_eq!(small.held(), 0);
+    }
+}
+
+#[test]
+fn what_the_disk_changed_is_an_error() {
+    let case = Case {
+        seed: 3,
+        kinds: vec![0],
+        rows: 40,
+        keys: 9,
+        nulls: true,
+        block_rows: 40,
+        partitions: 1,
+        parallelism: 1,
+        strategy: Some(Strategy::Local),
+    };
+    let (table, folder) = (Table::of(&case), tempfile::tempdir().unwrap());
+    let sum = vec![Aggregate::new(Function::Sum, 1, DataType::Float64)];
+    let plan = Plan::new(&table.types(), sum, &GroupingOptions::new(WorkStealing::standalone(1))).unwrap();
+    let rows =
+        [Block { rows: 40, keys: table.keys.clone(), inputs: table.inputs.clone(), filters: vec![None] }];
+    let space = Arc::new(SpillSpace::new(folder.path(), 1 << 20));
+    let mut part = Part::of(&plan, &rows).unwrap();
+    let mut file = SpillFile::new(Arc::clone(&space));
+    assert!(part.save(&plan, &mut file).unwrap());
+    let (saved, whole) = (part.saved.unwrap(), file.read(0..file.end()).unwrap());
+    let mut is_read = |bytes: &[u8]| {
+        let mut file = SpillFile::new(Arc::clone(&space));
+        assert!(file.append(bytes).unwrap());
+        (0..plan.pieces()).all(|piece| saved.load(&plan, &mut file, piece).is_ok())
+    };
+    assert!(is_read(&whole));
+    for at in 0..whole.len() {
+        let mut changed = whole.clone();
+        changed[at] ^= 1 << (at % 8);
+        assert!(!is_read(&changed), "byte {at} of {}", whole.len());
     }
 }
 

@@ -23,6 +23,7 @@ pub(crate) use index::{Distinct, SliceIndex, Words};
 pub(crate) use keys::KeySpace;
 
 use crate::error::CubeError;
+use crate::lead::bytes_of;
 use crate::memory::{MemoryAccount, Reservation};
 use crate::plan::Level;
 use arrow::array::{Array, ArrayRef, new_null_array};
@@ -78,7 +79,7 @@ impl Slices {
 impl Cuboid {
     /// A cuboid that counts in the account of its query.
     pub(crate) fn new(level: &Level, parts: Vec<Part>, memory: &MemoryAccount) -> Result<Self, CubeError> {
-        let bytes = parts.iter().map(|part| part.values.get_array_memory_size()).sum();
+        let bytes = parts.iter().map(|part| bytes_of(&part.values)).sum();
         let bytes = Arc::new(memory.try_reserve(bytes)?);
         Ok(Self { level: Arc::clone(level), parts: parts.into(), bytes })
     }

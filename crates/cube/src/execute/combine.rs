@@ -1,14 +1,16 @@
-//! Fused combinations: partitions of the same level, brought to the same slices, through one program, block by block.
+//! Fused combinations: partitions of the same level, brought to the same slices, through one program, block by block. Small partitions share
+//! blocks: what an instruction costs beside its rows is then paid once.
 
 use super::Run;
 use super::program::{Program, Register};
 use super::tasks::{Made, Results};
-use crate::cuboid::{Cuboid, Part, align};
+use crate::cuboid::{Cuboid, Part, Slices, align};
 use crate::error::CubeError;
 use crate::plan::StepId;
 use arrow::array::{Array, ArrayRef, new_null_array};
 use arrow::compute::{cast, concat};
 use arrow::datatypes::DataType;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// So many slices go through the program together: its registers stay in the cache.
@@ -28,13 +30,14 @@ impl Run {
         let level = &self.plan.steps[members[0].0].level;
         let rows = read.iter().flatten().map(Cuboid::rows).max().unwrap_or(0);
         let place = self.plan.steps[outputs.first().unwrap_or(&members[0]).0].measure.to_string();
-        let partitions = self.each_partition(&place, self.partitions, rows * members.len(), |partition| {
-            self.combine_partition(&program, &read, partition)
+        let bundles = self.bundles(&read, rows);
+        let made = self.each_partition(&place, bundles.len(), rows * members.len(), |bundle| {
+            self.combine_bundle(&program, &read, bundles[bundle].clone())
         })?;
         // Turned from outputs by partition to partitions by output.
-        let mut made: Vec<Result<Vec<Part>, CubeError>> = outputs.iter().map(|_| Ok(Vec::new())).collect();
-        for of_partition in partitions {
-            for (made, part) in made.iter_mut().zip(of_partition) {
+        let mut turned: Vec<Result<Vec<Part>, CubeError>> = outputs.iter().map(|_| Ok(Vec::new())).collect();
+        for of_partition in made.into_iter().flatten() {
+            for (made, part) in turned.iter_mut().zip(of_partition) {
                 match (made.as_mut(), part) {
                     (Ok(parts), Ok(part)) => parts.push(part),
                     (Ok(_), Err(error)) => *made = Err(error),
@@ -42,30 +45,87 @@ impl Run {
                 }
             }
         }
-        let made = made.into_iter().map(|parts| match parts {
+        let made = turned.into_iter().map(|parts| match parts {
             Ok(parts) => Ok(Ok(Cuboid::new(level, one_type(parts)?, &self.memory)?)),
             Err(error) => Ok(Err(error)),
         });
         made.collect()
     }
 
-    fn combine_partition(
+    /// Partitions that go through a program together: small ones share its blocks, as long as all workers have some.
+    fn bundles(&self, read: &[Made], rows: usize) -> Vec<Range<usize>> {
+        let most = rows.div_ceil(self.parallelism).min(BLOCK);
+        let of = |partition: usize| {
+            read.iter().flatten().map(|cuboid| cuboid.parts[partition].slices.rows).max().unwrap_or(0)
+        };
+        let (mut bundles, mut first, mut taken) = (Vec::new(), 0, 0);
+        for partition in 0..self.partitions {
+            let more = of(partition);
+            if partition > first && taken + more > most {
+                bundles.push(first..partition);
+                (first, taken) = (partition, 0);
+            }
+            taken += more;
+        }
+        bundles.push(first..self.partitions);
+        bundles
+    }
+
+    /// The outputs of each of some partitions.
+    fn combine_bundle(
         &self,
         program: &Program,
         read: &[Made],
-        partition: usize,
-    ) -> Result<Vec<Result<Part, CubeError>>, CubeError> {
-        let parts: Vec<&Part> = read.iter().flatten().map(|cuboid| &cuboid.parts[partition]).collect();
-        let (slices, aligned) = align(&parts, &self.memory)?;
-        let mut aligned = aligned.into_iter();
+        partitions: Range<usize>,
+    ) -> Result<Vec<Vec<Result<Part, CubeError>>>, CubeError> {
+        let mut bundle = Vec::with_capacity(partitions.len());
+        for partition in partitions {
+            let parts: Vec<&Part> = read.iter().flatten().map(|cuboid| &cuboid.parts[partition]).collect();
+            bundle.push(align(&parts, &self.memory)?);
+        }
+        let filled: Vec<&Vec<ArrayRef>> =
+            bundle.iter().filter(|(slices, _)| slices.rows > 0).map(|(_, values)| values).collect();
+        let types = |values: &[ArrayRef]| values.iter().map(|of| of.data_type().clone()).collect::<Vec<_>>();
+        let are_alike = filled.windows(2).all(|pair| types(pair[0]) == types(pair[1]));
+        if filled.len() < 2 || !are_alike {
+            let alone = |(slices, values): (Arc<Slices>, Vec<ArrayRef>)| {
+                let outputs = self.run_program(program, read, values, slices.rows)?;
+                Ok(parts_of(&outputs, &slices, 0))
+            };
+            return bundle.into_iter().map(alone).collect();
+        }
+        let inputs = (0..filled[0].len()).map(|input| {
+            let pieces: Vec<&dyn Array> = filled.iter().map(|values| &*values[input]).collect();
+            concat(&pieces).map_err(|error| CubeError::arrow("combination", &error))
+        });
+        let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
+        let rows = bundle.iter().map(|(slices, _)| slices.rows).sum();
+        let outputs = self.run_program(program, read, inputs, rows)?;
+        let mut start = 0;
+        let parts = bundle.iter().map(|(slices, _)| {
+            let parts = parts_of(&outputs, slices, start);
+            start += slices.rows;
+            parts
+        });
+        Ok(parts.collect())
+    }
+
+    /// The outputs of a program, given the values of those inputs that did not fail.
+    fn run_program(
+        &self,
+        program: &Program,
+        read: &[Made],
+        values: Vec<ArrayRef>,
+        rows: usize,
+    ) -> Result<Vec<Register>, CubeError> {
+        let mut values = values.into_iter();
         let inputs: Vec<Register> = read
             .iter()
             .map(|made| match made {
-                Ok(_) => aligned.next().ok_or(CubeError::Cancelled),
+                Ok(_) => values.next().ok_or(CubeError::Cancelled),
                 Err(error) => Err(error.clone()),
             })
             .collect();
-        let rows = slices.rows;
         let blocks = rows.div_ceil(BLOCK).max(1);
         let mut outputs: Vec<Result<Vec<ArrayRef>, CubeError>> = Vec::new();
         for block in 0..blocks {
@@ -86,12 +146,15 @@ impl Run {
                 }
             }
         }
-        let part = |pieces: Vec<ArrayRef>| {
-            let values = joined(pieces)?;
-            Ok(Part { slices: Arc::clone(&slices), values })
-        };
-        Ok(outputs.into_iter().map(|output| output.and_then(part)).collect())
+        Ok(outputs.into_iter().map(|output| output.and_then(joined)).collect())
     }
+}
+
+/// The part of each output that these slices are, which begin at a row of it.
+fn parts_of(outputs: &[Register], slices: &Arc<Slices>, start: usize) -> Vec<Result<Part, CubeError>> {
+    let part =
+        |values: &ArrayRef| Part { slices: Arc::clone(slices), values: values.slice(start, slices.rows) };
+    outputs.iter().map(|output| output.as_ref().map(part).map_err(Clone::clone)).collect()
 }
 
 fn joined(mut pieces: Vec<ArrayRef>) -> Result<ArrayRef, CubeError> {

@@ -8,7 +8,9 @@ use super::measure::{
 };
 use super::registry::Registry;
 use super::routing::{Route, Routing};
+use crate::coordinate::Coordinate;
 use crate::error::CubeError;
+use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
 
 type Measures = BTreeMap<String, Measure>;
@@ -172,7 +174,11 @@ fn problem_of_dispatch(dispatchor: &Dispatchor) -> Option<String> {
             "its cells go to the same places whatever their coordinate; leave `from` out"
         }
         Decomposition::Duplicating(all) => {
-            let twice = all.iter().enumerate().find(|(index, one)| all[..*index].contains(one));
+            // Beside a text a number is one too.
+            let same = |one: &Coordinate| one.typed(&DataType::Utf8);
+            let is_before =
+                |index: usize, one: &Coordinate| all[..index].iter().any(|it| same(it) == same(one));
+            let twice = all.iter().enumerate().find(|(index, one)| is_before(*index, one));
             return twice.map(|(_, one)| format!("{one} is twice in its list; name each coordinate once"));
         }
         _ if from.is_empty() => "it needs the name of a column in `from`",
