@@ -32,7 +32,7 @@ pub(crate) struct Sizes {
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { first_range: 1 << 16, last_range: 1 << 21, unit: 1 << 16, many: 1 << 16, few: 1 << 14 }
+        Self { first_range: 1 << 14, last_range: 1 << 21, unit: 1 << 16, many: 1 << 16, few: 1 << 14 }
     }
 }
 

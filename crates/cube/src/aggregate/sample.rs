@@ -12,9 +12,12 @@ use super::plan::Plan;
 use super::table::GroupTable;
 use crate::error::CubeError;
 
-/// How many places are looked at, and how many rows at each.
+/// How many places are looked at, and how many rows at most at each.
 const PLACES: usize = 8;
 const ROWS_EACH: usize = 1024;
+
+/// At most one in so many rows is looked at: they are looked at twice.
+const SHARE: usize = 8;
 
 /// A key is heavy that has more than one in so many rows.
 const HEAVY: usize = 16;
@@ -31,9 +34,10 @@ impl Sample {
     pub(super) fn of(plan: &Plan, blocks: &[Block]) -> Result<Self, CubeError> {
         let rows: usize = blocks.iter().map(|block| block.rows).sum();
         // With fewer rows than this there is nothing to gain.
-        if rows < plan.sizes.many / 2 {
+        if rows < plan.sizes.many / 4 {
             return Ok(Self { has_many_keys: false, heavy: None });
         }
+        let rows_each = (rows / SHARE / PLACES).clamp(1, ROWS_EACH);
         let mut table = plan.table();
         let mut groups = [0; ROWS_EACH];
         let mut rows_of = Vec::new();
@@ -42,7 +46,7 @@ impl Sample {
         for block in blocks {
             while let Some(place) = places.next_if(|place| *place < first + block.rows) {
                 let start = place - first;
-                let sample = block.slice(start, ROWS_EACH.min(block.rows - start));
+                let sample = block.slice(start, rows_each.min(block.rows - start));
                 let keys = plan.codec.encode(&sample.keys, sample.rows)?;
                 table.assign(&keys, 0..sample.rows, &mut groups[..sample.rows]);
                 rows_of.resize(table.len(), 0_usize);

@@ -6,8 +6,8 @@ use crate::error::CubeError;
 use crate::expression::{Arithmetic, Operand, arithmetic, numeric, promoted};
 use crate::plan::{Cells, Named, Operation, Step, StepId};
 use crate::quantile;
-use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
-use arrow::buffer::NullBuffer;
+use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, Float64Array, Int64Array};
+use arrow::buffer::{NullBuffer, ScalarBuffer};
 use arrow::compute::kernels::{numeric as kernels, zip::zip};
 use arrow::compute::{cast, is_not_null};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
@@ -203,36 +203,45 @@ fn difference(a: &ArrayRef, b: &ArrayRef) -> Register {
 fn or_zero(
     a: &ArrayRef,
     b: &ArrayRef,
-    ints: fn(i64, i64) -> Option<i64>,
-    floats: fn(f64, f64) -> f64,
+    ints: impl Fn(i64, i64) -> Option<i64>,
+    floats: impl Fn(f64, f64) -> f64,
 ) -> Register {
     let (a, b) = promoted(&Operand::rows(a.clone()), &Operand::rows(b.clone()))?;
-    match a.array.data_type() {
-        DataType::Int64 => pairs::<Int64Type>(a.array.as_primitive(), b.array.as_primitive(), ints),
-        _ => pairs::<Float64Type>(a.array.as_primitive(), b.array.as_primitive(), |a, b| Some(floats(a, b))),
-    }
-}
-
-fn pairs<T: ArrowPrimitiveType>(
-    a: &PrimitiveArray<T>,
-    b: &PrimitiveArray<T>,
-    each: impl Fn(T::Native, T::Native) -> Option<T::Native>,
-) -> Register {
-    let nulls = match (a.nulls(), b.nulls()) {
+    let nulls = match (a.array.nulls(), b.array.nulls()) {
         (Some(a), Some(b)) => Some(NullBuffer::new(a.inner() | b.inner())),
         _ => None,
     };
-    let zero = T::Native::default();
-    let value =
-        |array: &PrimitiveArray<T>, row: usize| if array.is_valid(row) { array.value(row) } else { zero };
-    let values: Option<Vec<T::Native>> = if a.null_count() == 0 && b.null_count() == 0 {
-        a.values().iter().zip(b.values()).map(|(a, b)| each(*a, *b)).collect()
-    } else {
-        (0..a.len()).map(|row| each(value(a, row), value(b, row))).collect()
-    };
-    let values = values.ok_or_else(|| CubeError::Computation {
-        place: String::new(),
-        message: "a whole number is too large; make one of its inputs a float".to_owned(),
-    })?;
-    Ok(Arc::new(PrimitiveArray::<T>::new(values.into(), nulls)))
+    match a.array.data_type() {
+        DataType::Int64 => {
+            let (a, b) = (whole::<Int64Type>(&a.array), whole::<Int64Type>(&b.array));
+            let values: Option<Vec<i64>> = a.iter().zip(&*b).map(|(a, b)| ints(*a, *b)).collect();
+            let values = values.ok_or_else(|| CubeError::Computation {
+                place: String::new(),
+                message: "a whole number is too large; make one of its inputs a float".to_owned(),
+            })?;
+            Ok(Arc::new(Int64Array::new(values.into(), nulls)))
+        }
+        _ => {
+            let (a, b) = (whole::<Float64Type>(&a.array), whole::<Float64Type>(&b.array));
+            let values: Vec<f64> = a.iter().zip(&*b).map(|(a, b)| floats(*a, *b)).collect();
+            Ok(Arc::new(Float64Array::new(values.into(), nulls)))
+        }
+    }
+}
+
+/// The values, with 0 for those that are missing.
+fn whole<T: ArrowPrimitiveType>(array: &ArrayRef) -> ScalarBuffer<T::Native> {
+    let array = array.as_primitive::<T>();
+    match array.nulls().filter(|nulls| nulls.null_count() > 0) {
+        None => array.values().clone(),
+        Some(nulls) => {
+            let zero = T::Native::default();
+            let each = array
+                .values()
+                .iter()
+                .zip(nulls)
+                .map(|(value, is_there)| if is_there { *value } else { zero });
+            each.collect::<Vec<_>>().into()
+        }
+    }
 }

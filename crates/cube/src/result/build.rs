@@ -4,7 +4,7 @@
 //!   partitions of each level ──► pieces: slices that have a value ──► their order, in ranges ──► a batch per range ──► one batch
 //! ```
 //!
-//! Every arrow but the last is shared by all workers. Threads: one of `mixed` that may wait for `cpu`.
+//! Every arrow is shared by all workers, the last one column by column. Threads: one of `mixed` that may wait for `cpu`.
 
 use super::CubeResult;
 use super::order::{PieceKeys, Place, ordered};
@@ -86,23 +86,22 @@ pub(crate) fn build(query: &Query, run: &Run, results: &Results) -> Result<CubeR
         }
         Ok(columns)
     })?;
-    let (mut fields, mut columns) = (Vec::new(), Vec::new());
-    let names = query.group_by.iter().chain(&query.measures);
-    for (position, name) in names.enumerate() {
+    let names: Vec<&String> = query.group_by.iter().chain(&query.measures).collect();
+    let columns = run.each_partition("result", names.len(), total, |position| {
         let of_ranges: Vec<&dyn Array> =
             ranges.iter().map(|columns| &*columns[position]).filter(|column| !column.is_empty()).collect();
-        let column = match (of_ranges.as_slice(), position < query.group_by.len()) {
+        Ok(match (of_ranges.as_slice(), position < query.group_by.len()) {
             ([], true) if has_totals => new_null_array(&DataType::Utf8, 0),
-            ([], true) => new_null_array(&run.keys.logical(name), 0),
+            ([], true) => new_null_array(&run.keys.logical(names[position]), 0),
             ([], false) => new_null_array(&empty_type(&levels, position - query.group_by.len()), 0),
             (of_ranges, _) => concat(of_ranges).map_err(arrow)?,
-        };
-        fields.push(Field::new(name, column.data_type().clone(), true));
-        columns.push(column);
-    }
+        })
+    })?;
+    let fields =
+        names.iter().zip(&columns).map(|(name, column)| Field::new(*name, column.data_type().clone(), true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
     let options = RecordBatchOptions::new().with_row_count(Some(total));
-    let batch =
-        RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options).map_err(arrow)?;
+    let batch = RecordBatch::try_new_with_options(schema, columns, &options).map_err(arrow)?;
     Ok(CubeResult { batch, columns: query.group_by.len(), failures, explanation: None })
 }
 

@@ -66,12 +66,25 @@ pub(super) fn ordered(
         }
         Ok(words)
     };
-    if bits <= u64::BITS {
-        let short = |piece| Ok(of_piece(piece)?.into_iter().map(|word| word as u64).collect::<Vec<u64>>());
-        return dealt(run, rows, total, &run.each_partition("result", pieces.len(), total, short)?);
+    let most_rows = rows.iter().max().copied().unwrap_or(0);
+    let low = (bits_of(pieces.len() as u128), bits_of(most_rows as u128));
+    if bits + low.0 + low.1 <= u64::BITS {
+        // The place in the same word: half as much is moved, and one comparison is one instruction.
+        let packed = |piece: usize| {
+            let words = of_piece(piece)?.into_iter().enumerate();
+            let place = |row: usize| (piece as u64) << low.1 | row as u64;
+            Ok(words.map(|(row, word)| (word as u64) << (low.0 + low.1) | place(row)).collect::<Vec<u64>>())
+        };
+        let packed = run.each_partition("result", pieces.len(), total, packed)?;
+        let place = |word: u64| Place {
+            piece: (word >> low.1 & ((1 << low.0) - 1)) as u32,
+            row: (word & ((1 << low.1) - 1)) as u32,
+        };
+        return dealt(run, total, &packed, |word, _| word, place);
     }
     if bits <= u128::BITS {
-        return dealt(run, rows, total, &run.each_partition("result", pieces.len(), total, of_piece)?);
+        let words = run.each_partition("result", pieces.len(), total, of_piece)?;
+        return dealt(run, total, &words, |word, place| (word, place), |(_, place)| place);
     }
     // Columns of any values side by side: a word for each.
     let width = columns.len();
@@ -83,21 +96,22 @@ pub(super) fn ordered(
         Ok(words)
     })?;
     let words: Vec<Vec<&[u128]>> = wide.iter().map(|words| words.chunks_exact(width).collect()).collect();
-    dealt(run, rows, total, &words)
+    dealt(run, total, &words, |word, place| (word, place), |(_, place)| place)
 }
 
 fn places(piece: usize, rows: usize) -> impl Iterator<Item = Place> {
     (0..rows as u32).map(move |row| Place { piece: piece as u32, row })
 }
 
-/// Deals rows into ranges of words, and sorts each.
-fn dealt<W: Ord + Copy + Send + Sync>(
+/// Deals rows into ranges of words, and sorts each: what `entry` makes of a word and its place, out of which `place` finds it.
+fn dealt<W: Ord + Copy + Send + Sync, E: Ord + Copy + Send + Sync>(
     run: &Run,
-    rows: &[usize],
     total: usize,
     words: &[Vec<W>],
+    entry: impl Fn(W, Place) -> E + Sync,
+    place: impl Fn(E) -> Place + Sync,
 ) -> Result<Vec<Vec<Place>>, CubeError> {
-    let _held = run.memory.try_reserve(2 * total * size_of::<(W, Place)>())?;
+    let _held = run.memory.try_reserve(2 * total * size_of::<E>())?;
     let mut sample: Vec<W> = words
         .iter()
         .flat_map(|words| words.iter().step_by(words.len().div_ceil(SAMPLE).max(1)).copied())
@@ -107,18 +121,25 @@ fn dealt<W: Ord + Copy + Send + Sync>(
     let begins: Vec<W> =
         (1..ranges).filter_map(|range| sample.get(range * sample.len() / ranges).copied()).collect();
     let of_pieces = run.each_partition("result", words.len(), total, |piece| {
-        let mut dealt: Vec<Vec<(W, Place)>> = vec![Vec::new(); begins.len() + 1];
-        for (word, place) in words[piece].iter().zip(places(piece, rows[piece])) {
-            dealt[begins.partition_point(|begin| begin <= word)].push((*word, place));
+        let words = &words[piece];
+        let mut dealt: Vec<Vec<E>> = vec![Vec::new(); begins.len() + 1];
+        for (word, place) in words.iter().zip(places(piece, words.len())) {
+            dealt[begins.partition_point(|begin| begin <= word)].push(entry(*word, place));
         }
         Ok(dealt)
     })?;
     run.each_partition("result", begins.len() + 1, total, |range| {
-        let mut rows: Vec<(W, Place)> =
-            of_pieces.iter().flat_map(|dealt| dealt[range].iter().copied()).collect();
+        let of_range = of_pieces.iter().map(|dealt| &dealt[range]);
+        let mut rows: Vec<E> = Vec::with_capacity(of_range.clone().map(Vec::len).sum());
+        of_range.for_each(|dealt| rows.extend_from_slice(dealt));
         rows.sort_unstable();
-        Ok(rows.into_iter().map(|(_, place)| place).collect())
+        Ok(rows.into_iter().map(&place).collect())
     })
+}
+
+/// How many bits the numbers up to this one need.
+fn bits_of(most: u128) -> u32 {
+    u128::BITS - most.leading_zeros()
 }
 
 impl Column {
@@ -142,7 +163,7 @@ impl Column {
                 (column.least, column.last) = (least, u128::from(most - least) + 2);
             }
         }
-        column.bits = u128::BITS - column.last.leading_zeros();
+        column.bits = bits_of(column.last);
         column
     }
 
