@@ -1,7 +1,7 @@
 //! The journal of a map: replaying it gives the map.
 
 use crate::dice::Dice;
-use crate::{int, simulated};
+use crate::{int, number, simulated};
 use filbert_grid::map::operations::ReadJournalItems;
 use filbert_grid::map::{JournalFilter, JournalProjection};
 use filbert_grid::{

@@ -199,9 +199,14 @@ impl<'i> Finder<'i> {
             self.count()?;
             sets.extend(bitmaps.of_value(value));
         }
+        // One that was found by two values would count twice.
+        sets.sort_unstable_by_key(|set| std::ptr::from_ref(*set));
+        sets.dedup_by_key(|set| std::ptr::from_ref(*set));
         self.windows += sets.len();
         let counts = || sets.iter().map(|set| set.len());
-        let (least, most) = (counts().max().unwrap_or(0), counts().sum::<u64>().min(self.all_count));
+        let most = counts().sum::<u64>().min(self.all_count);
+        // An entry has one value, unless the attribute leads to several.
+        let least = if attribute.is_multiple() { counts().max().unwrap_or(0) } else { most };
         Some(Part { node: Node::Sets(sets), least, most, is_exact: true, has_others: false })
     }
 
