@@ -167,6 +167,12 @@ pub enum GridError {
         /// Why not.
         problem: String,
     },
+    /// A map whose changes nobody can read, because it does not keep them.
+    #[error("the map {map:?} has no journal; give it one with the setting map.{map:?}.journal.capacity")]
+    NoJournal {
+        /// Its name.
+        map: String,
+    },
     /// An item of a ringbuffer that is gone.
     #[error("item {sequence} is gone; the first that is there is {head}")]
     StaleSequence {

@@ -68,6 +68,7 @@ public final class Suite {
         });
         MapTests.addTo(suite);
         MapCodeTests.addTo(suite);
+        JournalTests.addTo(suite);
         ExecutorTests.addTo(suite);
         QueryTests.addTo(suite);
         NearCacheTests.addTo(suite);

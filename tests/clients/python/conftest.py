@@ -35,6 +35,7 @@ CONFIG = """
     <map name="short-lived*"><time-to-live-seconds>1</time-to-live-seconds></map>
     <map name="idle*"><max-idle-seconds>2</max-idle-seconds></map>
     <map name="evicting*"><eviction eviction-policy="LRU" max-size-policy="PER_NODE" size="1000"/></map>
+    <map name="journaled*"><event-journal enabled="true"><capacity>2710</capacity></event-journal></map>
     <queue name="bounded*"><max-size>6</max-size></queue>
     <list name="bounded*"><max-size>3</max-size></list>
     <set name="bounded*"><max-size>3</max-size></set>

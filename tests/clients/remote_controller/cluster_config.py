@@ -19,6 +19,7 @@ The tables of the TOML file that are written here (docs/settings.md and `filbert
     eviction = "lru"                  # none, lru, lfu, random
     max_size = { entries = 1000 }     # or entries_per_partition
     store = { name = "class name" }   # and write_delay_ms, when changes are written later
+    journal = { capacity = 10000 }    # changes that are kept for readers, in all partitions together
     [queue."pattern"]                 # also [list."pattern"], [set."pattern"]
     max_size = 6                      # 0 is unbounded
     [multimap."pattern"]
@@ -185,6 +186,9 @@ def read_structure(config, kind, element):
         elif name == "map-store":
             if item.get("enabled", "true").lower() == "true":
                 settings["store"] = read_map_store(item)
+        elif name == "event-journal":
+            if item.get("enabled", "true").lower() == "true":
+                settings["journal"] = read_event_journal(item)
         elif name not in WITHOUT_EFFECT:
             config.unsupported.append(f"{kind} {pattern!r}: {name}")
     if settings:
@@ -199,6 +203,12 @@ def read_map_store(element):
     if delay is not None and int(text(delay)):
         store["write_delay_ms"] = int(text(delay)) * 1000
     return store
+
+
+def read_event_journal(element):
+    """Without a capacity, as many changes as is usual."""
+    capacity = element.find(tag("capacity"))
+    return {"capacity": int(text(capacity))} if capacity is not None else {}
 
 
 def read_cp_subsystem(config, element):

@@ -268,12 +268,16 @@ served! {
         Read m::ProjectWithPredicate => map::project_with_predicate;
         Remove m::RemoveAll => map::remove_all;
         Listen m::AddNearCacheInvalidationListener => map::add_near_cache_invalidation_listener;
+        Read m::FetchWithQuery => map::fetch_with_query;
+        Listen m::EventJournalSubscribe => map::event_journal_subscribe;
+        Read m::EventJournalRead => map::event_journal_read;
         Put m::SetTtl => map::set_ttl;
         Put m::PutWithMaxIdle => map::put_with_max_idle;
         Put m::PutTransientWithMaxIdle => map::put_transient_with_max_idle;
         Put m::PutIfAbsentWithMaxIdle => map::put_if_absent_with_max_idle;
         Put m::SetWithMaxIdle => map::set_with_max_idle;
         Execute m::ReplaceAll => map::replace_all;
+        Put m::PutAllWithMetadata => map::put_all_with_metadata;
     }
     Queue in queues: Arc<Queue> {
         Put q::Offer => queue::offer;

@@ -90,7 +90,7 @@ fn code_of(error: &GridError) -> ErrorCode {
         GridError::NotLockOwner { .. } => ErrorCode::IllegalMonitorState,
         GridError::BadArgument { .. } => ErrorCode::IllegalArgument,
         GridError::NotRegistered { .. } | GridError::BadData { .. } => ErrorCode::Serialization,
-        GridError::Unsupported { .. } => ErrorCode::UnsupportedOperation,
+        GridError::Unsupported { .. } | GridError::NoJournal { .. } => ErrorCode::UnsupportedOperation,
         GridError::IndexOutOfBounds { .. } => ErrorCode::IndexOutOfBounds,
         GridError::RejectedExecution { .. } | GridError::TooManyTasks { .. } => ErrorCode::RejectedExecution,
         GridError::DuplicateTask { .. } => ErrorCode::DuplicateTask,

@@ -2,7 +2,7 @@
 
 use bytes::BytesMut;
 use filbert_gate::hazelcast::{Door, HazelcastSettings, OpenDoor};
-use filbert_grid::Grid;
+use filbert_grid::{Grid, GridSettings, Registry};
 use filbert_pool::Stages;
 use filbert_sql::{Sql, SqlSettings};
 use filbert_wire::Data;
@@ -33,8 +33,17 @@ impl Member {
     }
 
     pub(crate) fn with(settings: HazelcastSettings) -> Self {
+        Self::with_both(settings, GridSettings::default())
+    }
+
+    /// One whose structures are set.
+    pub(crate) fn with_grid(settings: GridSettings) -> Self {
+        Self::with_both(HazelcastSettings::default(), settings)
+    }
+
+    fn with_both(settings: HazelcastSettings, of_grid: GridSettings) -> Self {
         let stages = Stages::start().unwrap();
-        let grid = Grid::new(&stages);
+        let grid = Grid::with(&stages, of_grid, Registry::new());
         let door = Door::new(&grid, on_any_port(settings)).open().unwrap();
         Self { door, grid, sql: None, _stages: stages }
     }

@@ -11,6 +11,8 @@ mod executors;
 mod history;
 mod hostile;
 mod interceptors;
+mod iteration;
+mod journal;
 mod large;
 mod lengths;
 #[allow(dead_code, reason = "shared with the tests of SQL, which use more of it")]
@@ -19,5 +21,6 @@ mod linearizability;
 mod listening;
 mod login;
 mod messages;
+mod metadata;
 mod rights;
 mod structures;

@@ -3,13 +3,14 @@
 use super::registry::{guarded, make};
 use super::{Code, Registry};
 use crate::error::{GridError, GridResult};
-use filbert_wire::Data;
+use filbert_wire::{Data, FromData};
 use std::sync::Arc;
 
 /// A function of one value that clients call by name. It runs where the value is, alone with its structure: what it does should be short.
 ///
 /// An [atomic number](crate::AtomicLong) gives it a `long` and wants one back; an [atomic reference](crate::AtomicReference) may give it
-/// none, and takes none; a [ringbuffer](crate::Ringbuffer) gives it an item and wants a `boolean`.
+/// none, and takes none; a [ringbuffer](crate::Ringbuffer) gives it an item and wants a `boolean`. The reader of a map's journal may give it
+/// a change, and want a `boolean` or anything else.
 ///
 /// ```
 /// use filbert_grid::{Code, Function, FunctionError, Grid};
@@ -139,6 +140,13 @@ impl Called {
             }
             applied => applied,
         }
+    }
+
+    /// Whether it gives true for a value: as a filter.
+    pub(crate) fn takes(&self, value: &Data) -> GridResult<bool> {
+        let given =
+            self.apply(Some(value))?.ok_or_else(|| self.gave("it gave nothing, not true or false"))?;
+        bool::from_data(&given).map_err(|other| self.gave(other.to_string()))
     }
 
     /// A result that is of a type which cannot be used.

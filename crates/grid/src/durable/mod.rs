@@ -20,7 +20,6 @@ use filbert_wire::{Data, PARTITION_COUNT, PartitionId};
 use ring::{Over, Shared, TaskRing};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Which task of a durable executor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -149,7 +148,6 @@ impl DurableExecutor {
         let shared = Arc::new(Shared {
             workshop: Workshop::new(grid, name),
             capacity: grid.settings().durable_executors.of(name).capacity.max(1),
-            shut_down: AtomicBool::new(false),
         });
         let keeper =
             Keeper::partitioned(grid, name, |home, partition| TaskRing::new(&shared, home, partition));
@@ -193,13 +191,13 @@ impl DurableExecutor {
 
     /// Takes no more tasks; those that it has go on, and results stay.
     pub fn shutdown(&self) -> Invocation<()> {
-        self.shared.shut_down.store(true, Ordering::Release);
+        self.shared.workshop.close();
         Invocation::ready(Ok(()))
     }
 
     /// True when it takes no more tasks.
     pub fn is_shutdown(&self) -> Invocation<bool> {
-        Invocation::ready(Ok(self.shared.shut_down.load(Ordering::Acquire)))
+        Invocation::ready(Ok(self.shared.workshop.is_closed()))
     }
 }
 
@@ -213,7 +211,7 @@ impl Structure for DurableExecutor {
     }
 
     fn leave(&self) {
-        self.shared.shut_down.store(true, Ordering::Release);
+        self.shared.workshop.close();
     }
 
     fn destroy(&self) {

@@ -11,14 +11,12 @@ use filbert_pool::Canceller;
 use filbert_wire::{Data, PartitionId};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What all partitions of a durable executor share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(super) workshop: Workshop,
     pub(super) capacity: usize,
-    pub(super) shut_down: AtomicBool,
 }
 
 /// The task with that number is over, or its place was given up.
@@ -97,9 +95,7 @@ impl TaskRing {
 
     /// The number of the next task, whose place no task that runs has. A result that is there stays until the task has [`Self::begun`].
     pub(super) fn next_free(&self) -> GridResult<i32> {
-        if self.shared.shut_down.load(Ordering::Acquire) {
-            return Err(GridError::RejectedExecution { executor: self.name() });
-        }
+        self.shared.workshop.check_open()?;
         let capacity = self.shared.capacity;
         if self.running >= capacity {
             return Err(GridError::TooManyTasks {

@@ -13,6 +13,7 @@ use filbert_pool::{
     Canceller, Executor, ExecutorSettings, Promise, StageKind, UnknownExecutor, WhenFull, caught,
 };
 use filbert_wire::{Data, PartitionId};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -92,6 +93,7 @@ fn failed(code: &Code, message: String) -> GridError {
 pub(crate) struct Workshop {
     threads: Threads,
     grid: WeakGrid,
+    closed: AtomicBool,
 }
 
 /// What came of one run of a task.
@@ -104,11 +106,29 @@ pub(crate) struct Ran {
 
 impl Workshop {
     pub(crate) fn new(grid: &Grid, name: &Arc<str>) -> Self {
-        Self { threads: Threads::new(name), grid: grid.downgrade() }
+        Self { threads: Threads::new(name), grid: grid.downgrade(), closed: AtomicBool::new(false) }
     }
 
     pub(crate) fn name(&self) -> &Arc<str> {
         self.threads.name()
+    }
+
+    /// Takes no more tasks; those that it has go on.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+    }
+
+    /// True when it takes no more tasks.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+
+    /// Refuses a task when it takes no more.
+    pub(crate) fn check_open(&self) -> GridResult<()> {
+        if self.is_closed() {
+            return Err(GridError::RejectedExecution { executor: self.name().to_string() });
+        }
+        Ok(())
     }
 
     fn grid(&self) -> GridResult<Grid> {

@@ -152,6 +152,12 @@ impl Journal {
         JournalSpan { oldest: self.next - self.events.len() as u64, next: self.next }
     }
 
+    /// The event of that sequence, if it is there.
+    pub(crate) fn get(&self, sequence: u64) -> Option<&JournalEvent> {
+        let place = sequence.checked_sub(self.span().oldest)?;
+        self.events.get(usize::try_from(place).ok()?)
+    }
+
     /// The events from `from` on, so many at most; none when there is nothing yet.
     pub(crate) fn read(&self, from: u64, most: usize, most_bytes: usize) -> Option<JournalPage> {
         let JournalSpan { oldest, next } = self.span();

@@ -14,7 +14,7 @@
 //! | `partition/` | the verbs that operations are made of |
 //! | `store/` | entries in little memory |
 //! | `behind/` | the store behind a map, which is user code: what waits to be written to it, what is asked of it |
-//! | `journal.rs`, `journal_reader.rs` | the last changes, for readers that come later |
+//! | `journal.rs`, `journal_reader.rs`, `journal_item.rs` | the last changes, for readers that come later, and as clients know them |
 //! | `interceptors.rs`, `locks.rs`, `expiry.rs`, `events.rs`, `settings.rs` | what they say |
 
 mod behind;
@@ -24,6 +24,7 @@ mod expiry;
 mod handle;
 mod interceptors;
 mod journal;
+mod journal_item;
 mod journal_reader;
 mod locks;
 pub mod operations;
@@ -39,6 +40,7 @@ pub use handle::Map;
 pub(crate) use handle::MapStructure;
 pub use interceptors::InterceptorId;
 pub use journal::{JournalEvent, JournalPage, JournalSpan};
+pub use journal_item::{JournalFilter, JournalProjection};
 pub use journal_reader::JournalReader;
 pub use locks::Owner;
 pub(crate) use locks::{Locks, Unlocked};

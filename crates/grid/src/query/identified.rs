@@ -69,8 +69,13 @@ pub(crate) fn write_object(out: &mut Output, object: &Data) {
 
 /// Writes a string that may be null.
 pub(crate) fn write_text(out: &mut Output, text: Option<&str>) -> Result<(), filbert_wire::EncodeError> {
-    match text {
-        Some(text) => out.prefixed(text.as_bytes()),
+    write_bytes(out, text.map(str::as_bytes))
+}
+
+/// Writes bytes that may be null.
+pub(crate) fn write_bytes(out: &mut Output, bytes: Option<&[u8]>) -> Result<(), filbert_wire::EncodeError> {
+    match bytes {
+        Some(bytes) => out.prefixed(bytes),
         None => {
             out.put(-1_i32);
             Ok(())

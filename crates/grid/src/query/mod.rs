@@ -16,7 +16,7 @@ mod codec;
 mod error;
 mod extract;
 mod handle;
-mod identified;
+pub(crate) mod identified;
 mod index;
 mod json;
 mod like;

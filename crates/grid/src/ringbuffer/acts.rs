@@ -6,7 +6,7 @@ use crate::code::{Called, Code};
 use crate::error::{GridError, GridResult};
 use crate::keeper::acts;
 use crate::operation::Step;
-use filbert_wire::{Data, FromData};
+use filbert_wire::Data;
 
 /// The most items that are read at once.
 const MOST_AT_ONCE: usize = 1_000;
@@ -101,7 +101,8 @@ impl ReadMany {
         while got.items.len() < self.max
             && let Some(item) = ring.get(got.next_sequence)
         {
-            if takes(self.made.as_ref(), item)? {
+            let takes = |filter: &Called| filter.takes(item);
+            if self.made.as_ref().map_or(Ok(true), takes)? {
                 bytes += item.weight();
                 if !got.items.is_empty() && bytes > self.max_bytes {
                     return Ok(true);
@@ -129,11 +130,4 @@ impl ReadMany {
         };
         Err(GridError::BadArgument { operation: "ringbuffer.read_many", problem })
     }
-}
-
-/// Whether a filter takes an item.
-fn takes(filter: Option<&Called>, item: &Data) -> GridResult<bool> {
-    let Some(filter) = filter else { return Ok(true) };
-    let given = filter.apply(Some(item))?.ok_or_else(|| filter.gave("it gave nothing, not true or false"))?;
-    bool::from_data(&given).map_err(|other| filter.gave(other.to_string()))
 }

@@ -31,7 +31,7 @@ use directory::Directory;
 use filbert_pool::Clock;
 use filbert_wire::{Data, PartitionId, partition_of_name};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use timetable::{Shared, Timetable};
 use uuid::Uuid;
@@ -76,7 +76,6 @@ impl ScheduledExecutor {
             capacity: grid.settings().scheduled_executors.of(name).capacity,
             taken: AtomicUsize::new(0),
             directory: Directory::default(),
-            shut_down: AtomicBool::new(false),
         });
         let keeper =
             Keeper::partitioned(grid, name, |home, partition| Timetable::new(&shared, home, partition));
@@ -195,13 +194,13 @@ impl ScheduledExecutor {
 
     /// Takes no more tasks; those that it has go on.
     pub fn shutdown(&self) -> Invocation<()> {
-        self.shared.shut_down.store(true, Ordering::Release);
+        self.shared.workshop.close();
         Invocation::ready(Ok(()))
     }
 
     /// True when it takes no more tasks.
     pub fn is_shutdown(&self) -> bool {
-        self.shared.shut_down.load(Ordering::Acquire)
+        self.shared.workshop.is_closed()
     }
 
     /// How many tasks there are, of all places.
@@ -225,7 +224,7 @@ impl Structure for ScheduledExecutor {
     }
 
     fn leave(&self) {
-        self.shared.shut_down.store(true, Ordering::Release);
+        self.shared.workshop.close();
     }
 
     fn destroy(&self) {

@@ -14,7 +14,7 @@ use filbert_pool::{Clock, SubmitError};
 use filbert_wire::{Data, PartitionId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// When a task that its threads had no room for is tried again.
@@ -28,19 +28,11 @@ pub(crate) struct Shared {
     pub(super) capacity: usize,
     pub(super) taken: AtomicUsize,
     pub(super) directory: Directory,
-    pub(super) shut_down: AtomicBool,
 }
 
 impl Shared {
     fn name(&self) -> String {
         self.workshop.name().to_string()
-    }
-
-    fn check_open(&self) -> GridResult<()> {
-        if self.shut_down.load(Ordering::Acquire) {
-            return Err(GridError::RejectedExecution { executor: self.name() });
-        }
-        Ok(())
     }
 
     /// Room for that task.
@@ -111,7 +103,7 @@ impl Timetable {
         plan: TaskPlan,
         clock: &Clock,
     ) -> GridResult<ScheduledTask> {
-        self.shared.check_open()?;
+        self.shared.workshop.check_open()?;
         if self.tasks.contains_key(task) {
             return Err(GridError::DuplicateTask { executor: self.shared.name(), task: task.name.clone() });
         }

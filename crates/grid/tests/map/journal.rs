@@ -1,7 +1,9 @@
 //! The journal of a map: replaying it gives the map.
 
 use crate::dice::Dice;
-use crate::{int, simulated};
+use crate::{int, number, simulated};
+use filbert_grid::map::operations::ReadJournalItems;
+use filbert_grid::map::{JournalFilter, JournalProjection};
 use filbert_grid::{
     EvictionPolicy, GridError, JournalEvent, JournalSettings, Lifetime, Map, MapEventKind, MapSettings,
     MaxSize,
@@ -155,4 +157,60 @@ fn a_map_without_a_journal_says_so() {
     let map = filbert_grid::Grid::new(&stages).map("plain");
     let said = map.read_journal(int(1).partition(), 0, 1).wait().unwrap_err().to_string();
     assert!(said.contains("plain") && said.contains("journal.capacity"), "{said}");
+    let items = map.read_journal_items(int(1).partition(), ReadJournalItems::new(0, 0, 1)).wait();
+    assert_eq!(items, Err(GridError::NoJournal { map: "plain".to_owned() }));
+}
+
+/// What clients read in pieces of any size, some of it before it happens, is what happened. When a reader is lapped it goes on with the oldest.
+#[test]
+fn items_are_the_changes_in_their_order() {
+    simulate::seeds("items_are_the_changes_in_their_order", 0..40, |seed| {
+        let places = if seed % 2 == 0 { 8 } else { 1_000 };
+        let capacity = places * u64::from(PARTITION_COUNT);
+        let (stages, grid) =
+            simulated(seed, MapSettings { journal: journal(capacity), ..Default::default() });
+        let (map, mut dice, partition) = (grid.map("m"), Dice::new(seed), int(1).partition());
+        let (mut next, mut seen) = (0, Vec::new());
+        for value in 0..60 {
+            map.set(int(1), int(value)).wait().unwrap();
+            if dice.below(3) > 0 {
+                continue;
+            }
+            let (min, max) = (dice.below(4) as usize, 4 + dice.below(5) as usize);
+            let read = ReadJournalItems::new(next, min, max).projected(Some(JournalProjection::Value));
+            let reads = map.read_journal_items(partition, read);
+            stages.simulation().unwrap().settle();
+            if !reads.is_done() {
+                // They are too few yet; it is lapped meanwhile, perhaps.
+                (0..10).for_each(|_| map.set(int(1), int(value)).wait().unwrap());
+            }
+            let items = reads.wait().unwrap();
+            assert!((min..=max).contains(&items.items.len()));
+            assert_eq!(items.items.last().map_or(items.next, |(sequence, _)| sequence + 1), items.next);
+            seen.extend(items.items.iter().map(|(sequence, value)| (*sequence, number(value))));
+            next = items.next;
+        }
+        assert!(seen.is_sorted_by(|one, other| one.0 < other.0 && one.1 <= other.1), "{seen:?}");
+        let is_whole = seen.iter().enumerate().all(|(place, (sequence, _))| place as u64 == *sequence);
+        assert!(is_whole || places == 8, "nothing is lost where there is room");
+    });
+}
+
+/// All changes of a partition by a filter that takes none of them: in slices, and then it waits.
+#[test]
+fn a_filter_that_takes_nothing_waits_for_what_it_takes() {
+    let (stages, grid) = simulated(1, MapSettings { journal: journal(1_000_000), ..Default::default() });
+    let map = grid.map("m");
+    for value in 0..50 {
+        map.set(int(1), int(value)).wait().unwrap();
+        map.remove(int(1)).wait().unwrap();
+    }
+    let read = ReadJournalItems::new(0, 51, 100).filtered(Some(JournalFilter::Puts));
+    let reads = map.read_journal_items(int(1).partition(), read);
+    stages.simulation().unwrap().settle();
+    assert!(!reads.is_done());
+    map.remove(int(1)).wait().unwrap();
+    map.set(int(1), int(50)).wait().unwrap();
+    let items = reads.wait().unwrap();
+    assert_eq!((items.items.len(), items.read, items.next), (51, 101, 101));
 }

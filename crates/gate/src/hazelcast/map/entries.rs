@@ -205,6 +205,24 @@ pub(in crate::hazelcast) fn get_entry_view(
     })
 }
 
+/// What a client knows of an entry.
+pub(super) fn known_view(view: SimpleEntryView) -> EntryView {
+    EntryView {
+        key: view.key,
+        value: view.value,
+        cost: view.cost,
+        creation_time: view.creation_time_ms,
+        expiration_time: view.expiration_time_ms,
+        hits: view.hits,
+        last_access_time: view.last_access_time_ms,
+        last_stored_time: view.last_stored_time_ms,
+        last_update_time: view.last_update_time_ms,
+        version: view.version,
+        ttl_ms: view.ttl_ms,
+        max_idle_ms: view.max_idle_ms,
+    }
+}
+
 fn entry_view(view: EntryView) -> SimpleEntryView {
     SimpleEntryView {
         key: view.key,

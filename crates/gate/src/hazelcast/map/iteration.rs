@@ -1,10 +1,13 @@
 //! Iteration over the entries of a partition, page by page. Where it stands is kept by the client, in the pointers that Hazelcast made for
 //! its own tables: a number that goes down from the largest, and is negative at the end.
 
+use super::queries::predicate;
 use crate::hazelcast::call::Call;
 use crate::hazelcast::failure::{Failure, Handled};
 use filbert_grid::Map;
 use filbert_grid::map::operations as op;
+use filbert_grid::query::Projection;
+use filbert_grid::query::operations::{ProjectPage, Shared};
 use filbert_wire::PartitionId;
 use filbert_wire::message::Request;
 use filbert_wire::messages::error::ErrorCode;
@@ -13,12 +16,12 @@ use filbert_wire::messages::map as m;
 /// The pointer of an iteration that is over.
 const OVER: i32 = -1;
 
-/// Where a client's iteration stands.
+/// What a client asks for: the partition, the slot from which it goes on, and how many entries.
 fn page<R: Request>(
     call: &Call<'_, R>,
     pointers: &[(i32, i32)],
     batch: i32,
-) -> Result<(PartitionId, op::FetchEntries), Failure> {
+) -> Result<(PartitionId, u32, u32), Failure> {
     let wrong = |problem: &str| Failure::new(ErrorCode::IllegalArgument, problem);
     let partition = call.chosen_partition();
     let partition = partition.ok_or_else(|| wrong("the message says no partition to iterate over"))?;
@@ -26,8 +29,7 @@ fn page<R: Request>(
     if at < 0 {
         return Err(wrong("this iteration is over"));
     }
-    let cursor = i32::MAX.abs_diff(at);
-    Ok((partition, op::FetchEntries { cursor, batch: u32::try_from(batch).unwrap_or(1) }))
+    Ok((partition, i32::MAX.abs_diff(at), u32::try_from(batch).unwrap_or(1)))
 }
 
 /// What the client is told of where its iteration stands.
@@ -41,7 +43,8 @@ pub(in crate::hazelcast) fn fetch_keys(
     call: Call<'_, m::FetchKeys>,
     request: m::FetchKeys,
 ) -> Handled {
-    let (partition, fetch) = page(&call, &request.iteration_pointers, request.batch)?;
+    let (partition, cursor, batch) = page(&call, &request.iteration_pointers, request.batch)?;
+    let fetch = op::FetchEntries { cursor, batch };
     call.answering().run(map.strands(), partition, fetch, |page| m::FetchedKeys {
         iteration_pointers: pointers(page.next),
         keys: page.entries.into_iter().map(|(key, _)| key).collect(),
@@ -53,9 +56,25 @@ pub(in crate::hazelcast) fn fetch_entries(
     call: Call<'_, m::FetchEntries>,
     request: m::FetchEntries,
 ) -> Handled {
-    let (partition, fetch) = page(&call, &request.iteration_pointers, request.batch)?;
+    let (partition, cursor, batch) = page(&call, &request.iteration_pointers, request.batch)?;
+    let fetch = op::FetchEntries { cursor, batch };
     call.answering().run(map.strands(), partition, fetch, |page| m::FetchedEntries {
         iteration_pointers: pointers(page.next),
         entries: page.entries,
+    })
+}
+
+pub(in crate::hazelcast) fn fetch_with_query(
+    map: &Map,
+    call: Call<'_, m::FetchWithQuery>,
+    request: m::FetchWithQuery,
+) -> Handled {
+    let (partition, cursor, batch) = page(&call, &request.iteration_pointers, request.batch)?;
+    let projection = Projection::from_data(&request.projection, call.desk.host.grid.catalog())?;
+    let predicate = Shared::new(predicate(call.desk, &request.predicate)?);
+    let fetch = ProjectPage::new(projection, predicate, cursor, batch);
+    call.answering().run(map.strands(), partition, fetch, |page| m::FetchedResults {
+        results: page.values.into_iter().map(Some).collect(),
+        iteration_pointers: pointers(page.next),
     })
 }

@@ -1,5 +1,6 @@
 //! Many keys, or all of them. Each answers when all partitions have; the answer is put together on the `generic` stage.
 
+use super::entries::known_view;
 use super::owner;
 use crate::hazelcast::call::Call;
 use crate::hazelcast::failure::Handled;
@@ -31,6 +32,16 @@ pub(in crate::hazelcast) fn get_all(map: &Map, mut call: Call<'_, m::GetAll>, re
 pub(in crate::hazelcast) fn put_all(map: &Map, call: Call<'_, m::PutAll>, request: m::PutAll) -> Handled {
     let map = map.as_owner(owner(&call, 0));
     call.answering().follow_all(map.put_all(request.entries), |()| Done {})
+}
+
+pub(in crate::hazelcast) fn put_all_with_metadata(
+    map: &Map,
+    call: Call<'_, m::PutAllWithMetadata>,
+    request: m::PutAllWithMetadata,
+) -> Handled {
+    let map = map.as_owner(owner(&call, 0));
+    let entries = request.entries.into_iter().map(known_view);
+    call.answering().follow_all(map.put_all_views(entries), |()| Done {})
 }
 
 pub(in crate::hazelcast) fn key_set(

@@ -3,6 +3,7 @@
 mod entries;
 mod interceptors;
 mod iteration;
+mod journal;
 mod listeners;
 mod locks;
 mod many;
@@ -13,6 +14,7 @@ mod queries;
 pub(super) use entries::*;
 pub(super) use interceptors::*;
 pub(super) use iteration::*;
+pub(super) use journal::*;
 pub(super) use listeners::*;
 pub(super) use locks::*;
 pub(super) use many::*;

@@ -6,6 +6,7 @@ use crate::map::events::MapEventKind;
 use crate::map::operations::{
     Clear, Entries, EntryFilter, Everything, GetAll, Keys, Pick, PutAll, RemoveAll, Scan, Values,
 };
+use crate::map::partition::EntryView;
 use filbert_wire::Data;
 use std::sync::Arc;
 
@@ -23,6 +24,13 @@ impl Map {
     pub fn put_all(&self, entries: impl IntoIterator<Item = (Data, Data)>) -> Invocation<()> {
         let owner = self.owner;
         self.by_key(entries, |(key, _)| key, |entries| PutAll::new(entries, owner), drop)
+    }
+
+    /// The same for entries with what another map knew of them: how long they still live and, as far as this map keeps it, when they were made,
+    /// used and changed.
+    pub fn put_all_views(&self, entries: impl IntoIterator<Item = EntryView>) -> Invocation<()> {
+        let owner = self.owner;
+        self.by_key(entries, |view| &view.key, |entries| PutAll::new(entries, owner), drop)
     }
 
     /// All keys, in no order.

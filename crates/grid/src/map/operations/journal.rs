@@ -8,10 +8,10 @@ use crate::operation::{Action, Operation, Step};
 use serde::{Deserialize, Serialize};
 
 /// Changes of one page at most.
-const LARGEST_PAGE: u32 = 10_000;
+pub(super) const LARGEST_PAGE: u32 = 10_000;
 
 /// Bytes after which a page is full, however few changes that are.
-const FULL_PAGE_BYTES: usize = 1 << 20;
+pub(super) const FULL_PAGE_BYTES: usize = 1 << 20;
 
 /// The changes of a partition from a sequence on; waits, without a thread, until there is one.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ impl Operation for ReadJournal {
         if map.context().is_destroyed() {
             return Step::failed(destroyed(map));
         }
-        let Some(journal) = map.journal_mut() else { return Step::failed(no_journal(map, Self::NAME)) };
+        let Some(journal) = map.journal_mut() else { return Step::failed(no_journal(map)) };
         match journal.read(self.from, self.batch.clamp(1, LARGEST_PAGE) as usize, FULL_PAGE_BYTES) {
             Some(page) => Step::done(page),
             None => {
@@ -60,15 +60,11 @@ impl Operation for SpanOfJournal {
         }
         match map.journal_mut() {
             Some(journal) => Step::done(journal.span()),
-            None => Step::failed(no_journal(map, Self::NAME)),
+            None => Step::failed(no_journal(map)),
         }
     }
 }
 
-fn no_journal(map: &MapPartition, operation: &'static str) -> GridError {
-    let name = &map.context().name;
-    let problem = format!(
-        "the map {name:?} has no journal; give it one with the setting map.{name:?}.journal.capacity"
-    );
-    GridError::BadArgument { operation, problem }
+pub(super) fn no_journal(map: &MapPartition) -> GridError {
+    GridError::NoJournal { map: map.context().name.to_string() }
 }

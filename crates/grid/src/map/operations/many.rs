@@ -5,10 +5,11 @@ use crate::allowance::{Allowance, Tally, Weighs};
 use crate::error::{GridError, GridResult};
 use crate::map::expiry::Lifetime;
 use crate::map::locks::Owner;
-use crate::map::partition::{MapPartition, MapSignal};
+use crate::map::partition::{EntryView, MapPartition, MapSignal};
 use crate::map::store::copied;
 use crate::operation::{Action, Operation, Step};
 use filbert_wire::Data;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The values of some keys; of those that are there.
@@ -82,27 +83,68 @@ impl Operation for GetAll {
     }
 }
 
-/// Gives some keys their values. One after the other: when one stays locked for too long, those before it have theirs.
+/// An entry that is put with others.
+pub trait PutEntry: Serialize + DeserializeOwned + Send + 'static {
+    /// The operation's name.
+    const NAME: &'static str;
+
+    /// Its key.
+    fn key(&self) -> &Data;
+
+    /// Puts it; nobody else has locked its key.
+    fn put(&self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> GridResult<()>;
+}
+
+impl PutEntry for (Data, Data) {
+    const NAME: &'static str = "map.put_all";
+
+    fn key(&self) -> &Data {
+        &self.0
+    }
+
+    fn put(&self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> GridResult<()> {
+        map.write(turn, &self.0, &self.1, Lifetime::DEFAULT, false).map(drop)
+    }
+}
+
+/// With what another map knew of it, as far as this one keeps it.
+impl PutEntry for EntryView {
+    const NAME: &'static str = "map.put_all_views";
+
+    fn key(&self) -> &Data {
+        &self.key
+    }
+
+    fn put(&self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> GridResult<()> {
+        map.write(turn, &self.key, &self.value, self.lifetime(), false)?;
+        map.adopt(turn, self);
+        Ok(())
+    }
+}
+
+/// Puts some entries: keys with values, or with all that is known of them. One after the other: when one stays locked for too long, those
+/// before it have theirs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct PutAll {
-    entries: Vec<(Data, Data)>,
+#[serde(bound = "")]
+pub struct PutAll<E: PutEntry = (Data, Data)> {
+    entries: Vec<E>,
     owner: Owner,
     patience: Patience,
     #[serde(skip)]
     done: usize,
 }
 
-impl PutAll {
+impl<E: PutEntry> PutAll<E> {
     /// These entries, whose keys all are of one partition.
-    pub fn new(entries: Vec<(Data, Data)>, owner: Owner) -> Self {
+    pub fn new(entries: Vec<E>, owner: Owner) -> Self {
         Self { entries, owner, patience: Patience::default(), done: 0 }
     }
 }
 
-impl Operation for PutAll {
+impl<E: PutEntry> Operation for PutAll<E> {
     type Target = MapPartition;
     type Output = ();
-    const NAME: &'static str = "map.put_all";
+    const NAME: &'static str = E::NAME;
     const ACTION: Action = Action::Put;
     const SHORT: bool = false;
 
@@ -111,13 +153,13 @@ impl Operation for PutAll {
             return Step::failed(refused);
         }
         let mut slice = Slice::begin(map, turn);
-        while let Some((key, value)) = self.entries.get(self.done) {
-            if map.check_lock(turn, key, self.owner).is_err() {
-                let event = MapSignal::Free(key.clone());
+        while let Some(entry) = self.entries.get(self.done) {
+            if map.check_lock(turn, entry.key(), self.owner).is_err() {
+                let event = MapSignal::Free(entry.key().clone());
                 return self.patience.wait(map, turn, event);
             }
             map.count_put();
-            if let Err(error) = map.write(turn, key, value, Lifetime::DEFAULT, false) {
+            if let Err(error) = entry.put(map, turn) {
                 return Step::failed(error);
             }
             self.done += 1;

@@ -4,6 +4,7 @@
 //! others have their turn between them.
 
 mod journal;
+mod journal_items;
 mod load;
 mod lock;
 mod many;
@@ -16,11 +17,12 @@ mod upkeep;
 mod write;
 
 pub use journal::{ReadJournal, SpanOfJournal};
+pub use journal_items::{JournalItems, ReadJournalItems};
 pub use load::LoadKeys;
 pub(crate) use load::{Asked, BringLoaded, ForgetRefused};
 pub(crate) use lock::EndLeases;
 pub use lock::{ForceUnlock, IsLocked, Lock, ReleaseLocksOf, TryLock, Unlock};
-pub use many::{GetAll, PutAll};
+pub use many::{GetAll, PutAll, PutEntry};
 pub use process::{ExecuteOnEntries, ExecuteOnKey, ExecuteOnKeys};
 pub use read::{ContainsKey, Get, GetEntryView, Size, Stats};
 pub use remove::{Clear, Delete, Evict, Remove, RemoveAll, RemoveIfSame, TryRemove};

@@ -1,9 +1,10 @@
 //! What a partition counts, and what is known of one entry.
 
 use super::{MapPartition, MapTurn};
-use crate::map::expiry::millis;
+use crate::map::expiry::{Expiry, Lifetime, millis};
 use crate::map::settings::EvictionPolicy;
 use crate::map::store::{Slot, copied};
+use filbert_store::Life;
 use filbert_wire::Data;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +21,21 @@ pub(crate) struct EntryStats {
 impl EntryStats {
     pub(super) fn new(now: u64) -> Self {
         Self { created: now, used: 0, updated: 0, hits: 0, version: 0 }
+    }
+
+    /// As another map had it; what that did not keep stays as it is.
+    fn adopt(&mut self, view: &EntryView) {
+        let times = [
+            (view.creation_time, &mut self.created),
+            (view.last_access_time, &mut self.used),
+            (view.last_update_time, &mut self.updated),
+        ];
+        for (known, time) in times {
+            *time = u64::try_from(known).unwrap_or(*time);
+        }
+        for (known, count) in [(view.hits, &mut self.hits), (view.version, &mut self.version)] {
+            *count = u64::try_from(known).map_or(*count, |known| known.try_into().unwrap_or(u32::MAX));
+        }
     }
 
     pub(super) fn used(&mut self, now: u64) {
@@ -60,6 +76,30 @@ pub struct EntryView {
     pub ttl_ms: i64,
     /// How long it lives from its last use on.
     pub max_idle_ms: i64,
+}
+
+impl EntryView {
+    /// How long it lives where it is put.
+    pub(crate) fn lifetime(&self) -> Lifetime {
+        let asked = |ms: i64| if ms == i64::MAX { 0 } else { ms };
+        Lifetime { ttl_ms: asked(self.ttl_ms), max_idle_ms: asked(self.max_idle_ms) }
+    }
+
+    /// When its time to live is over, if that is known: what it says of its end may be that of its idle time.
+    fn ends_unix_ms(&self) -> Option<u64> {
+        let is_set = |ms: i64| ms > 0 && ms < i64::MAX;
+        let written = self.last_update_time.max(self.creation_time);
+        let ends = if !is_set(self.ttl_ms) {
+            return None;
+        } else if !is_set(self.max_idle_ms) && is_set(self.expiration_time) {
+            self.expiration_time
+        } else if is_set(written) {
+            written.saturating_add(self.ttl_ms)
+        } else {
+            return None;
+        };
+        u64::try_from(ends).ok()
+    }
 }
 
 /// What a map counts on this member, since it was made.
@@ -121,6 +161,27 @@ impl MapPartition {
             bytes: self.store.bytes() as u64,
             locked: self.locks.len() as u64,
             ..self.stats
+        }
+    }
+
+    /// An entry that was just put has the past that another map knew of it.
+    pub(crate) fn adopt(&mut self, turn: &mut MapTurn<'_>, view: &EntryView) {
+        let Some(slot) = self.store.find(view.key.as_bytes()) else { return };
+        if let Some(stats) = &mut self.entry_stats
+            && let Some(stats) = stats.get_mut(slot)
+        {
+            stats.adopt(view);
+        } else if let (EvictionPolicy::None | EvictionPolicy::Random, Ok(version)) =
+            (self.context.settings.eviction, u64::try_from(view.version))
+        {
+            *self.store.note_mut(slot) = version.try_into().unwrap_or(u32::MAX);
+        }
+        if let Some(ends_unix_ms) = view.ends_unix_ms()
+            && let Some(expiry) = self.expiry.get_mut(slot)
+        {
+            let life = Life { ends_unix_ms, ..expiry.life(turn.now(), turn.unix_ms()) };
+            *expiry = Expiry::restored(&life, turn.now(), turn.unix_ms());
+            self.store_entry(turn, slot);
         }
     }
 

@@ -5,11 +5,14 @@
 
 mod bitmap;
 mod plan;
+mod search;
 mod settings;
 mod store;
 mod tuple;
+mod window;
 
 pub use plan::{Plan, Residual};
+pub(crate) use search::Search;
 pub use settings::{BitmapOptions, IndexKind, IndexSettings, UniqueKeyTransformation};
 
 use super::extract::Entry;
@@ -234,7 +237,7 @@ impl<E: EntryId> Indexes<E> {
     }
 
     /// How the entries of a predicate are found by these indexes; `None` when all entries must be looked at.
-    pub fn plan(&self, predicate: &Predicate) -> Option<Plan> {
+    pub fn plan(&self, predicate: &Predicate) -> Option<Plan<'_>> {
         plan::plan(self, predicate)
     }
 }

@@ -4,9 +4,10 @@
 //! attributes, and perhaps a range for the next. The one with the fewest candidates wins; what it does not cover is left as the residual.
 //! An OR is answered when each of its sides is. NOT and everything else is not: such predicates only narrow down what others find.
 //!
-//! Bitmap indexes are asked for the predicate as a whole ([`super::bitmap`]), and their answer is taken when it has fewer candidates.
+//! Bitmap indexes are asked for the predicate as a whole ([`super::search`]), and their answer is taken when it has fewer candidates. Theirs
+//! are found step by step when they are looked at, those of the others all at once.
 
-use super::bitmap;
+use super::search::Search;
 use super::store::KeySpan;
 use super::tuple::{IndexTuple, Part, UNORDERED, kind};
 use super::{EntryId, Index, IndexKind, Indexes};
@@ -16,21 +17,20 @@ use crate::query::extract::Entry;
 use crate::query::operand::Operand;
 use crate::query::predicate::Predicate;
 use filbert_wire::{IndexKey, Value};
-use roaring::RoaringBitmap;
 use std::ops::Bound;
 
 /// More spans than this are not combined with each other: looking them up costs more than it saves.
 const MAX_COMBINED: usize = 1024;
 
 /// With more sides or values than this no index is asked: the plan alone would hold up the strand.
-pub(super) const MAX_SIDES: usize = 10_000;
+const MAX_SIDES: usize = 10_000;
 
 /// How the entries of a predicate are found.
 #[derive(Debug)]
-pub struct Plan {
+pub struct Plan<'i> {
     scans: Vec<Scan>,
-    /// What bitmaps found, instead of scans.
-    found: Option<RoaringBitmap>,
+    /// By bitmaps, instead of scans.
+    search: Option<Search<'i>>,
     estimate: usize,
     residual: Residual,
 }
@@ -74,10 +74,10 @@ impl Residual {
     }
 }
 
-impl Plan {
+impl<'i> Plan<'i> {
     /// No candidates.
     fn nothing() -> Self {
-        Self { scans: Vec::new(), found: None, estimate: 0, residual: Residual::Nothing }
+        Self { scans: Vec::new(), search: None, estimate: 0, residual: Residual::Nothing }
     }
 
     /// About how many candidates there are; never fewer than there will be.
@@ -90,10 +90,23 @@ impl Plan {
         &self.residual
     }
 
+    /// The way by bitmaps, if it is that one.
+    pub(crate) fn search(&self) -> Option<&Search<'i>> {
+        self.search.as_ref()
+    }
+
+    /// Whether it is better than to look at all of `entries` entries. Candidates of a scan cost more each than entries in their order, so
+    /// they must be clearly fewer; those of bitmaps are in that order, and cost less when nothing is left to be checked.
+    pub(crate) fn is_worth(&self, entries: usize) -> bool {
+        let is_whole = self.search.is_some() && self.residual == Residual::Nothing;
+        is_whole || self.estimate <= entries / 2
+    }
+
     /// The entries that may match, each once, in order; all that match are among them.
     pub fn candidates<E: EntryId>(&self, indexes: &Indexes<E>) -> Vec<E> {
-        if let Some(found) = &self.found {
-            return found.iter().map(E::of_number).collect();
+        if let Some(search) = &self.search {
+            let steps = std::iter::successors(search.step(0), |step| search.step(step.next()));
+            return steps.flat_map(|step| step.slots().map(E::of_number).collect::<Vec<_>>()).collect();
         }
         let mut found = Vec::with_capacity(self.estimate);
         for scan in &self.scans {
@@ -108,7 +121,7 @@ impl Plan {
 }
 
 /// The plan with the fewest candidates, if there is an index that helps.
-pub(super) fn plan<E: EntryId>(indexes: &Indexes<E>, predicate: &Predicate) -> Option<Plan> {
+pub(super) fn plan<'i, E: EntryId>(indexes: &'i Indexes<E>, predicate: &Predicate) -> Option<Plan<'i>> {
     if indexes.is_empty() {
         return None;
     }
@@ -118,17 +131,17 @@ pub(super) fn plan<E: EntryId>(indexes: &Indexes<E>, predicate: &Predicate) -> O
         return Some(Plan { residual: Residual::Whole, ..found });
     }
     let scans = plan_scans(indexes, predicate);
-    let Some(bitmaps) = bitmap::find(indexes, predicate) else { return scans };
-    let estimate = usize::try_from(bitmaps.entries.len()).unwrap_or(usize::MAX);
+    let Some(search) = Search::of(indexes, predicate) else { return scans };
+    let estimate = search.estimate();
     if scans.as_ref().is_some_and(|scans| scans.estimate <= estimate) {
         return scans;
     }
-    let residual = if bitmaps.is_whole() { Residual::Nothing } else { Residual::Whole };
-    Some(Plan { scans: Vec::new(), found: Some(bitmaps.entries), estimate, residual })
+    let residual = search.residual();
+    Some(Plan { scans: Vec::new(), search: Some(search), estimate, residual })
 }
 
 /// The same by the other indexes.
-fn plan_scans<E: EntryId>(indexes: &Indexes<E>, predicate: &Predicate) -> Option<Plan> {
+fn plan_scans<'i, E: EntryId>(indexes: &'i Indexes<E>, predicate: &Predicate) -> Option<Plan<'i>> {
     match predicate {
         Predicate::False => Some(Plan::nothing()),
         Predicate::Sql { meaning, .. } => plan_scans(indexes, meaning),
@@ -142,7 +155,7 @@ fn plan_scans<E: EntryId>(indexes: &Indexes<E>, predicate: &Predicate) -> Option
     }
 }
 
-fn plan_or<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan> {
+fn plan_or<'i, E: EntryId>(indexes: &'i Indexes<E>, all: &[Predicate]) -> Option<Plan<'i>> {
     if all.len() > MAX_SIDES {
         return None;
     }
@@ -158,11 +171,11 @@ fn plan_or<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan> 
     Some(union)
 }
 
-fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan> {
+fn plan_and<'i, E: EntryId>(indexes: &'i Indexes<E>, all: &[Predicate]) -> Option<Plan<'i>> {
     if all.len() > MAX_SIDES {
         return None;
     }
-    let mut best: Option<Plan> = None;
+    let mut best: Option<Plan<'i>> = None;
     for (number, predicate) in all.iter().enumerate() {
         if matches!(predicate, Predicate::Or(_) | Predicate::Sql { .. } | Predicate::False)
             && let Some(side) = plan_scans(indexes, predicate)
@@ -195,14 +208,15 @@ fn plan_and<E: EntryId>(indexes: &Indexes<E>, all: &[Predicate]) -> Option<Plan>
             }
         }
         // Of two that find as many, the one that leaves less to check.
-        let better = |best: &Plan| {
-            let covers =
-                |plan: &Plan| if let Residual::AllBut(covered) = &plan.residual { covered.len() } else { 0 };
+        let better = |best: &Plan<'_>| {
+            let covers = |plan: &Plan<'_>| {
+                if let Residual::AllBut(covered) = &plan.residual { covered.len() } else { 0 }
+            };
             estimate < best.estimate || (estimate == best.estimate && covered.len() > covers(best))
         };
         if best.as_ref().is_none_or(better) {
             let scans = vec![Scan { index: number, spans }];
-            best = Some(Plan { scans, found: None, estimate, residual: Residual::AllBut(covered) });
+            best = Some(Plan { scans, search: None, estimate, residual: Residual::AllBut(covered) });
         }
     }
     best

@@ -193,3 +193,37 @@ fn bitmaps_of_several_attributes_are_put_together() {
     assert!(indexes.plan(&Predicate::sql("a = 3 OR b > 4").unwrap()).is_none());
     assert!(indexes.plan(&Predicate::sql("NOT (a = 3 AND b > 4)").unwrap()).is_none());
 }
+
+/// Whatever the number of entries and of sets is: a step reads a bounded part of them.
+#[test]
+fn a_step_of_bitmaps_has_a_bound() {
+    let mut indexes = Indexes::default();
+    indexes.add(settings(IndexKind::Bitmap, &["this"]));
+    let values: Vec<_> = (0..2_000).map(|value: i64| value.to_data().unwrap()).collect();
+    for number in 0..100_000_i64 {
+        let value = &values[(number % 2_000) as usize];
+        indexes.insert(&number, &Entry::new(value, value, NO_SCHEMAS));
+    }
+    let one_of = |count: i64| Predicate::is_in("this", 0..count).unwrap();
+    for (predicate, sets) in [
+        (one_of(1), 1),
+        (Predicate::not(one_of(1)), 1),
+        (one_of(50), 50),
+        (Predicate::not(one_of(900)), 900),
+        (Predicate::not_equal("this", 7_i64).unwrap(), 1),
+    ] {
+        let search = Search::of(&indexes, &predicate).unwrap();
+        let (mut from, mut found, mut widest) = (0, 0, 0);
+        while let Some(step) = search.step(from) {
+            assert!(step.slots().all(|slot| (from..step.next()).contains(&slot)));
+            found += step.slots().count();
+            widest = widest.max(step.next() - from);
+            from = step.next();
+        }
+        let is_positive = matches!(predicate, Predicate::In(..));
+        let expected = if is_positive { sets } else { 2_000 - sets } * 50;
+        assert_eq!((found, search.estimate()), (expected, expected), "{predicate}");
+        assert!(widest <= 4_096 && widest as usize * sets <= 1 << 17, "{widest} slots of {sets} sets");
+    }
+    assert!(Search::of(&indexes, &one_of(1_500)).is_none(), "too many to look for in one turn");
+}

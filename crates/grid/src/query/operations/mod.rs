@@ -6,6 +6,7 @@ mod fetch;
 mod find;
 mod index;
 mod page;
+mod project_page;
 mod remove;
 mod scanner;
 mod shared;
@@ -16,6 +17,7 @@ pub use find::{FindWhere, ProjectWhere};
 pub(crate) use index::SharedIndexes;
 pub use index::{AddIndex, ListIndexes};
 pub use page::FindPage;
+pub use project_page::{ProjectPage, ProjectedPage};
 pub use remove::{RemoveWhere, Where};
 pub use shared::Shared;
 
