@@ -61,7 +61,7 @@ impl Columns {
             };
             if fields.iter().any(|field: &Field| field.name() == name) {
                 let problem = format!("it has two columns {name:?}; give one another name by AS");
-                return Err(CubeError::InvalidTable { table: table.to_owned(), problem });
+                return Err(CubeError::InvalidTable { table: table.to_string(), problem });
             }
             fields.push(Field::new(name, known, true));
             if data_type == "VARCHAR" {
