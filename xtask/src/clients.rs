@@ -5,8 +5,8 @@
 
 use crate::workspace::Workspace;
 
-/// What `setup.sh` ends with when Python or Node.js, in CI also a JDK, is missing or too old.
-const MISSING: i32 = 3;
+/// What a `setup.sh` ends with when something is missing or too old: Python or Node.js, in CI also a JDK.
+pub(crate) const MISSING: i32 = 3;
 
 /// Variables that would point the tests at another member.
 const OTHER_MEMBERS: [&str; 3] = ["FILBERT_BIN", "FILBERT_ADDRESS", "HAZELCAST_JARS"];

@@ -106,7 +106,9 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         .env("FILBERT_DECODER_INPUTS", options.number("--inputs", INPUTS).to_string());
     let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
     let peers = Invocation::cargo(&format!("clippy {PEERS} --all-targets -- -D warnings"));
+    let duckdb = Invocation::cargo("clippy -p filbert --features duckdb --all-targets -- -D warnings");
     vec![
+        Step::run("duckdb", "no warning in the command line with the feature duckdb", [duckdb]),
         Step::run("peers", "no warning in the benches with their peers", [peers]),
         Step::run("demo", "the README's demo as it stands there, built for release", [demo]),
         Step::run(

@@ -6,6 +6,7 @@
 
 mod clients;
 mod demo;
+mod duckdb;
 mod fix;
 mod invocation;
 mod long;

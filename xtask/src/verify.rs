@@ -4,7 +4,7 @@ use crate::invocation::Invocation;
 use crate::options::Options;
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
-use crate::{clients, demo, readme, tidy};
+use crate::{clients, demo, duckdb, readme, tidy};
 
 /// Runs the chore.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -41,6 +41,7 @@ fn steps(workspace: &Workspace) -> Vec<Step> {
         ),
         Step::run("loom", "every protocol between threads, in every order loom finds", [loom(workspace)]),
         Step::run("test", "the README's test command", [command(readme::TEST)]),
+        Step::check("duckdb", "the feature of cubes over tables of DuckDB", duckdb::check),
         Step::check("demo", "the demo ends well", demo::check),
         Step::check(
             "clients",
@@ -86,7 +87,10 @@ mod tests {
         let workspace = Workspace::find().unwrap();
         let steps = steps(&workspace);
         let names: Vec<_> = steps.iter().map(Step::name).collect();
-        assert_eq!(names, ["fmt", "tidy", "readme", "clippy", "doc", "loom", "test", "demo", "clients"]);
+        assert_eq!(
+            names,
+            ["fmt", "tidy", "readme", "clippy", "doc", "loom", "test", "duckdb", "demo", "clients"]
+        );
         let help = help(&steps);
         assert!(names.iter().all(|name| help.contains(name)));
     }

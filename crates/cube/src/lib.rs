@@ -54,3 +54,5 @@ pub use table::{
     BatchStream, GroupQuery, MemoryTable, Table, TableAggregate, TableFunction, TableGroups, TableQuery,
     TextOrder,
 };
+#[cfg(feature = "duckdb")]
+pub use table::{DuckDb, DuckDbTable};

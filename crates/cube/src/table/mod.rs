@@ -3,15 +3,25 @@
 //! A table gives its rows as a [`BatchStream`] of Arrow batches. It may leave out rows that the filter does not want, and columns that are
 //! not asked for; the cube filters again, so a table that cannot filter is as good. Everything a table does runs on `mixed` and may wait.
 
+#[cfg(feature = "duckdb")]
+mod duckdb;
+#[cfg(any(feature = "duckdb", feature = "postgres"))]
+mod from;
 mod groups;
 mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "duckdb", feature = "postgres"))]
+mod reins;
 mod select;
 #[cfg(feature = "sql")]
 mod sql;
 mod stream;
+#[cfg(any(feature = "duckdb", feature = "postgres"))]
+mod waiting;
 
+#[cfg(feature = "duckdb")]
+pub use duckdb::{DuckDb, DuckDbTable};
 pub use groups::{GroupQuery, TableAggregate, TableFunction, TableGroups};
 pub use memory::MemoryTable;
 #[cfg(feature = "postgres")]

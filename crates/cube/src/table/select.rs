@@ -9,6 +9,11 @@ use super::TableQuery;
 use crate::coordinate::Coordinate;
 use crate::filter::{Filter, Matcher};
 use arrow::datatypes::{DataType, Schema};
+#[cfg(any(feature = "duckdb", feature = "postgres"))]
+use arrow::{
+    array::{Array, ArrayRef},
+    compute::cast,
+};
 use std::sync::Arc;
 
 /// More values than this in one list are not worth their text.
@@ -248,6 +253,13 @@ pub(super) fn plain(data_type: &DataType) -> &DataType {
 
 pub(super) fn is_text(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// The moment of a text, as the cube reads it in a column of this type: one row.
+#[cfg(any(feature = "duckdb", feature = "postgres"))]
+pub(super) fn moment(value: &Coordinate, of: &DataType) -> Option<ArrayRef> {
+    let moment = cast(&value.typed(of)?.array(1), of).ok()?;
+    (!moment.is_null(0)).then_some(moment)
 }
 
 fn text(text: &str) -> String {

@@ -1,6 +1,8 @@
 //! Cubes over tables of a PostgreSQL server, which the tests start themselves.
 #![allow(clippy::disallowed_methods, reason = "tests make deadlines of their own")]
 
+#[path = "../asking/mod.rs"]
+mod asking;
 mod server;
 mod trouble;
 
@@ -8,38 +10,16 @@ use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int16Array, Int32Array,
     Int64Array, RecordBatch, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
-use arrow::compute::concat_batches;
+use asking::{Numbers, all, answer, eventually, rows, stages, wait};
 use filbert_cube::{
-    Aggregation, Aggregator, BatchStream, Combination, Cube, CubeError, Filter, Filtrator, Forest,
-    MemoryTable, Partitionor, PostgresTable, Query, Table, TableGroups, TableQuery,
+    Aggregation, Aggregator, Combination, Cube, CubeError, Filter, Filtrator, Forest, MemoryTable,
+    Partitionor, PostgresTable, Query, Table, TableGroups, TableQuery,
 };
 use filbert_pool::{Shutdown, Stages};
 use postgres::{Client, NoTls};
-use server::{Server, eventually, stages};
+use server::Server;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// All rows of a table.
-fn rows(stages: &Stages, table: &PostgresTable) -> RecordBatch {
-    let schema = table.schema();
-    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    let stream = Table::open(table, stages, TableQuery::new(names, Filter::All));
-    let batches = wait(stages, async move { all(&mut stream.await.unwrap()).await });
-    concat_batches(&schema, &batches).unwrap()
-}
-
-async fn all(stream: &mut BatchStream) -> Vec<RecordBatch> {
-    let mut batches = Vec::new();
-    while let Some(batch) = stream.next().await {
-        batches.push(batch.unwrap());
-    }
-    batches
-}
-
-/// The value of a future, which runs on `mixed`.
-fn wait<T: Send + 'static>(stages: &Stages, future: impl Future<Output = T> + Send + 'static) -> T {
-    stages.mixed().spawn("test", future).unwrap().wait().unwrap()
-}
 
 fn open(stages: &Stages, url: &str, table: &str) -> Result<PostgresTable, CubeError> {
     wait(stages, PostgresTable::open(stages, url, table))
@@ -151,12 +131,6 @@ fn forest() -> Forest {
         .measure("most", Partitionor::new(&["total"], &["side"], Combination::Sum, Aggregation::Max))
         .build()
         .unwrap()
-}
-
-fn answer(cube: &Cube, query: &Query) -> (String, String) {
-    let result = cube.query(query.clone().explain()).unwrap().wait();
-    let result = result.unwrap_or_else(|error| panic!("{query:?}: {error}"));
-    (result.to_csv().unwrap(), result.explanation().unwrap().to_string())
 }
 
 /// The same table here and there.
@@ -319,24 +293,6 @@ fn tls_is_checked() {
     let elsewhere = known.replace("localhost", "127.0.0.1");
     assert!(open(&stages, &elsewhere, "n").unwrap_err().to_string().contains("certificate"));
     stages.shutdown(Shutdown::Drain).unwrap();
-}
-
-/// Every other number of a sequence that never repeats soon.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-
-    /// Some of these, at least one.
-    fn some<'a>(&mut self, of: &[&'a str], most: usize) -> Vec<&'a str> {
-        let mut some: Vec<&str> = (0..=self.below(most)).map(|_| of[self.below(of.len())]).collect();
-        some.sort_unstable();
-        some.dedup();
-        some
-    }
 }
 
 #[test]

@@ -3,14 +3,13 @@
 //! Its programs are looked for in the folder that `FILBERT_POSTGRES_BIN` names, where Debian has them, and on the path. Where there are none,
 //! tests say that they do nothing.
 
-use filbert_pool::Stages;
+use crate::asking::eventually;
 use postgres::{Client, NoTls};
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, Instant};
 
 const PASSWORD: &str = "kept@secret/100%";
 const ESCAPED: &str = "kept%40secret%2F100%25";
@@ -147,20 +146,6 @@ impl Drop for Server {
         }
         let _ = self.process.wait();
     }
-}
-
-/// Waits until something is so.
-pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !is_so() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "not within a minute: {what}");
-        // sleeps because what it waits for happens in another process
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-pub(crate) fn stages() -> Stages {
-    Stages::start().unwrap()
 }
 
 fn programs() -> Option<PathBuf> {

@@ -1,7 +1,8 @@
 //! Servers that are silent, slow or changed, and databases of other encodings.
 
-use crate::server::{Server, eventually, stages};
-use crate::{all, answer, open, wait};
+use crate::asking::{all, answer, eventually, stages, wait};
+use crate::open;
+use crate::server::Server;
 use arrow::array::RecordBatch;
 use filbert_cube::{
     Aggregation, Aggregator, Combination, Cube, CubeError, Filter, Forest, Partitionor, PostgresTable, Query,

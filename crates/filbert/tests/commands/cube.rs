@@ -149,6 +149,20 @@ fn mistakes_are_told() {
     }
 }
 
+#[test]
+#[cfg(not(feature = "duckdb"))]
+fn a_table_of_duckdb_says_what_it_takes() {
+    let folder = Folder::new();
+    let forest = folder.path("risk.toml");
+    for (table, said) in
+        [("duckdb:markets.duckdb#trades", "--features duckdb"), ("duckdb:markets.duckdb", "#SELECT")]
+    {
+        let failed = filbert(&["cube", "--forest", &forest, "--table", table]);
+        assert_eq!(failed.status.code(), Some(1), "{table}");
+        assert!(text(&failed.stderr).contains(said), "{table}: {}", text(&failed.stderr));
+    }
+}
+
 /// More rows than anybody waits for.
 const ENDLESS: &str = "(SELECT 'FX' AS desk, 1.0 AS pnl FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b)";
 

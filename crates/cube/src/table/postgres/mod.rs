@@ -17,7 +17,8 @@ mod tls;
 mod url;
 mod values;
 
-use super::select::quoted;
+use super::from::from;
+use super::reins::PullOnDrop;
 use super::{BatchStream, GroupQuery, Table, TableQuery};
 use crate::error::CubeError;
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -26,7 +27,7 @@ use filbert_pool::Stages;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use kind::Kind;
-use line::{Line, PullOnDrop, Reins};
+use line::{Line, Reins, new_reins};
 use parameters::{Columns, Parameter, Parameters};
 use std::error::Error as _;
 use std::sync::Arc;
@@ -68,7 +69,7 @@ impl PostgresTable {
         let found = || -> Result<_, CubeError> {
             let (name, from) = from(table)?;
             let place = Place::of_url(url, &name)?;
-            let reins = Reins::new(place.clone(), stages.downgrade());
+            let reins = new_reins(place.clone(), stages.downgrade());
             let looked = (Arc::clone(&reins), Arc::clone(&name), from.clone());
             let looking = move || describe(&looked.0, &looked.1, &looked.2);
             let described = stages.mixed().submit("look at table of PostgreSQL", looking)?;
@@ -99,7 +100,7 @@ impl PostgresTable {
         parameters: Vec<Parameter>,
         are_groups: bool,
     ) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
-        let reins = Reins::new(self.place.clone(), stages.downgrade());
+        let reins = new_reins(self.place.clone(), stages.downgrade());
         let reading = Reading {
             table: Arc::clone(&self.name),
             grouped: are_groups.then(|| Arc::clone(&self.from)),
@@ -159,41 +160,6 @@ impl Table for PostgresTable {
     }
 }
 
-/// The name of a table for messages, and what stands after `FROM`.
-fn from(table: &str) -> Result<(Arc<str>, String), CubeError> {
-    let table = table.trim();
-    let first = table.split(|letter: char| letter.is_whitespace() || letter == '(').next().unwrap_or("");
-    let is_query = first.len() < table.len()
-        && ["", "select", "with", "values", "table"].iter().any(|word| first.eq_ignore_ascii_case(word));
-    if is_query {
-        // On a line of its own: the query may end with a comment.
-        return Ok(("query".into(), format!("({}\n) AS query", table.trim_end_matches(';'))));
-    }
-    let invalid = || CubeError::InvalidTable {
-        table: table.to_owned(),
-        problem:
-            "this is no name of a table; write table, schema.table or \"Schema\".\"table.x\", or a SELECT"
-                .to_owned(),
-    };
-    let (mut parts, mut part, mut is_quoted) = (Vec::new(), String::new(), false);
-    let mut letters = table.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if is_quoted && letters.peek() == Some(&'"') => part.extend(letters.next()),
-            '"' => is_quoted = !is_quoted,
-            '.' if !is_quoted => parts.push(std::mem::take(&mut part)),
-            '\0' => return Err(invalid()),
-            other => part.push(other),
-        }
-    }
-    parts.push(part);
-    if is_quoted || parts.len() > 3 || parts.iter().any(String::is_empty) {
-        return Err(invalid());
-    }
-    let parts: Vec<String> = parts.iter().map(|part| quoted(part)).collect();
-    Ok((table.into(), parts.join(".")))
-}
-
 /// Finds out about the columns and the database. Waits.
 fn describe(reins: &Reins, name: &str, from: &str) -> Result<(Columns, SchemaRef), CubeError> {
     let told = |error: postgres::Error| failed(name, &error);
@@ -240,23 +206,4 @@ fn message(error: &postgres::Error) -> String {
         message.push_str("; set sslmode=disable if the way to the server is safe");
     }
     message
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_is_a_name_or_a_query() {
-        let written = |table: &str| from(table).map(|(_, from)| from).map_err(|error| error.to_string());
-        assert_eq!(written("trades").unwrap(), r#""trades""#);
-        assert_eq!(written("risk.Trades").unwrap(), r#""risk"."Trades""#);
-        assert_eq!(written(r#""a.b"."c""d""#).unwrap(), r#""a.b"."c""d""#);
-        assert_eq!(written("selection").unwrap(), r#""selection""#);
-        assert_eq!(written("SELECT 1 AS x;").unwrap(), "(SELECT 1 AS x\n) AS query");
-        assert_eq!(written("(select 1)").unwrap(), "((select 1)\n) AS query");
-        for wrong in ["", "a..b", "\"a", "a.b.c.d", "select"] {
-            assert!(written(wrong).is_err() == (wrong != "select"), "{wrong}");
-        }
-    }
 }

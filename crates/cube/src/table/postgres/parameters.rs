@@ -4,12 +4,11 @@
 //! of texts counts, conditions ask for that of bytes. What has no such form is left to the cube.
 
 use super::super::groups::{GroupDialect, TableFunction};
-use super::super::select::{Comparing, Dialect, quoted};
+use super::super::select::{Comparing, Dialect, moment, quoted};
 use super::kind::Kind;
 use crate::coordinate::Coordinate;
-use arrow::array::{Array, AsArray};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, TimeUnit, TimestampMicrosecondType};
+use arrow::array::AsArray;
+use arrow::datatypes::TimestampMicrosecondType;
 use chrono::{DateTime, NaiveDate};
 use postgres::types::ToSql;
 use std::collections::BTreeMap;
@@ -142,10 +141,8 @@ impl Dialect for Parameters<'_> {
 
 /// The moment of a text, as the cube reads it.
 fn instant(value: &Coordinate, kind: Kind) -> Option<DateTime<chrono::Utc>> {
-    let moment = cast(&value.typed(&kind.data_type())?.array(1), &kind.data_type()).ok()?;
-    let DataType::Timestamp(TimeUnit::Microsecond, _) = moment.data_type() else { return None };
-    let moment = moment.as_primitive::<TimestampMicrosecondType>();
-    if moment.is_null(0) { None } else { DateTime::from_timestamp_micros(moment.value(0)) }
+    let moment = moment(value, &kind.data_type())?;
+    DateTime::from_timestamp_micros(moment.as_primitive_opt::<TimestampMicrosecondType>()?.value(0))
 }
 
 impl GroupDialect for Parameters<'_> {

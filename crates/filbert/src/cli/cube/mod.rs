@@ -2,6 +2,7 @@
 //!
 //! The query runs in a member of the command's own. The program's own thread waits for it, looks at the signals meanwhile, and writes.
 
+mod duckdb;
 #[path = "../../../examples/market_risk.rs"]
 #[expect(dead_code, reason = "an example is a program of its own as well")]
 pub(super) mod market_risk;
@@ -32,8 +33,9 @@ pub(super) struct Arguments {
     /// Measures and calculated columns: a TOML or JSON file.
     #[arg(long, value_name = "FILE")]
     forest: PathBuf,
-    /// Where the rows are: a file, folder or pattern of Parquet, CSV, JSON or Arrow files, an SQL query in parentheses, or a table of a
-    /// PostgreSQL server: postgres://user@host/database?sslmode=require#schema.table, with the password in PGPASSWORD.
+    /// Where the rows are: a file, folder or pattern of Parquet, CSV, JSON or Arrow files, an SQL query in parentheses, a table of a
+    /// PostgreSQL server: postgres://user@host/database?sslmode=require#schema.table, with the password in PGPASSWORD, or one of DuckDB:
+    /// duckdb:file#schema.table, with the path of libduckdb in FILBERT_DUCKDB_LIBRARY (only if built with the feature duckdb).
     #[arg(long, value_name = "PATH")]
     table: String,
     /// Measures, separated by commas; all of the forest when there are none.
@@ -128,6 +130,7 @@ const EXAMPLES: &str = "Examples:
   filbert cube --forest risk.toml --measures pnl --by desk --table 'postgres://risk@localhost/markets#public.trades'
   filbert cube --forest risk.toml --measures pnl --by desk \\
       --table 'postgres://risk@db.example/markets?sslmode=require#SELECT * FROM trades JOIN books USING (book)'
+  filbert cube --forest risk.toml --measures pnl --by desk --table 'duckdb:markets.duckdb#trades'
 
 docs/cube.md explains forests and filters. Ctrl-C cancels the query.";
 
@@ -216,15 +219,16 @@ impl Watch<'_> {
 
     /// Opens the table.
     fn open(&self, arguments: &Arguments, forest: Forest) -> Result<Cube, Box<dyn Error>> {
-        let (member, looks) = (self.member, || "looks at the table".to_owned());
-        let place = postgres::place(&arguments.table, std::env::var("PGPASSWORD").ok().as_deref());
-        let builder = match place.transpose()? {
-            Some(place) => {
+        let (member, table) = (self.member, &arguments.table);
+        let of_server = postgres::place(table, std::env::var("PGPASSWORD").ok().as_deref()).transpose()?;
+        let builder = match (of_server, duckdb::place(table).transpose()?) {
+            (Some(place), _) => {
                 let opening = PostgresTable::open(member.stages(), &place.url, &place.table);
                 member.cube(forest, self.wait("open table", opening, looks)??)
             }
-            None => {
-                let (session, place) = (member.sql().session(), arguments.table.clone());
+            (None, Some(place)) => duckdb::open(self, &place, forest)?,
+            (None, None) => {
+                let (session, place) = (member.sql().session(), table.clone());
                 let opening = async move {
                     match place.strip_prefix('(').and_then(|query| query.strip_suffix(')')) {
                         Some(query) => SqlTable::of_query(session, "table", query).await,
@@ -247,6 +251,10 @@ impl Watch<'_> {
         let seen = asked.progress();
         Ok(self.wait("read answer", asked, || rows_read(&seen))??)
     }
+}
+
+fn looks() -> String {
+    "looks at the table".to_owned()
 }
 
 fn rows_read(seen: &QueryProgress) -> String {
