@@ -478,7 +478,7 @@ fn groups_and_rows_both_go_to_disk() {
         };
         let expected = table.group_with(&case, sum(), GroupingOptions::new(cpu.clone())).unwrap();
         let (roomy, small) = (space(1 << 20), space(1_000));
-        // Ranges wait in line at first: their rows must leave room for the parts.
+        // sleeps because ranges that wait in line are the subject: their rows must leave room for the parts
         let busy = || cpu.submit("busy", || std::thread::sleep(Duration::from_millis(20))).unwrap();
         let _busy = [busy(), busy()];
         let spilled = table.group_with(&case, sum(), tight(&roomy, 40_000)).unwrap();
@@ -515,7 +515,7 @@ fn what_the_disk_changed_is_an_error() {
     let mut file = SpillFile::new(Arc::clone(&space));
     assert!(part.save(&plan, &mut file).unwrap());
     let (saved, whole) = (part.saved.unwrap(), file.read(0..file.end()).unwrap());
-    let mut is_read = |bytes: &[u8]| {
+    let is_read = |bytes: &[u8]| {
         let mut file = SpillFile::new(Arc::clone(&space));
         assert!(file.append(bytes).unwrap());
         (0..plan.pieces()).all(|piece| saved.load(&plan, &mut file, piece).is_ok())
