@@ -136,7 +136,7 @@ impl<'i> Search<'i> {
                 sides.for_each(|side| window.keep(&side));
             }
             Node::Others(inner) => {
-                window.add_set(self.all);
+                window.add_runs(self.all);
                 window.take_away(&self.window(inner, from));
             }
         }

@@ -18,10 +18,32 @@ impl Window {
         Self { from, words: vec![0; width.div_ceil(WORD).max(1) as usize] }
     }
 
+    /// The last slot.
+    fn last(&self) -> u32 {
+        self.from.saturating_add(self.words.len() as u32 * WORD - 1)
+    }
+
+    /// The slots of `set`, which has most of them beside each other, are in, too.
+    pub(super) fn add_runs(&mut self, set: &RoaringBitmap) {
+        let last = self.last();
+        let mut runs = set.range(self.from..=last);
+        while let Some(run) = runs.next_range().filter(|run| *run.start() <= last) {
+            let (first, end) = (run.start() - self.from, last.min(*run.end()) - self.from);
+            for (number, word) in self.words.iter_mut().enumerate().skip((first / WORD) as usize) {
+                let begin = number as u32 * WORD;
+                if begin > end {
+                    break;
+                }
+                let above = u64::MAX << first.saturating_sub(begin);
+                let below = u64::MAX >> (WORD - 1 - (end - begin).min(WORD - 1));
+                *word |= above & below;
+            }
+        }
+    }
+
     /// The slots of `set` are in, too.
     pub(super) fn add_set(&mut self, set: &RoaringBitmap) {
-        let last = self.from.saturating_add(self.words.len() as u32 * WORD - 1);
-        for slot in set.range(self.from..=last) {
+        for slot in set.range(self.from..=self.last()) {
             let place = slot - self.from;
             self.words[(place / WORD) as usize] |= 1 << (place % WORD);
         }
@@ -85,6 +107,11 @@ mod tests {
             let there = |set: &BTreeSet<u32>| set.range(from..from + words * WORD).copied().collect::<Vec<_>>();
             let slots = |window: &Window| window.slots().collect::<Vec<_>>();
             prop_assert_eq!(slots(&window(&left)), there(&left));
+            // Most of the slots: all but a few.
+            let most: BTreeSet<u32> = (0..700).filter(|slot| !left.contains(slot)).collect();
+            let mut runs = Window::empty(from, words * WORD);
+            runs.add_runs(&most.iter().copied().collect());
+            prop_assert_eq!(slots(&runs), there(&most));
             let (mut any, mut both, mut only) = (window(&left), window(&left), window(&left));
             any.add(&window(&right));
             both.keep(&window(&right));
