@@ -479,6 +479,7 @@ fn groups_and_rows_both_go_to_disk() {
         let expected = table.group_with(&case, sum(), GroupingOptions::new(cpu.clone())).unwrap();
         let (roomy, small) = (space(1 << 20), space(1_000));
         // sleeps because ranges that wait in line are the subject: their rows must leave room for the parts
+        #[expect(clippy::disallowed_methods, reason = "a worker is to be busy for a while")]
         let busy = || cpu.submit("busy", || std::thread::sleep(Duration::from_millis(20))).unwrap();
         let _busy = [busy(), busy()];
         let spilled = table.group_with(&case, sum(), tight(&roomy, 40_000)).unwrap();

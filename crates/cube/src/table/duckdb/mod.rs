@@ -140,7 +140,8 @@ impl Table for DuckDbTable {
         self.read(stages, statement, Some(query.columns))
     }
 
-    /// It groups its own columns, compressed as they are, by several threads; rows would have to be made Arrow first, by one.
+    /// Where groups are few it makes them sooner, and they mostly are. Of 10 million rows on two threads, measured: 100 groups by a text in
+    /// 71 ms instead of 385, 10,000 by a number in 150 instead of 258; but a million in 1,111 instead of 592.
     fn prefers_groups(&self) -> bool {
         true
     }
