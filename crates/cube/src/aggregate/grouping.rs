@@ -131,9 +131,9 @@ impl Grouping {
             }
             self.blocks.push(part);
             (self.rows, start) = (self.rows + rows, start + rows);
-            if self.is_tight() {
-                // Rows cannot be put on disk, so those that wait never take the room that parts are made in.
-                self.settle()?;
+            // Rows cannot be put on disk, so those that wait never take the room that parts are made in.
+            while !self.running.is_empty() && self.is_tight() && self.has_many_rows() {
+                self.wait_for_oldest()?;
             }
             if rows == room {
                 self.end_range()?;
@@ -254,15 +254,16 @@ impl Grouping {
         if self.file.is_none() {
             return Err(short);
         }
-        self.settle()
-    }
-
-    /// Waits for what is under way, and puts parts on disk.
-    fn settle(&mut self) -> Result<(), CubeError> {
         while !self.running.is_empty() {
             self.wait_for_oldest()?;
         }
         self.save_parts()
+    }
+
+    /// True when rows that wait or are under way take more than a quarter of the memory.
+    fn has_many_rows(&self) -> bool {
+        let running: usize = self.running.iter().flat_map(|it| &it.rows).map(|rows| rows.1.bytes()).sum();
+        self.held.bytes() + running > self.plan.memory.limit() / 4
     }
 
     /// True when there is a disk and more than half of the memory is in use: others of this query need some too.

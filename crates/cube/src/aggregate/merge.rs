@@ -127,7 +127,7 @@ pub(super) fn partitions(
             all.into_groups().finish(plan)
         })?);
     }
-    // They are counted until whoever takes them does.
+    // They are counted until all are made; whoever takes them counts them next.
     let without_count = |counted: Vec<Counted>| counted.into_iter().map(|(partition, _)| partition).collect();
     if plan.pieces_each == 1 {
         return Ok(without_count(pieces));

@@ -253,7 +253,7 @@ fn split_skewed(run: &mut Run, encoded: &BTreeMap<Arc<str>, ArrayRef>, rows: usi
         return;
     }
     // Some of them tell as much as all, and nobody else works meanwhile.
-    let some = UInt32Array::from_iter_values((0..rows as u32).step_by(rows / ASKED));
+    let some = some_of(rows);
     let keys = run.shard.iter().filter_map(|column| take(encoded.get(column)?, &some, None).ok());
     let keys: Vec<ArrayRef> = keys.collect();
     if keys.len() < run.shard.len() {
@@ -264,5 +264,33 @@ fn split_skewed(run: &mut Run, encoded: &BTreeMap<Arc<str>, ArrayRef>, rows: usi
     of_row.iter().for_each(|number| counts[*number as usize] += 1);
     if counts.into_iter().max().unwrap_or(0) as f64 > SKEWED * some.len() as f64 {
         run.shard.clear();
+    }
+}
+
+/// About a thousand of so many rows. Not at equal distances: keys may come in turns.
+fn some_of(rows: usize) -> UInt32Array {
+    let distance = (rows / ASKED).max(1) as u32;
+    let within = |number: u32| (number.wrapping_mul(0x9e37_79b9) >> 8) % distance;
+    UInt32Array::from_iter_values((0..ASKED as u32).map(|number| number * distance + within(number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_that_come_in_turns_are_all_asked() {
+        for (rows, turns) in [(65_536, 64), (65_536, 8), (8_192, 2), (100_000, 97)] {
+            let mut counts = vec![0_usize; turns];
+            let asked = some_of(rows);
+            asked.values().iter().for_each(|row| counts[*row as usize % turns] += 1);
+            assert!(asked.values().iter().all(|row| (*row as usize) < rows));
+            let most = counts.iter().max().copied().unwrap_or(0);
+            assert!(
+                most < 3 * asked.len() / turns,
+                "{most} of {} rows with one of {turns} keys",
+                asked.len()
+            );
+        }
     }
 }

@@ -47,6 +47,16 @@ struct State {
     is_over: bool,
 }
 
+/// The other side does not compute any more when this goes.
+struct IdleOnDrop<'a, P: Puller>(&'a Reins<P>);
+
+impl<P: Puller> Drop for IdleOnDrop<'_, P> {
+    fn drop(&mut self) {
+        self.0.state().is_busy = false;
+        self.0.idle.notify_all();
+    }
+}
+
 impl<P: Puller> Reins<P> {
     pub(super) fn of(puller: P, stages: WeakStages) -> Arc<Self> {
         Arc::new(Self { puller, state: Mutex::default(), idle: Condvar::new(), stages })
@@ -61,10 +71,9 @@ impl<P: Puller> Reins<P> {
             }
             state.is_busy = true;
         }
-        let done = work();
-        self.state().is_busy = false;
-        self.idle.notify_all();
-        Ok(done)
+        // Also when it panics: nobody is then told to stop what does not run.
+        let _idle = IdleOnDrop(self);
+        Ok(work())
     }
 
     /// Tells the other side to stop, if it computes. Does not wait where that can be helped.

@@ -1,5 +1,6 @@
 //! Where a DuckDB is: a file or memory, which library speaks for it, and with which settings.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -43,11 +44,17 @@ impl DuckDb {
         self
     }
 
-    /// A setting of the database, such as `threads`, `memory_limit` or `temp_directory`. `access_mode` is `read_only` for files unless it is
-    /// set here.
+    /// A setting of the database, such as `threads`, `memory_limit` or `temp_directory`. `access_mode` is `read_only` for files, and
+    /// `autoinstall_known_extensions` is `false`, unless they are set here.
     #[must_use]
     pub fn setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((name.into(), value.into()));
         self
+    }
+
+    /// True when a database that one of them opened serves for the other as well.
+    pub(super) fn is_opened_like(&self, other: &Self) -> bool {
+        let settings = |place: &Self| place.settings.iter().cloned().collect::<BTreeMap<String, String>>();
+        self.library == other.library && settings(self) == settings(other)
     }
 }

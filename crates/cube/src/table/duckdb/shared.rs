@@ -62,7 +62,7 @@ impl Lease {
         let mut slot = locked(&lease.slot);
         slot.leases += 1;
         let connected = match &slot.open {
-            Some((_, other)) if other.settings != place.settings || other.library != place.library => {
+            Some((_, other)) if !place.is_opened_like(other) => {
                 Err("its file is being read with another library or other settings; use the same".to_owned())
             }
             Some((database, _)) => connect(database),
@@ -89,7 +89,8 @@ impl Drop for Lease {
         }
         let Some(path) = &self.path else { return };
         let mut files = locked(&FILES);
-        // Nobody but the list and this lease has it, and nobody can get it now.
+        // Nobody but the list and this lease has it, and nobody can get it now. Of two that go at once neither may see that; what then stays is
+        // an empty entry.
         if Arc::strong_count(&self.slot) == 2 {
             files.remove(path);
         }
@@ -107,8 +108,13 @@ fn open(place: &DuckDb) -> Result<ManagedDatabase, String> {
         None => MEMORY,
     };
     let mut options = vec![("path", path)];
-    if place.path.is_some() && !place.settings.iter().any(|(name, _)| name == "access_mode") {
+    let is_set = |known: &str| place.settings.iter().any(|(name, _)| name.eq_ignore_ascii_case(known));
+    if place.path.is_some() && !is_set("access_mode") {
         options.push(("access_mode", "read_only"));
+    }
+    // A statement that names a file elsewhere does not bring foreign code into this process.
+    if !is_set("autoinstall_known_extensions") {
+        options.push(("autoinstall_known_extensions", "false"));
     }
     options.extend(place.settings.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     let options = options

@@ -22,6 +22,9 @@ use std::collections::HashMap;
 /// With more parts and values than this the bitmaps are not asked: to find their sets would alone hold up the strand.
 const MOST_PARTS: usize = 2_048;
 
+/// With more sets than this a scan is sooner done: each of them is looked into at every step, for ever fewer slots.
+const MOST_SETS: usize = 256;
+
 /// Slots of one step at most.
 const WIDEST: u32 = 4_096;
 
@@ -99,6 +102,9 @@ impl<'i> Search<'i> {
         let all = bitmaps.values().next()?.all();
         let mut finder = Finder { bitmaps, all_count: all.len(), parts: 0, windows: 0 };
         let part = finder.part(predicate)?;
+        if finder.windows > MOST_SETS {
+            return None;
+        }
         let width =
             (STEP_BITS / finder.windows.max(1) as u32).clamp(NARROWEST, WIDEST) / NARROWEST * NARROWEST;
         let is_whole = part.is_exact && !part.has_others;
