@@ -14,6 +14,7 @@ import polars
 import pyarrow
 
 connection = duckdb.connect()
+connection.execute("SET enable_progress_bar = false")
 connection.execute(f"SET threads = {os.environ['POLARS_MAX_THREADS']}")
 frame = None
 

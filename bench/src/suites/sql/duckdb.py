@@ -18,6 +18,7 @@ def plain(value):
 
 
 connection = duckdb.connect()
+connection.execute("SET enable_progress_bar = false")
 for line in sys.stdin:
     statement = json.loads(line)["sql"]
     try:
