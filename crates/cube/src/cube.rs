@@ -8,7 +8,7 @@ use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::lead::{Question, lead};
 use crate::memory::MemoryAccount;
-use crate::plan::{CubeColumns, dispatched_columns};
+use crate::plan::CubeColumns;
 use crate::query::Query;
 use crate::query_handle::{QueryHandle, QueryProgress};
 use crate::table::Table;
@@ -213,8 +213,8 @@ impl Cube {
     /// The columns that a query may name, those that Dispatchors make included, with their types.
     pub(crate) fn column_types(&self) -> BTreeMap<Arc<str>, DataType> {
         let mut types = self.inner.columns.types().clone();
-        for (column, data_type) in dispatched_columns(&self.inner.forest) {
-            types.entry(column.into()).or_insert(data_type);
+        for (column, data_type) in self.inner.columns.dispatched() {
+            types.entry(column.as_str().into()).or_insert_with(|| data_type.clone());
         }
         types
     }

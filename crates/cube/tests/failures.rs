@@ -3,8 +3,8 @@
 use arrow::array::{Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::SchemaRef;
 use filbert_cube::{
-    Aggregator, BatchStream, Combinator, Cube, CubeError, Custom, CustomMeasure, Forest, MemoryTable,
-    Position, Query, Table, TableQuery,
+    Aggregator, BatchStream, Combinator, Cube, CubeError, Custom, CustomMeasure, Decomposition, Dispatchor,
+    Forest, MemoryTable, Position, Query, Table, TableQuery,
 };
 use filbert_pool::{Shutdown, StageKind, Stages};
 use futures::FutureExt;
@@ -189,6 +189,22 @@ fn a_query_over_its_memory_is_refused_and_gives_back_all() {
     let error = cube.query(query.clone().memory_limit(100_000)).unwrap().wait().unwrap_err();
     assert!(matches!(error, CubeError::OverMemory { limit: 100_000, .. }), "{error:?}");
     assert_eq!(cube.query(query).unwrap().wait().unwrap().rows(), 50_000);
+    nothing_is_left(&stages);
+}
+
+#[test]
+fn cells_that_a_dispatch_makes_are_counted_before_they_are_there() {
+    let (stages, rows, sets) = (Stages::start().unwrap(), 100_i64, 5_000_i64);
+    let pairs = (0..rows).flat_map(|row| (0..sets).map(move |set| (row.into(), set.into())));
+    let spread = Dispatchor::new("sum", "key", "set", Decomposition::Pairs(pairs.collect()));
+    let forest = Forest::builder().measure("sum", Aggregator::sum("value")).measure("spread", spread);
+    let table = MemoryTable::new("t", batch(0).schema(), vec![batch(rows as usize)]).unwrap();
+    let cube = Cube::builder(&stages, forest.build().unwrap(), table).build().unwrap();
+    let query = Query::new(["spread"]).by(["set"]);
+    // Five thousand groups of half a million cells.
+    let error = cube.query(query.clone().memory_limit(4 << 20)).unwrap().wait().unwrap_err();
+    assert!(matches!(error, CubeError::OverMemory { .. }), "{error:?}");
+    assert_eq!(cube.query(query).unwrap().wait().unwrap().rows(), sets as usize);
     nothing_is_left(&stages);
 }
 

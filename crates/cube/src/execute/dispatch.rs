@@ -2,14 +2,30 @@
 
 use super::Run;
 use super::group::Rows;
-use crate::coordinate::{Coordinate, logical_type};
+use crate::coordinate::Coordinate;
 use crate::cuboid::{Cuboid, Distinct};
 use crate::error::CubeError;
 use crate::filter::Filter;
-use crate::plan::{Level, Spread};
+use crate::lead::bytes_of;
+use crate::plan::{Destination, Level, Spread};
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, UInt32Array, new_null_array};
 use arrow::compute::{cast, concat, filter, kernels::numeric, take};
 use arrow::datatypes::{DataType, Float64Type};
+use arrow::error::ArrowError;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// About what a key or a value of a cell takes.
+const CELL_BYTES: usize = 8;
+
+/// The cells that one cell of a coordinate becomes.
+struct Cells {
+    count: usize,
+    /// Keys of the new column, where it is grouped by.
+    keys: Option<ArrayRef>,
+    /// The part of the value that goes to each; none when all of it does.
+    parts: Option<Float64Array>,
+}
 
 impl Run {
     pub(super) fn dispatch(
@@ -42,68 +58,81 @@ impl Run {
                     self.keys.decode(column, &distinct.map_err(arrow)?)?
                 }
             };
-            let (mut targets, mut count) = (Vec::new(), 0);
-            let mut destinations: Vec<Vec<(u32, f64)>> = Vec::with_capacity(coordinates.len());
+            let (mut targets, mut parts) = (Vec::new(), Vec::new());
+            // The rows of these for each coordinate.
+            let mut destinations: Vec<Range<u32>> = Vec::with_capacity(coordinates.len());
             for row in 0..coordinates.len() {
-                let (keys, weights) = self.destination(&Coordinate::at(&coordinates, row), spread)?;
-                destinations.push((count..).zip(weights).collect());
-                count += keys.as_ref().map_or(0, |keys| keys.len() as u32);
+                let Cells { count, keys, parts: of } =
+                    self.destination(&Coordinate::at(&coordinates, row), spread)?;
+                let start = destinations.last().map_or(0, |last| last.end);
+                destinations.push(start..start + count as u32);
                 targets.extend(keys);
+                parts.extend(of.map(|parts| Arc::new(parts) as ArrayRef));
             }
-            let (mut rows, mut goes_to, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-            for (row, number) in of_row.iter().enumerate().filter(|(row, _)| part.values.is_valid(*row)) {
-                for (target, weight) in &destinations[*number as usize] {
-                    rows.push(row as u32);
-                    goes_to.push(*target);
-                    weights.push(*weight);
-                }
+            let goes = || of_row.iter().enumerate().filter(|(row, _)| part.values.is_valid(*row));
+            let cells: usize = goes().map(|(_, number)| destinations[*number as usize].len()).sum();
+            // One cell may become thousands, so they are counted before they are there.
+            let mut held =
+                self.memory.try_reserve(cells * (2 * size_of::<u32>() + CELL_BYTES * (1 + to.len())))?;
+            let mut rows = Vec::with_capacity(cells);
+            for (row, number) in goes() {
+                rows.extend(std::iter::repeat_n(row as u32, destinations[*number as usize].len()));
             }
             let rows = UInt32Array::from(rows);
+            // Where every coordinate has one cell, in their order, the lists are taken as they are.
+            let is_whole = cells == destinations.last().map_or(0, |last| last.end as usize)
+                && of_row.iter().enumerate().all(|(row, number)| row == *number as usize);
+            let goes_to = (!is_whole).then(|| {
+                let mut goes_to = Vec::with_capacity(cells);
+                goes().for_each(|(_, number)| goes_to.extend(destinations[*number as usize].clone()));
+                UInt32Array::from(goes_to)
+            });
             let mut values = take(&part.values, &rows, None).map_err(arrow)?;
             if spread.is_weighted {
-                let floats = cast(&values, &DataType::Float64).map_err(arrow)?;
-                values = numeric::mul(&floats, &Float64Array::from(weights)).map_err(arrow)?;
+                values = cast(&values, &DataType::Float64).map_err(arrow)?;
             }
-            let goes_to = UInt32Array::from(goes_to);
+            if !parts.is_empty() {
+                values =
+                    numeric::mul(&values, &taken(&parts, goes_to.as_ref()).map_err(arrow)?).map_err(arrow)?;
+            }
             let mut out = Vec::with_capacity(to.len());
             for column in to.iter() {
                 out.push(match from.level.iter().position(|known| known == column) {
                     Some(position) => take(&keys[position], &rows, None).map_err(arrow)?,
                     None if targets.is_empty() => new_null_array(&self.keys.physical(column), 0),
-                    None => {
-                        let targets: Vec<&dyn Array> = targets.iter().map(AsRef::as_ref).collect();
-                        take(&concat(&targets).map_err(arrow)?, &goes_to, None).map_err(arrow)?
-                    }
+                    None => taken(&targets, goes_to.as_ref()).map_err(arrow)?,
                 });
             }
-            Ok(Rows { keys: out, values })
+            held.try_resize(out.iter().chain([&values]).map(bytes_of).sum())?;
+            Ok(Rows { keys: out, values, held })
         })
     }
 
-    /// Where the cells of a coordinate go: keys of the new column, where it is grouped by, and the part of the value that goes there.
-    fn destination(
-        &self,
-        coordinate: &Coordinate,
-        spread: &Spread,
-    ) -> Result<(Option<ArrayRef>, Vec<f64>), CubeError> {
+    /// Where the cells of a coordinate go.
+    fn destination(&self, coordinate: &Coordinate, spread: &Spread) -> Result<Cells, CubeError> {
         let arrow = |error| CubeError::arrow("dispatch", &error);
-        let targets = spread.targets.of(coordinate);
-        let typed =
-            targets.iter().filter_map(|(target, weight)| Some((target.typed(&spread.output)?, *weight)));
-        let (targets, weights): (Vec<Coordinate>, Vec<f64>) = typed.unzip();
-        let mut column = Coordinate::column(&targets, &logical_type(&spread.output)).map_err(arrow)?;
-        let mut weights = Float64Array::from(weights);
+        let Destination { mut targets, mut parts } = spread.targets.of(coordinate, &spread.output)?;
         if spread.wanted != Filter::All {
-            let mask = spread.wanted.mask_of(&cast(&column, &spread.output).map_err(arrow)?)?;
-            column = filter(&column, &mask).map_err(arrow)?;
-            weights = filter(&weights, &mask).map_err(arrow)?.as_primitive::<Float64Type>().clone();
+            let mask = spread.wanted.mask_of(&cast(&targets, &spread.output).map_err(arrow)?)?;
+            targets = filter(&targets, &mask).map_err(arrow)?;
+            if let Some(parts) = &mut parts {
+                *parts = filter(parts, &mask).map_err(arrow)?.as_primitive::<Float64Type>().clone();
+            }
         }
-        let weights = weights.values().to_vec();
         if spread.is_grouped {
-            return Ok((Some(self.keys.encode(&spread.to, &column)?), weights));
+            let keys = self.keys.encode(&spread.to, &targets)?;
+            return Ok(Cells { count: keys.len(), keys: Some(keys), parts });
         }
-        // One cell: with the weights of all targets that are wanted, or once when there are no weights.
-        let weight = if spread.is_weighted { weights.iter().sum() } else { 1.0 };
-        Ok((None, (!weights.is_empty()).then_some(weight).into_iter().collect()))
+        // One cell: with the parts of all targets that are wanted, or once when there are none.
+        let count = usize::from(!targets.is_empty());
+        let parts = parts.map(|parts| Float64Array::from(vec![parts.values().iter().sum::<f64>(); count]));
+        Ok(Cells { count, keys: None, parts })
     }
+}
+
+/// Rows of several arrays that follow each other; all of them without a choice.
+fn taken(arrays: &[ArrayRef], rows: Option<&UInt32Array>) -> Result<ArrayRef, ArrowError> {
+    let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+    let all = concat(&arrays)?;
+    rows.map_or(Ok(Arc::clone(&all)), |rows| take(&all, rows, None))
 }

@@ -9,6 +9,7 @@ use crate::aggregate::{Aggregate, Block, Function, Grouped, Grouping, GroupingOp
 use crate::cuboid::{Cuboid, Part, Slices};
 use crate::error::CubeError;
 use crate::forest::{Aggregation, Forest, Quantile};
+use crate::memory::Reservation;
 use crate::plan::Level;
 use crate::quantile::SketchOf;
 use arrow::array::{Array, ArrayRef, AsArray};
@@ -20,6 +21,8 @@ use std::sync::Arc;
 pub(super) struct Rows {
     pub(super) keys: Vec<ArrayRef>,
     pub(super) values: ArrayRef,
+    /// What they hold that no cuboid has, until a grouping counts it.
+    pub(super) held: Reservation,
 }
 
 /// The kernel's function for an aggregation.
@@ -97,9 +100,10 @@ impl Run {
             let data_type = types.clone().find(|data_type| **data_type != DataType::Null).cloned();
             let data_type = data_type.unwrap_or(DataType::Float64);
             let mut grouping = grouping(data_type.clone(), self.partitions)?;
-            for Rows { keys, values } in made {
-                let values = cast(&values, &data_type).map_err(|error| CubeError::arrow(place, &error))?;
-                grouping.push(Rows { keys, values }.into_block())?;
+            for mut rows in made {
+                rows.values =
+                    cast(&rows.values, &data_type).map_err(|error| CubeError::arrow(place, &error))?;
+                grouping.push(rows.into_block())?;
             }
             vec![grouping.finish()?]
         };
@@ -116,6 +120,7 @@ impl Run {
 
 impl Rows {
     fn into_block(self) -> Block {
+        drop(self.held);
         Block { rows: self.values.len(), keys: self.keys, inputs: vec![self.values], filters: Vec::new() }
     }
 }

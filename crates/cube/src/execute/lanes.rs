@@ -1,8 +1,12 @@
 //! Partitions side by side: at most as many at a time as the query's parallelism, each whole on one thread of `cpu`.
+//!
+//! A lane takes the next partition that nobody has: partitions differ in size, and a worker that wakes up late finds less to do instead of
+//! keeping the others waiting.
 
 use super::Run;
 use crate::error::CubeError;
 use filbert_pool::{caught, sharded_for_each};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 impl Run {
     /// Runs `body` for each of `count` partitions, which have `rows` rows in all; results in order. The error or panic of the first
@@ -23,7 +27,10 @@ impl Run {
         if lanes == 1 {
             return self.cpu.run(|| (0..count).map(guarded).collect());
         }
-        let inputs = (0..lanes).map(|lane| (lane..count).step_by(lanes));
+        let next = AtomicUsize::new(0);
+        let inputs = (0..lanes).map(|_| {
+            std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|next| *next < count))
+        });
         let each = |made: &mut Vec<(usize, T)>, partition: usize| {
             made.push((partition, guarded(partition)?));
             Ok::<(), CubeError>(())

@@ -65,7 +65,7 @@ impl Run {
                 keys = keys.iter().map(filter).collect::<Result<_, _>>()?;
                 values = filter(&values)?;
             }
-            Ok(Rows { keys, values })
+            Ok(Rows { keys, values, held: self.memory.try_reserve(0)? })
         })
     }
 }

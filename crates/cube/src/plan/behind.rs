@@ -5,15 +5,16 @@
 //! where a level's columns are columns of the table. Threads: `cpu`.
 
 use super::columns::CubeColumns;
-use super::step::{Leaf, Level, Operation, Spread, Step, StepId, Targets};
+use super::step::{Leaf, Level, Operation, Spread, Step, StepId};
+use super::targets::Targets;
 use super::{Expanded, expanded, levels};
-use crate::coordinate::{Coordinate, logical_type};
+use crate::coordinate::Coordinate;
 use crate::error::CubeError;
 use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::query::Query;
-use arrow::array::Array;
-use arrow::compute::cast;
+use arrow::array::{Array, BooleanArray};
+use arrow::compute::{cast, filter};
 use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -165,19 +166,19 @@ fn rows_of(step: &Step, slices: &Slices, bounds: &Bounds, types: &BTreeMap<Arc<s
 fn sources(spread: &Spread, mut slices: Slices) -> Result<Slices, CubeError> {
     let to = slices.remove(&spread.to);
     // Without a column that decides, every cell goes everywhere.
-    let (Targets::Map(map), Some(column)) = (&spread.targets, &spread.from) else { return Ok(slices) };
+    let (Targets::List(list), Some(column)) = (&spread.targets, &spread.from) else { return Ok(slices) };
     if to.is_none() && spread.wanted == Filter::All && !spread.is_grouped {
         return Ok(slices);
     }
     let arrow = |error| CubeError::arrow("dispatch", &error);
     let mut from = BTreeSet::new();
-    for (source, targets) in map {
-        let targets: Vec<Coordinate> = targets
-            .iter()
-            .filter_map(|(target, _)| target.typed(&spread.output))
-            .filter(|target| to.as_ref().is_none_or(|to| to.contains(target)))
-            .collect();
-        let targets = Coordinate::column(&targets, &logical_type(&spread.output)).map_err(arrow)?;
+    for (source, destination) in list.sources() {
+        let mut targets = destination.targets;
+        if let Some(to) = &to {
+            let is_wanted: BooleanArray =
+                (0..targets.len()).map(|row| Some(to.contains(&Coordinate::at(&targets, row)))).collect();
+            targets = filter(&targets, &is_wanted).map_err(arrow)?;
+        }
         let targets = cast(&targets, &spread.output).map_err(arrow)?;
         if !targets.is_empty() && spread.wanted.mask_of(&targets)?.has_true() {
             from.insert(source.clone());

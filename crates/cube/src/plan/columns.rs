@@ -1,5 +1,7 @@
-//! The columns that a query may name, with their types: those of the table, and calculated ones.
+//! The columns that a query may name, with their types: those of the table, calculated ones, and those that Dispatchors make.
 
+use super::dispatched::dispatched_columns;
+use super::targets::TargetLists;
 use crate::coordinate::logical_type;
 use crate::error::CubeError;
 use crate::filter::ColumnSource;
@@ -17,6 +19,9 @@ pub(crate) struct CubeColumns {
     forest: Forest,
     /// The logical type of each.
     types: BTreeMap<Arc<str>, DataType>,
+    /// The columns that Dispatchors make, with their types.
+    dispatched: Arc<BTreeMap<String, DataType>>,
+    lists: TargetLists,
 }
 
 impl CubeColumns {
@@ -27,8 +32,14 @@ impl CubeColumns {
             .iter()
             .map(|field| (Arc::from(field.name().as_str()), logical_type(field.data_type())))
             .collect();
-        let mut columns =
-            Self { table: table.into(), schema: Arc::clone(schema), forest: forest.clone(), types };
+        let mut columns = Self {
+            table: table.into(),
+            schema: Arc::clone(schema),
+            forest: forest.clone(),
+            types,
+            dispatched: Arc::new(dispatched_columns(forest)),
+            lists: TargetLists::default(),
+        };
         for column in forest.columns() {
             let inputs: Result<Vec<ArrayRef>, CubeError> = column
                 .inputs()
@@ -76,6 +87,16 @@ impl CubeColumns {
     /// All columns, with their logical types.
     pub(crate) fn types(&self) -> &BTreeMap<Arc<str>, DataType> {
         &self.types
+    }
+
+    /// The columns that Dispatchors make, with their types.
+    pub(crate) fn dispatched(&self) -> &BTreeMap<String, DataType> {
+        &self.dispatched
+    }
+
+    /// The lists of Dispatchors, as far as queries needed them.
+    pub(super) fn lists(&self) -> &TargetLists {
+        &self.lists
     }
 
     /// All names.

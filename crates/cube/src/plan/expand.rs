@@ -4,16 +4,15 @@
 //! are their underlying under another filter. Threads: `cpu`.
 
 use super::columns::CubeColumns;
-use super::linear;
 use super::recipe::{Need, Recipe};
 use super::step::{Leaf, Level, Operation, Step, StepId};
 use crate::error::CubeError;
 use crate::filter::Filter;
-use crate::forest::{Decomposition, Forest, Measure};
+use crate::forest::Forest;
 use crate::query::Position;
 use arrow::datatypes::DataType;
 use foldhash::{HashMap, HashMapExt};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// More steps than any sensible query has; shifts of shifts can multiply.
@@ -62,8 +61,6 @@ pub(super) struct Expansion<'a> {
     pub(super) rights: &'a Filter,
     /// What custom measures are told.
     pub(super) marker: Option<&'a str>,
-    /// Columns that Dispatchors make, with their types.
-    pub(super) dispatched: BTreeMap<String, DataType>,
     levels: Vec<Level>,
     level_ids: HashMap<Level, LevelId>,
     filters: Vec<Arc<Filter>>,
@@ -81,13 +78,11 @@ impl<'a> Expansion<'a> {
         rights: &'a Filter,
         marker: Option<&'a str>,
     ) -> Self {
-        let dispatched = dispatched_columns(forest);
         Self {
             forest,
             columns,
             rights,
             marker,
-            dispatched,
             levels: Vec::new(),
             level_ids: HashMap::new(),
             filters: Vec::new(),
@@ -100,7 +95,7 @@ impl<'a> Expansion<'a> {
 
     /// The type of a column of the table, a calculated or a dispatched one.
     pub(super) fn type_of(&self, column: &str) -> Option<DataType> {
-        self.columns.find(column).or_else(|| self.dispatched.get(column).cloned())
+        self.columns.find(column).or_else(|| self.columns.dispatched().get(column).cloned())
     }
 
     pub(super) fn level(&mut self, columns: impl IntoIterator<Item = Arc<str>>) -> LevelId {
@@ -228,48 +223,5 @@ impl<'a> Expansion<'a> {
         let (level, filter) = (self.level_of(key.level), self.filter_of(key.filter));
         self.steps.push(Step { measure, level, filter, operation });
         Ok(StepId(self.steps.len() - 1))
-    }
-}
-
-/// The columns that Dispatchors make, with their types.
-pub(crate) fn dispatched_columns(forest: &Forest) -> BTreeMap<String, DataType> {
-    let mut dispatched = BTreeMap::new();
-    for measure in forest.names().filter_map(|name| forest.measure(name)) {
-        if let Measure::Dispatchor(dispatchor) = measure
-            && dispatchor.decomposition != Decomposition::Cumulating
-        {
-            let output = output_type(&dispatchor.decomposition, forest);
-            // Two Dispatchors may go to one column; what is a text for one of them is a text for both.
-            let known = dispatched.insert(dispatchor.to.clone(), output.clone());
-            if known.is_some_and(|known| known != output) {
-                dispatched.insert(dispatchor.to.clone(), DataType::Utf8);
-            }
-        }
-    }
-    dispatched
-}
-
-/// The type of the column that a decomposition goes to: whole numbers if all targets are, else texts.
-fn output_type(decomposition: &Decomposition, forest: &Forest) -> DataType {
-    use crate::coordinate::Coordinate;
-    let of = |targets: &mut dyn Iterator<Item = &Coordinate>| {
-        let (mut are_ints, mut is_empty) = (true, true);
-        targets.for_each(|target| {
-            are_ints &= matches!(target, Coordinate::Int(_));
-            is_empty = false;
-        });
-        if are_ints && !is_empty { DataType::Int64 } else { DataType::Utf8 }
-    };
-    match decomposition {
-        Decomposition::Pairs(pairs) => of(&mut pairs.iter().map(|(_, to)| to)),
-        Decomposition::Weights(weights) => of(&mut weights.iter().map(|(_, to, _)| to)),
-        Decomposition::Duplicating(all) => of(&mut all.iter()),
-        Decomposition::Linear(numbers) => linear::output_type(numbers),
-        // Its column is there already.
-        Decomposition::Cumulating => DataType::Utf8,
-        Decomposition::Function(name) => {
-            let function = forest.registry().decompositions.get(name);
-            function.map_or(DataType::Utf8, |function| crate::coordinate::logical_type(&function.output))
-        }
     }
 }

@@ -12,16 +12,18 @@ mod behind;
 mod choose;
 mod columns;
 mod cumulate;
+mod dispatched;
 mod expand;
 mod induce;
 mod linear;
 mod recipe;
 mod step;
+mod targets;
 
 pub(crate) use behind::{Behind, Slices, behind};
 pub(crate) use columns::{CubeColumns, Named};
-pub(crate) use expand::dispatched_columns;
 pub(crate) use step::{Along, Cells, CustomCode, Leaf, Level, Operation, ShiftBy, Spread, Step, StepId};
+pub(crate) use targets::Destination;
 
 use crate::error::CubeError;
 use crate::filter::{Filter, Matcher};

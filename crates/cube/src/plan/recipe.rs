@@ -2,7 +2,8 @@
 
 use super::expand::{Expansion, FilterId, LevelId, Node};
 use super::linear;
-use super::step::{Along, Cells, CustomCode, Leaf, ShiftBy, Spread, Targets};
+use super::step::{Along, Cells, CustomCode, Leaf, ShiftBy, Spread};
+use super::targets::{ListKey, TargetList, Targets};
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
 use crate::filter::{Filter, split_by_column};
@@ -13,7 +14,7 @@ use crate::forest::{
 use crate::quantile;
 use crate::query::Position;
 use arrow::datatypes::DataType;
-use foldhash::{HashMap, HashMapExt};
+use foldhash::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -260,30 +261,23 @@ impl Expansion<'_> {
         if !is_grouped && wanted == Filter::All {
             return Ok((Recipe::Alias, vec![measure(&dispatchor.underlying, level, filter)]));
         }
-        let output = self.dispatched.get(&dispatchor.to).cloned().unwrap_or(DataType::Utf8);
+        let output = self.columns.dispatched().get(&dispatchor.to).cloned().unwrap_or(DataType::Utf8);
         let input = match from.as_deref().map(|from| (from, self.type_of(from))) {
             None => DataType::Null,
             Some((_, Some(input))) => input,
             Some((from, None)) => self.columns.type_of(from)?,
         };
-        let mut map: HashMap<Coordinate, Vec<(Coordinate, f64)>> = HashMap::new();
-        let mut add = |source: &Coordinate, target: &Coordinate, weight: f64| {
-            if let (Some(source), Some(target)) = (source.typed(&input), target.typed(&output)) {
-                map.entry(source).or_default().push((target, weight));
-            }
-        };
+        let key = (name.to_owned(), input.clone(), output.clone());
         let (is_weighted, targets) = match &dispatchor.decomposition {
             Decomposition::Pairs(pairs) => {
-                pairs.iter().for_each(|(source, target)| add(source, target, 1.0));
-                (false, Targets::Map(map))
+                (false, self.list(key, false, pairs.iter().map(|(source, target)| (source, target, 1.0)))?)
             }
             Decomposition::Weights(weights) => {
-                weights.iter().for_each(|(source, target, weight)| add(source, target, *weight));
-                (true, Targets::Map(map))
+                let weights = weights.iter().map(|(source, target, weight)| (source, target, *weight));
+                (true, self.list(key, true, weights)?)
             }
             Decomposition::Duplicating(all) => {
-                all.iter().for_each(|target| add(&Coordinate::Null, target, 1.0));
-                (false, Targets::Map(map))
+                (false, self.list(key, false, all.iter().map(|target| (&Coordinate::Null, target, 1.0)))?)
             }
             Decomposition::Linear(numbers) => {
                 if !matches!(input, DataType::Int64 | DataType::Float64) {
@@ -306,6 +300,17 @@ impl Expansion<'_> {
         let aggregation = dispatchor.aggregation.clone();
         let spread = Spread { from, to, output, is_grouped, wanted, is_weighted, targets, aggregation };
         Ok((Recipe::Dispatch(Arc::new(spread)), vec![measure(&dispatchor.underlying, finer, others)]))
+    }
+
+    /// The targets of a list, which are made by the first query that needs them.
+    fn list<'c>(
+        &self,
+        key: ListKey,
+        is_weighted: bool,
+        all: impl Iterator<Item = (&'c Coordinate, &'c Coordinate, f64)>,
+    ) -> Result<Targets, CubeError> {
+        let list = self.columns.lists().get(key, |types| TargetList::new(types, is_weighted, all))?;
+        Ok(Targets::List(list))
     }
 
     fn custom(&mut self, name: &str, custom: &Custom, level: LevelId, filter: FilterId) -> Made {

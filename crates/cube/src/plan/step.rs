@@ -1,13 +1,12 @@
 //! One node of a plan: a measure at a level under a filter, and how it is computed from others.
 
+use super::targets::Targets;
 use crate::coordinate::Coordinate;
 use crate::expression::Expression;
 use crate::filter::Filter;
-use crate::forest::{Aggregation, CellFunction, CustomMeasure, Quantile, ShiftFunction, TargetsFunction};
+use crate::forest::{Aggregation, CellFunction, CustomMeasure, Quantile, ShiftFunction};
 use crate::query::Position;
 use arrow::datatypes::DataType;
-use foldhash::HashMap;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A step of a plan, by its number.
@@ -160,31 +159,6 @@ pub(crate) struct Spread {
     pub(crate) is_weighted: bool,
     pub(crate) targets: Targets,
     pub(crate) aggregation: Aggregation,
-}
-
-/// From a coordinate to its targets.
-pub(crate) enum Targets {
-    Map(HashMap<Coordinate, Vec<(Coordinate, f64)>>),
-    Function(TargetsFunction),
-}
-
-impl Targets {
-    pub(crate) fn of(&self, coordinate: &Coordinate) -> Cow<'_, [(Coordinate, f64)]> {
-        match self {
-            Self::Map(map) => {
-                map.get(coordinate).map_or(Cow::Borrowed(&[]), |targets| targets.as_slice().into())
-            }
-            Self::Function(function) => function(coordinate).into(),
-        }
-    }
-
-    /// About how many cells one becomes.
-    pub(crate) fn mean(&self) -> usize {
-        match self {
-            Self::Map(map) => map.values().map(Vec::len).sum::<usize>().div_ceil(map.len().max(1)),
-            Self::Function(_) => 1,
-        }
-    }
 }
 
 impl std::fmt::Debug for Spread {

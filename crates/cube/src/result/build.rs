@@ -59,14 +59,10 @@ pub(crate) fn build(query: &Query, run: &Run, results: &Results) -> Result<CubeR
     }
     let rows: Vec<usize> = pieces.iter().map(|piece| piece.rows).collect();
     let keys: Vec<PieceKeys> = pieces.iter_mut().map(|piece| std::mem::take(&mut piece.keys)).collect();
-    let order = ordered(run, &query.group_by, &keys, &rows)?;
     let values = measures(query, &levels, &mut pieces)?;
     let total = rows.iter().sum();
     let has_totals = !query.totals.is_empty();
-    // Without rows there is nothing to gather from.
-    let count = if total == 0 { 0 } else { order.len() };
-    let ranges = run.each_partition("result", count, total, |range| {
-        let places = &order[range];
+    let of_range = |places: &[Place]| {
         let mut columns = Vec::with_capacity(query.group_by.len() + query.measures.len());
         for (position, name) in query.group_by.iter().enumerate() {
             if has_totals {
@@ -85,7 +81,9 @@ pub(crate) fn build(query: &Query, run: &Run, results: &Results) -> Result<CubeR
             columns.push(gathered(values.iter(), places).map_err(arrow)?);
         }
         Ok(columns)
-    })?;
+    };
+    // Without rows there is nothing to gather from.
+    let ranges = if total == 0 { Vec::new() } else { ordered(run, &query.group_by, &keys, &rows, of_range)? };
     let names: Vec<&String> = query.group_by.iter().chain(&query.measures).collect();
     let columns = run.each_partition("result", names.len(), total, |position| {
         let of_ranges: Vec<&dyn Array> =

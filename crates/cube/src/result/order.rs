@@ -39,17 +39,18 @@ struct Column {
     bits: u32,
 }
 
-/// The rows of all pieces in order, in ranges that follow each other.
-pub(super) fn ordered(
+/// The rows of all pieces in order, in ranges that follow each other: what `of_range` makes of each, by the task that sorted it.
+pub(super) fn ordered<T: Send>(
     run: &Run,
     names: &[String],
     pieces: &[PieceKeys],
     rows: &[usize],
-) -> Result<Vec<Vec<Place>>, CubeError> {
+    of_range: impl Fn(&[Place]) -> Result<T, CubeError> + Sync,
+) -> Result<Vec<T>, CubeError> {
     let total = rows.iter().sum();
     if names.is_empty() {
         let places = rows.iter().enumerate().flat_map(|(piece, rows)| places(piece, *rows));
-        return Ok(vec![places.collect()]);
+        return Ok(vec![of_range(&places.collect::<Vec<_>>())?]);
     }
     let mut columns = Vec::with_capacity(names.len());
     for (position, name) in names.iter().enumerate() {
@@ -80,11 +81,11 @@ pub(super) fn ordered(
             piece: (word >> low.1 & ((1 << low.0) - 1)) as u32,
             row: (word & ((1 << low.1) - 1)) as u32,
         };
-        return dealt(run, total, &packed, |word, _| word, place);
+        return dealt(run, total, &packed, |word, _| word, place, of_range);
     }
     if bits <= u128::BITS {
         let words = run.each_partition("result", pieces.len(), total, of_piece)?;
-        return dealt(run, total, &words, |word, place| (word, place), |(_, place)| place);
+        return dealt(run, total, &words, |word, place| (word, place), |(_, place)| place, of_range);
     }
     // Columns of any values side by side: a word for each.
     let width = columns.len();
@@ -96,7 +97,7 @@ pub(super) fn ordered(
         Ok(words)
     })?;
     let words: Vec<Vec<&[u128]>> = wide.iter().map(|words| words.chunks_exact(width).collect()).collect();
-    dealt(run, total, &words, |word, place| (word, place), |(_, place)| place)
+    dealt(run, total, &words, |word, place| (word, place), |(_, place)| place, of_range)
 }
 
 fn places(piece: usize, rows: usize) -> impl Iterator<Item = Place> {
@@ -104,13 +105,14 @@ fn places(piece: usize, rows: usize) -> impl Iterator<Item = Place> {
 }
 
 /// Deals rows into ranges of words, and sorts each: what `entry` makes of a word and its place, out of which `place` finds it.
-fn dealt<W: Ord + Copy + Send + Sync, E: Ord + Copy + Send + Sync>(
+fn dealt<W: Ord + Copy + Send + Sync, E: Ord + Copy + Send + Sync, T: Send>(
     run: &Run,
     total: usize,
     words: &[Vec<W>],
     entry: impl Fn(W, Place) -> E + Sync,
     place: impl Fn(E) -> Place + Sync,
-) -> Result<Vec<Vec<Place>>, CubeError> {
+    of_range: impl Fn(&[Place]) -> Result<T, CubeError> + Sync,
+) -> Result<Vec<T>, CubeError> {
     let _held = run.memory.try_reserve(2 * total * size_of::<E>())?;
     let mut sample: Vec<W> = words
         .iter()
@@ -129,11 +131,11 @@ fn dealt<W: Ord + Copy + Send + Sync, E: Ord + Copy + Send + Sync>(
         Ok(dealt)
     })?;
     run.each_partition("result", begins.len() + 1, total, |range| {
-        let of_range = of_pieces.iter().map(|dealt| &dealt[range]);
-        let mut rows: Vec<E> = Vec::with_capacity(of_range.clone().map(Vec::len).sum());
-        of_range.for_each(|dealt| rows.extend_from_slice(dealt));
+        let pieces = of_pieces.iter().map(|dealt| &dealt[range]);
+        let mut rows: Vec<E> = Vec::with_capacity(pieces.clone().map(Vec::len).sum());
+        pieces.for_each(|dealt| rows.extend_from_slice(dealt));
         rows.sort_unstable();
-        Ok(rows.into_iter().map(&place).collect())
+        of_range(&rows.into_iter().map(&place).collect::<Vec<_>>())
     })
 }
 
