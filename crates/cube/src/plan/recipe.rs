@@ -192,11 +192,11 @@ impl Expansion<'_> {
             None => self.columns.type_of(&column)?,
         };
         let is_grouped = self.level_of(level).contains(&column);
-        let typed = |coordinate: &Coordinate| coordinate.typed(&data_type);
+        let typed = |coordinate: &Coordinate| coordinate.typed_in(&column, &data_type);
         let here = self.filter_of(filter);
         let (shift, there): (ShiftFunction, _) = match &shiftor.shift {
             Shift::To(to) => {
-                let Some(to) = typed(to) else { return Ok((Recipe::Empty, Vec::new())) };
+                let Some(to) = typed(to)? else { return Ok((Recipe::Empty, Vec::new())) };
                 let there = here.without(&|name| *name == *column).and(Filter::equals(&column, to.clone()));
                 (Arc::new(move |_| to.clone()), Ok(there))
             }
@@ -213,8 +213,12 @@ impl Expansion<'_> {
                 (shift, there)
             }
             Shift::Map(pairs) => {
-                let map: HashMap<Coordinate, Coordinate> =
-                    pairs.iter().filter_map(|(from, to)| Some((typed(from)?, typed(to)?))).collect();
+                let mut map: HashMap<Coordinate, Coordinate> = HashMap::new();
+                for (from, to) in pairs {
+                    if let (Some(from), Some(to)) = (typed(from)?, typed(to)?) {
+                        map.insert(from, to);
+                    }
+                }
                 let shift = Arc::new(move |from: &Coordinate| map.get(from).unwrap_or(from).clone());
                 let there = here.with_values(&column, &*shift, false);
                 (shift, there)
@@ -268,21 +272,23 @@ impl Expansion<'_> {
         };
         let mut map: HashMap<Coordinate, Vec<(Coordinate, f64)>> = HashMap::new();
         let mut add = |source: &Coordinate, target: &Coordinate, weight: f64| {
-            if let (Some(source), Some(target)) = (source.typed(&input), target.typed(&output)) {
+            let source = source.typed_in(&dispatchor.from, &input)?;
+            if let (Some(source), Some(target)) = (source, target.typed_in(&to, &output)?) {
                 map.entry(source).or_default().push((target, weight));
             }
+            Ok::<(), CubeError>(())
         };
         let (is_weighted, targets) = match &dispatchor.decomposition {
             Decomposition::Pairs(pairs) => {
-                pairs.iter().for_each(|(source, target)| add(source, target, 1.0));
+                pairs.iter().try_for_each(|(source, target)| add(source, target, 1.0))?;
                 (false, Targets::Map(map))
             }
             Decomposition::Weights(weights) => {
-                weights.iter().for_each(|(source, target, weight)| add(source, target, *weight));
+                weights.iter().try_for_each(|(source, target, weight)| add(source, target, *weight))?;
                 (true, Targets::Map(map))
             }
             Decomposition::Duplicating(all) => {
-                all.iter().for_each(|target| add(&Coordinate::Null, target, 1.0));
+                all.iter().try_for_each(|target| add(&Coordinate::Null, target, 1.0))?;
                 (false, Targets::Map(map))
             }
             Decomposition::Linear(numbers) => {
