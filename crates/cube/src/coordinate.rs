@@ -1,8 +1,11 @@
 //! One value of a column: where a slice lies, what a filter compares with.
 //!
 //! Only definitions, filters and results hold coordinates; data stays in Arrow arrays. Two coordinates are equal when they are of one kind
-//! and the same value, so filters are given the type of their column first ([`Coordinate::typed`]). A date is written as text, `2026-03-31`.
+//! and the same value, so filters are given the type of their column first ([`Coordinate::typed`]). A date is written as text, `2026-03-31`,
+//! and in no other way: Arrow would read `2026-03-3x` as the third, and answer a question that nobody asked.
 
+use crate::error::CubeError;
+use crate::filter::Literal;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array, StringArray,
 };
@@ -83,11 +86,47 @@ impl Coordinate {
                 return (whole as f64 == *value).then_some(Self::Int(whole));
             }
             (DataType::Utf8, other) => return Some(Self::Text(other.to_string().into())),
+            (DataType::Date32 | DataType::Date64 | DataType::Timestamp(..), other) => {
+                let Self::Text(text) = other else { return None };
+                // What is longer has a time, of which Arrow reads all or nothing.
+                if logical == DataType::Date32 || text.len() <= "2026-03-31".len() {
+                    other.days()?;
+                }
+            }
             _ => {}
         }
         let strict = CastOptions { safe: true, ..CastOptions::default() };
         let value = cast_with_options(&self.array(1), &logical, &strict).ok()?;
         (!value.is_null(0)).then(|| Self::at(&value, 0))
+    }
+
+    /// The same for a value that somebody wrote: one that is no date or time is an error where the column has these, not an empty answer.
+    pub(crate) fn typed_in(
+        &self,
+        column: &str,
+        data_type: &DataType,
+    ) -> Result<Option<Coordinate>, CubeError> {
+        let typed = self.typed(data_type);
+        match logical_type(data_type) {
+            DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) if typed.is_none() => {
+                Err(self.wrong_in(column, data_type))
+            }
+            _ => Ok(typed),
+        }
+    }
+
+    /// What is said of a value that no column of this type has.
+    pub(crate) fn wrong_in(&self, column: &str, data_type: &DataType) -> CubeError {
+        let wanted = match logical_type(data_type) {
+            DataType::Date32 => "date; write dates like '2026-03-31'".to_owned(),
+            DataType::Date64 | DataType::Timestamp(..) => {
+                "time; write times like '2026-03-31T09:30:00' or '2026-03-31'".to_owned()
+            }
+            DataType::Int64 => "whole number".to_owned(),
+            DataType::Float64 => "number".to_owned(),
+            other => format!("value of type {other}"),
+        };
+        CubeError::InvalidValue { column: column.to_owned(), value: Literal(self).to_string(), wanted }
     }
 
     /// An array of `rows` times this value.
@@ -146,12 +185,13 @@ impl Coordinate {
         }
     }
 
-    /// The days since 1970, of a text that is a date.
+    /// The days since 1970, of a text that is a date and nothing else.
     pub(crate) fn days(&self) -> Option<i32> {
         let Self::Text(_) = self else { return None };
         let strict = CastOptions { safe: true, ..CastOptions::default() };
         let days = cast_with_options(&self.array(1), &DataType::Date32, &strict).ok()?;
-        (!days.is_null(0)).then(|| days.as_primitive::<Date32Type>().value(0))
+        let days = (!days.is_null(0)).then(|| days.as_primitive::<Date32Type>().value(0))?;
+        (Self::of_days(days) == *self).then_some(days)
     }
 
     /// The date of so many days since 1970.
@@ -294,6 +334,20 @@ mod tests {
         assert_eq!(typed("2026-03-31".into(), DataType::Date32), Some("2026-03-31".into()));
         assert_eq!(typed("31.3.".into(), DataType::Date32), None);
         assert_eq!(typed(Coordinate::Null, DataType::Date32), Some(Coordinate::Null));
+        let moment = DataType::Timestamp(arrow::datatypes::TimeUnit::Millisecond, None);
+        assert_eq!(typed("2026-03-31".into(), moment.clone()), Some("2026-03-31T00:00:00".into()));
+        assert_eq!(typed("2026-03-31".into(), DataType::Date64), Some("2026-03-31T00:00:00".into()));
+        let wrong =
+            ["2026-03-3x", "2026-03-3", "2026-3-31x", "2026-03-3-", "2026-03-30x", "2026-02-31", "20260331"];
+        for (wrong, of_type) in wrong
+            .into_iter()
+            .flat_map(|wrong| [(wrong, DataType::Date32), (wrong, DataType::Date64), (wrong, moment.clone())])
+        {
+            assert_eq!(typed(wrong.into(), of_type), None, "{wrong}");
+        }
+        for of_type in [DataType::Date32, DataType::Date64, moment] {
+            assert_eq!(typed(20_260_331.into(), of_type), None);
+        }
         let date = Coordinate::from("1970-01-03");
         assert_eq!((date.days(), Coordinate::of_days(2)), (Some(2), date));
     }

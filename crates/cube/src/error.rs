@@ -64,6 +64,16 @@ pub enum CubeError {
         /// The type, and what would do.
         problem: String,
     },
+    /// A value that a column cannot have, where somebody wrote it: in a filter, a cell, a measure.
+    #[error("column {column:?}: {value} is no {wanted}")]
+    InvalidValue {
+        /// The column.
+        column: String,
+        /// The value, as it is written in a filter.
+        value: String,
+        /// What the column has, and how that is written.
+        wanted: String,
+    },
     /// A filter that cannot be read or evaluated.
     #[error("filter at character {at}: {problem}")]
     InvalidFilter {

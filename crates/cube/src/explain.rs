@@ -47,17 +47,21 @@ impl Explanation {
             .filter(|root| seen.insert(*root))
             .collect();
         let head = format!(
-            "{} by {} where {}\n{}: {} batches, {} {} in {} (mixed); {} of {} steps aggregate it; {} partitions, parallelism {}; at most {} bytes held",
+            "{} by {} where {}\n{}: {} {}, {} {} in {} (mixed); {} of {} steps aggregate it; {} partitions, parallelism {}; at most {} bytes held",
             query.measures.join(", "),
             if query.group_by.is_empty() { "nothing".to_owned() } else { query.group_by.join(", ") },
             query.filter,
             if trace.cubes.is_empty() { "table" } else { "cubes" },
             trace.batches,
+            if trace.batches == 1 { "batch" } else { "batches" },
             trace.rows,
-            match trace.are_groups {
-                true => "groups of its own",
-                false if trace.cubes.is_empty() => "rows",
-                false => "cells",
+            match (trace.are_groups, trace.cubes.is_empty(), trace.rows == 1) {
+                (true, _, false) => "groups of its own",
+                (true, _, true) => "group of its own",
+                (false, true, false) => "rows",
+                (false, true, true) => "row",
+                (false, false, false) => "cells",
+                (false, false, true) => "cell",
             },
             time(trace.scan),
             run.plan.leaves.len(),

@@ -36,13 +36,13 @@ fn a_leaf_is_read_once_until_the_table_changes() {
     };
     let (first, how) = read(&query);
     assert_eq!(first, "desk,each\nFX,2.25\nRates,2.0\n");
-    assert!(how.contains("1 batches, 3 rows") && !how.contains("from the cache"), "{how}");
+    assert!(how.contains("1 batch, 3 rows") && !how.contains("from the cache"), "{how}");
     assert_eq!(cube.cached(), 2);
     let (again, how) = read(&query);
     assert_eq!(again, first);
     assert!(how.contains("0 batches, 0 rows") && how.contains("from the cache"), "{how}");
     let (_, how) = read(&query.clone().no_cache());
-    assert!(how.contains("1 batches"), "{how}");
+    assert!(how.contains("1 batch"), "{how}");
     table.append(batch()).unwrap();
     let (after, how) = read(&Query::new(["pnl"]).by(["desk"]).explain());
     assert_eq!(after, "desk,pnl\nFX,9.0\nRates,4.0\n");

@@ -180,7 +180,7 @@ fn columns_and_conditions_are_pushed_down() {
         path.display()
     );
     assert!(how.contains(&statement), "{how}");
-    assert!(how.contains("1 batches, 2000 rows"), "{how}");
+    assert!(how.contains("1 batch, 2000 rows"), "{how}");
     // Only whole rows are counted: no column is read.
     let (_, how) = answer(&cube, &Query::new(["trades"]));
     assert!(how.contains("read by: SELECT 1 FROM"), "{how}");

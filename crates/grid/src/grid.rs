@@ -63,7 +63,7 @@ struct Inner {
 fn not_loaded(map: &str) {
     tracing::warn!(
         map,
-        "is on disk and not set to be: it is left there and not loaded; set [map.\"{map}\".persistence] to have it back"
+        "a map is on disk and not set to be: it is left there and not loaded; set [map.\"{map}\".persistence] to have it back"
     );
 }
 
@@ -138,7 +138,13 @@ impl Grid {
             let (entries, more) = restored.map_err(|error| recovery::as_store_error(&name, error))?;
             damage.extend(more);
             if !damage.is_empty() {
-                damage.iter().for_each(|damage| tracing::error!(map = name, %damage, "is not served"));
+                for damage in &damage {
+                    tracing::error!(
+                        map = name,
+                        %damage,
+                        "a part of a map cannot be read from disk; the partitions that had data there are not served"
+                    );
+                }
                 store.has_damage(&name, &settings);
                 map.set_damage(damage.clone());
             }
@@ -151,6 +157,11 @@ impl Grid {
     /// The maps that came back from disk when it was opened.
     pub fn recovered(&self) -> &[RecoveredMap] {
         self.inner.recovered.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// How many partitions of a map are not served, because what they held could not be read from disk.
+    pub fn damaged_partitions(&self, map: &str) -> usize {
+        self.find_map(map).map_or(0, |map| map.damaged_partitions())
     }
 
     /// Writes and flushes what maps on disk still have to write; a change from now on is not stored, and told so. Blocks.
@@ -200,14 +211,15 @@ impl Grid {
     /// wait. All maps are tried, and the first failure is told.
     pub fn flush_stores(&self, within: Duration) -> GridResult<()> {
         let maps = self.structures().list().into_iter().filter(|(service, _)| *service == Service::Map);
-        let flushes: Vec<_> = maps.filter_map(|(_, name)| Some(self.find_map(&name)?.flush())).collect();
+        let flushes: Vec<_> =
+            maps.filter_map(|(_, name)| Some((self.find_map(&name)?.flush(), name))).collect();
         let until = self.inner.stages.clock().now().saturating_add(within);
         let mut told = Ok(());
-        for mut flush in flushes {
+        for (mut flush, map) in flushes {
             let left = until.saturating_sub(self.inner.stages.clock().now());
             let flushed = flush.wait_timeout(left);
             if let Err(error) = &flushed {
-                tracing::warn!(%error, "changes that waited for the store behind a map were not written");
+                tracing::warn!(%map, %error, "changes that waited for the store behind a map were not written");
             }
             told = told.and(flushed);
         }

@@ -5,7 +5,7 @@ use crate::files::{CacheSnapshot, CopyFiles, Files};
 use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
-use crate::plan::CutFragments;
+use crate::plan::{CutFragments, WholeDates};
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
@@ -106,6 +106,7 @@ impl Sql {
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
             .with_table_factories(files.factories())
+            .with_analyzer_rule(Arc::new(WholeDates))
             .with_analyzer_rule(Arc::new(ChangeMaps))
             .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))
             .with_analyzer_rule(Arc::new(stream::PlanWindows))

@@ -1,5 +1,6 @@
 //! What can go wrong with a query, in words that say what to do.
 
+use crate::plainly::plainly;
 use datafusion::error::DataFusionError;
 use datafusion::sql::sqlparser::tokenizer::Location;
 use filbert_pool::{SubmitError, TaskError};
@@ -42,6 +43,16 @@ pub enum SqlError {
         /// How many there are.
         found: usize,
     },
+    /// A table that is not there.
+    #[error("there is no table {name:?}; {hint}")]
+    NoTable {
+        /// What it was called.
+        name: String,
+        /// What may have been meant, or where to look.
+        hint: String,
+        /// Where it stands in the text.
+        place: Option<Location>,
+    },
     /// The statement asks for something that is not there or not allowed here.
     #[error("{0}")]
     Refused(String),
@@ -81,6 +92,16 @@ pub enum SqlError {
     /// Parsing, planning or running failed.
     #[error("{}", plainly(.0))]
     Failed(Arc<DataFusionError>),
+    /// A text that was to be a date or a time, and is none.
+    #[error("'{text}' is no {what}; write it like '{form}'")]
+    NoMoment {
+        /// The text.
+        text: String,
+        /// What it was to be.
+        what: &'static str,
+        /// How that is written.
+        form: &'static str,
+    },
     /// The query was cancelled, or its session ended.
     #[error("the query was cancelled")]
     Cancelled,
@@ -154,6 +175,8 @@ impl SqlError {
         let at = match self {
             SqlError::TooDeep { at, .. } => *at,
             SqlError::Failed(error) => crate::text::offset(text, location(error)?),
+            SqlError::NoTable { place, .. } => crate::text::offset(text, (*place)?),
+            SqlError::NoMoment { text: wrong, .. } => crate::text::offset_of_string(text, wrong)?,
             _ => return None,
         };
         text.is_char_boundary(at).then_some(at)
@@ -193,13 +216,8 @@ impl From<DataFusionError> for SqlError {
     }
 }
 
-/// What went wrong without the names of the layers that it passed through.
-fn plainly(error: &DataFusionError) -> String {
-    error.strip_backtrace()
-}
-
 /// The planner says it, the parser only writes it.
-fn location(error: &DataFusionError) -> Option<Location> {
+pub(crate) fn location(error: &DataFusionError) -> Option<Location> {
     if let Some(span) = error.diagnostic().and_then(|diagnostic| diagnostic.span) {
         return Some(Location { line: span.start.line, column: span.start.column });
     }

@@ -33,6 +33,7 @@ mod maps;
 mod memory;
 mod names;
 mod parameter;
+mod plainly;
 mod plan;
 mod pools;
 mod query;

@@ -9,6 +9,7 @@ use crate::fragment::{Figures, Fragment, Work};
 use crate::maps;
 use crate::memory::QueryMemory;
 use crate::names::Names;
+use crate::plainly::of_planner;
 use crate::plan;
 use crate::pools::{self, POOL};
 use crate::query::{Control, Describing, Query, QueryContext, Turnstile};
@@ -334,7 +335,8 @@ impl StatementOfQuery {
             maps::Parsed::Own(own) => return self.own(own, &state).await,
         };
         plan::make_plannable(&mut statement, &state).await?;
-        let logical = state.statement_to_plan(statement).await?;
+        let logical = state.statement_to_plan(statement).await;
+        let logical = logical.map_err(|error| of_planner(error, &state, self.rights.as_ref()))?;
         let parameters = description::parameters(&logical)?;
         let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
             Purpose::Run(values) => values,

@@ -114,6 +114,12 @@ pub(crate) fn offset(text: &str, location: Location) -> usize {
     Cursor::new(text).advance(location)
 }
 
+/// Where in the text a string in quotes stands, the first of those that say so.
+pub(crate) fn offset_of_string(text: &str, said: &str) -> Option<usize> {
+    let is_it = |token: &Token| matches!(token, Token::SingleQuotedString(string) if string == said);
+    token_places(text).find_map(|(token, start)| is_it(&token).then_some(start))
+}
+
 fn tokens(text: &str, dialect: &dyn Dialect) -> Option<Vec<TokenWithSpan>> {
     Tokenizer::new(dialect, text).tokenize_with_location().ok()
 }

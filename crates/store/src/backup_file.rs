@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 8] = b"FILBERTB";
 
-/// A backup that is being written, under another name until it is whole.
+/// A backup that is being written, under another name until it is whole. One that does not become whole leaves no file.
 #[derive(Debug)]
 pub(crate) struct BackupWriter {
     path: PathBuf,
@@ -25,6 +25,16 @@ pub(crate) struct BackupWriter {
     salt: u64,
     entries: u64,
     frame: Vec<u8>,
+    has_name: bool,
+}
+
+impl Drop for BackupWriter {
+    fn drop(&mut self) {
+        if !self.has_name {
+            // Why it failed is told already; a file that stays is written over by the next one.
+            let _ = std::fs::remove_file(&self.new);
+        }
+    }
 }
 
 impl BackupWriter {
@@ -44,7 +54,7 @@ impl BackupWriter {
             Ok(out)
         });
         let out = created.map_err(|error| StoreError::io("write", &new, &error))?;
-        Ok(Self { path: path.to_owned(), new, out, salt, entries: 0, frame: Vec::new() })
+        Ok(Self { path: path.to_owned(), new, out, salt, entries: 0, frame: Vec::new(), has_name: false })
     }
 
     fn put(&mut self) -> Result<(), StoreError> {
@@ -70,8 +80,9 @@ impl BackupWriter {
         self.put()?;
         let flushed = self.out.flush().and_then(|()| self.out.get_ref().sync_all());
         flushed.map_err(|error| StoreError::io("flush", &self.new, &error))?;
-        let path = if lacks_nothing { self.path } else { incomplete(&self.path) };
+        let path = if lacks_nothing { self.path.clone() } else { incomplete(&self.path) };
         std::fs::rename(&self.new, &path).map_err(|error| StoreError::io("rename", &self.new, &error))?;
+        self.has_name = true;
         folder::sync_parent(&path)
     }
 }

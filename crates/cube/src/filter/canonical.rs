@@ -12,6 +12,7 @@
 use super::column::compare;
 use super::{Comparison, Filter, Matcher};
 use crate::coordinate::Coordinate;
+use crate::error::CubeError;
 use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,26 +24,30 @@ const LARGE: usize = 1_024;
 const ROUNDS: usize = 4;
 
 impl Filter {
-    /// The filter with every value as the column's type has it; a value that the type cannot have matches nothing.
-    #[must_use]
-    pub(crate) fn typed(&self, type_of: &dyn Fn(&str) -> Option<DataType>) -> Filter {
-        match self {
+    /// The filter with every value as the column's type has it; a value that the type cannot have matches nothing, but one that is no date or
+    /// time is an error where the column has these.
+    pub(crate) fn typed(&self, type_of: &dyn Fn(&str) -> Option<DataType>) -> Result<Filter, CubeError> {
+        let each =
+            |filters: &[Filter]| filters.iter().map(|filter| filter.typed(type_of)).collect::<Result<_, _>>();
+        Ok(match self {
             Self::All | Self::None => self.clone(),
-            Self::Not(inner) => inner.typed(type_of).negated(),
-            Self::And(all) => Self::And(all.iter().map(|filter| filter.typed(type_of)).collect()),
-            Self::Or(any) => Self::Or(any.iter().map(|filter| filter.typed(type_of)).collect()),
+            Self::Not(inner) => inner.typed(type_of)?.negated(),
+            Self::And(all) => Self::And(each(all)?),
+            Self::Or(any) => Self::Or(each(any)?),
             Self::Column(column, matcher) => match (matcher, type_of(column)) {
                 (_, None) => self.clone(),
                 (Matcher::In(values), Some(data_type)) => {
-                    Self::is_in(column, values.iter().filter_map(|value| value.typed(&data_type)))
+                    let typed = values.iter().map(|value| value.typed_in(column, &data_type));
+                    let typed: Vec<Option<Coordinate>> = typed.collect::<Result<_, _>>()?;
+                    Self::is_in(column, typed.into_iter().flatten())
                 }
                 (Matcher::Compare(comparison, bound), Some(data_type)) => {
-                    let bound = bound.typed(&data_type).unwrap_or_else(|| bound.clone());
-                    Self::compare(column, *comparison, bound)
+                    let typed = bound.typed_in(column, &data_type)?;
+                    Self::compare(column, *comparison, typed.unwrap_or_else(|| bound.clone()))
                 }
                 (Matcher::Null | Matcher::Like(_) | Matcher::Regex(_), Some(_)) => self.clone(),
             },
-        }
+        })
     }
 
     /// The form that equal filters share.

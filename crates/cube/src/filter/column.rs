@@ -150,7 +150,7 @@ impl fmt::Display for Name<'_> {
 }
 
 /// A value as it is written in a text.
-struct Literal<'a>(&'a Coordinate);
+pub(crate) struct Literal<'a>(pub(crate) &'a Coordinate);
 
 impl fmt::Display for Literal<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

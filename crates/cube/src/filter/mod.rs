@@ -17,6 +17,7 @@ mod mask;
 mod text;
 mod up_to;
 
+pub(crate) use column::Literal;
 pub use column::{Comparison, Matcher};
 pub(crate) use edit::split_by_column;
 pub(crate) use mask::ColumnSource;

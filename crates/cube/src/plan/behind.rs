@@ -85,7 +85,7 @@ pub(crate) fn behind(
                 });
             }
             Operation::Leaf(leaf) => {
-                let filter = rows_of(step, &slices, &bounds, &types);
+                let filter = rows_of(step, &slices, &bounds, &types)?;
                 if filter != Filter::None {
                     found.rows.entry(filter).or_default().insert(leaf.clone());
                 }
@@ -137,8 +137,10 @@ fn typed(slices: &Slices, query: &Query, types: &BTreeMap<Arc<str>, DataType>) -
             );
             return Err(CubeError::InvalidQuery { problem });
         };
-        let each = coordinates.iter().filter_map(|coordinate| coordinate.typed(data_type));
-        let mut each: BTreeSet<Coordinate> = each.collect();
+        let each = coordinates.iter().map(|coordinate| {
+            coordinate.typed(data_type).ok_or_else(|| coordinate.wrong_in(column, data_type))
+        });
+        let mut each: BTreeSet<Coordinate> = each.collect::<Result<_, _>>()?;
         // Both zeros are one coordinate.
         if each.iter().any(|coordinate| matches!(coordinate, Coordinate::Float(0.0))) {
             each.extend([0.0, -0.0].map(Coordinate::Float));
@@ -154,12 +156,17 @@ fn bounded(filter: &Filter, bounds: &Bounds) -> Filter {
 }
 
 /// The rows of a leaf that are in these slices.
-fn rows_of(step: &Step, slices: &Slices, bounds: &Bounds, types: &BTreeMap<Arc<str>, DataType>) -> Filter {
+fn rows_of(
+    step: &Step,
+    slices: &Slices,
+    bounds: &Bounds,
+    types: &BTreeMap<Arc<str>, DataType>,
+) -> Result<Filter, CubeError> {
     let mut filter = bounded(&step.filter, bounds);
     for (column, coordinates) in slices.iter().filter(|(column, _)| step.level.contains(column)) {
         filter = filter.and(Filter::is_in(column, coordinates.iter().cloned()));
     }
-    filter.typed(&|column| types.get(column).cloned()).canonical()
+    Ok(filter.typed(&|column| types.get(column).cloned())?.canonical())
 }
 
 /// The slices whose cells go to these. What code dispatches may come from anywhere.

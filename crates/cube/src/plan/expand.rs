@@ -112,7 +112,7 @@ impl<'a> Expansion<'a> {
 
     pub(super) fn filter(&mut self, filter: &Filter) -> Result<FilterId, CubeError> {
         filter.check_depth()?;
-        let filter = Arc::new(filter.typed(&|column| self.type_of(column)).canonical());
+        let filter = Arc::new(filter.typed(&|column| self.type_of(column))?.canonical());
         if let Some(id) = self.filter_ids.get(&filter) {
             return Ok(*id);
         }

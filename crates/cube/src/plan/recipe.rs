@@ -3,7 +3,7 @@
 use super::expand::{Expansion, FilterId, LevelId, Node};
 use super::linear;
 use super::step::{Along, Cells, CustomCode, Leaf, ShiftBy, Spread};
-use super::targets::{ListKey, TargetList, Targets};
+use super::targets::{TargetList, Targets, Typed};
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
 use crate::filter::{Filter, split_by_column};
@@ -193,11 +193,11 @@ impl Expansion<'_> {
             None => self.columns.type_of(&column)?,
         };
         let is_grouped = self.level_of(level).contains(&column);
-        let typed = |coordinate: &Coordinate| coordinate.typed(&data_type);
+        let typed = |coordinate: &Coordinate| coordinate.typed_in(&column, &data_type);
         let here = self.filter_of(filter);
         let (shift, there): (ShiftFunction, _) = match &shiftor.shift {
             Shift::To(to) => {
-                let Some(to) = typed(to) else { return Ok((Recipe::Empty, Vec::new())) };
+                let Some(to) = typed(to)? else { return Ok((Recipe::Empty, Vec::new())) };
                 let there = here.without(&|name| *name == *column).and(Filter::equals(&column, to.clone()));
                 (Arc::new(move |_| to.clone()), Ok(there))
             }
@@ -214,8 +214,12 @@ impl Expansion<'_> {
                 (shift, there)
             }
             Shift::Map(pairs) => {
-                let map: HashMap<Coordinate, Coordinate> =
-                    pairs.iter().filter_map(|(from, to)| Some((typed(from)?, typed(to)?))).collect();
+                let mut map: HashMap<Coordinate, Coordinate> = HashMap::new();
+                for (from, to) in pairs {
+                    if let (Some(from), Some(to)) = (typed(from)?, typed(to)?) {
+                        map.insert(from, to);
+                    }
+                }
                 let shift = Arc::new(move |from: &Coordinate| map.get(from).unwrap_or(from).clone());
                 let there = here.with_values(&column, &*shift, false);
                 (shift, there)
@@ -267,17 +271,17 @@ impl Expansion<'_> {
             Some((_, Some(input))) => input,
             Some((from, None)) => self.columns.type_of(from)?,
         };
-        let key = (name.to_owned(), input.clone(), output.clone());
+        let columns_of = ((dispatchor.from.as_str(), &input), (&*to, &output));
         let (is_weighted, targets) = match &dispatchor.decomposition {
             Decomposition::Pairs(pairs) => {
-                (false, self.list(key, false, pairs.iter().map(|(source, target)| (source, target, 1.0)))?)
+                (false, self.list(name, columns_of, false, pairs.iter().map(|(source, target)| (source, target, 1.0)))?)
             }
             Decomposition::Weights(weights) => {
                 let weights = weights.iter().map(|(source, target, weight)| (source, target, *weight));
-                (true, self.list(key, true, weights)?)
+                (true, self.list(name, columns_of, true, weights)?)
             }
             Decomposition::Duplicating(all) => {
-                (false, self.list(key, false, all.iter().map(|target| (&Coordinate::Null, target, 1.0)))?)
+                (false, self.list(name, columns_of, false, all.iter().map(|target| (&Coordinate::Null, target, 1.0)))?)
             }
             Decomposition::Linear(numbers) => {
                 if !matches!(input, DataType::Int64 | DataType::Float64) {
@@ -305,11 +309,13 @@ impl Expansion<'_> {
     /// The targets of a list, which are made by the first query that needs them.
     fn list<'c>(
         &self,
-        key: ListKey,
+        measure: &str,
+        columns: (Typed<'_>, Typed<'_>),
         is_weighted: bool,
         all: impl Iterator<Item = (&'c Coordinate, &'c Coordinate, f64)>,
     ) -> Result<Targets, CubeError> {
-        let list = self.columns.lists().get(key, |types| TargetList::new(types, is_weighted, all))?;
+        let make = || TargetList::new(columns, is_weighted, all);
+        let list = self.columns.lists().get(measure, columns, make)?;
         Ok(Targets::List(list))
     }
 

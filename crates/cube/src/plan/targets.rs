@@ -49,6 +49,9 @@ impl Targets {
     }
 }
 
+/// A column with its type.
+pub(super) type Typed<'a> = (&'a str, &'a DataType);
+
 /// The targets of all coordinates of a list.
 pub(crate) struct TargetList {
     /// Which rows are those of a coordinate.
@@ -58,15 +61,16 @@ pub(crate) struct TargetList {
 }
 
 impl TargetList {
-    /// Of sources of one type, with targets of another and parts of the value. What is not of these types goes nowhere.
+    /// Of sources in one column, with targets in another and parts of the value. What neither can have goes nowhere.
     pub(crate) fn new<'a>(
-        (input, output): (&DataType, &DataType),
+        (from, to): (Typed<'_>, Typed<'_>),
         is_weighted: bool,
         all: impl Iterator<Item = (&'a Coordinate, &'a Coordinate, f64)>,
     ) -> Result<Self, CubeError> {
         let mut by_source: HashMap<Coordinate, Vec<(Coordinate, f64)>> = HashMap::new();
         for (source, target, part) in all {
-            if let (Some(source), Some(target)) = (source.typed(input), target.typed(output)) {
+            let source = source.typed_in(from.0, from.1)?;
+            if let (Some(source), Some(target)) = (source, target.typed_in(to.0, to.1)?) {
                 by_source.entry(source).or_default().push((target, part));
             }
         }
@@ -80,7 +84,7 @@ impl TargetList {
             rows.insert(source, start..targets.len());
         }
         let parts = is_weighted.then(|| Float64Array::from(parts));
-        Ok(Self { rows, targets: column(&targets, output)?, parts })
+        Ok(Self { rows, targets: column(&targets, to.1)?, parts })
     }
 
     fn of(&self, coordinate: &Coordinate) -> Destination {
@@ -105,7 +109,7 @@ fn column(targets: &[Coordinate], output: &DataType) -> Result<ArrayRef, CubeErr
 }
 
 /// A measure, the type of its sources and that of its targets.
-pub(super) type ListKey = (String, DataType, DataType);
+type ListKey = (String, DataType, DataType);
 
 /// The lists that queries needed so far, by measure. No more than the forest has, and in less memory.
 #[derive(Clone, Default)]
@@ -117,14 +121,16 @@ impl TargetLists {
     /// The list of a measure, made by the first that asks. Two that ask at once may both make it.
     pub(super) fn get(
         &self,
-        key: ListKey,
-        make: impl FnOnce((&DataType, &DataType)) -> Result<TargetList, CubeError>,
+        measure: &str,
+        ((_, input), (_, output)): (Typed<'_>, Typed<'_>),
+        make: impl FnOnce() -> Result<TargetList, CubeError>,
     ) -> Result<Arc<TargetList>, CubeError> {
         let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (measure.to_owned(), input.clone(), output.clone());
         if let Some(known) = made().get(&key) {
             return Ok(Arc::clone(known));
         }
-        let list = Arc::new(make((&key.1, &key.2))?);
+        let list = Arc::new(make()?);
         Ok(Arc::clone(made().entry(key).or_insert(list)))
     }
 }
@@ -151,13 +157,10 @@ mod tests {
             ("a".into(), 2.into()),
         ];
         let lists = TargetLists::default();
-        let get = |make: &dyn Fn((&DataType, &DataType)) -> Result<TargetList, CubeError>| {
-            lists.get(("m".to_owned(), DataType::Utf8, DataType::Int64), make).unwrap()
-        };
-        let list = get(&|types| {
-            TargetList::new(types, false, pairs.iter().map(|(source, target)| (source, target, 1.0)))
-        });
-        let again = get(&|_| unreachable!("it is there"));
+        let columns = (("letter", &DataType::Utf8), ("number", &DataType::Int64));
+        let all = pairs.iter().map(|(source, target)| (source, target, 1.0));
+        let list = lists.get("m", columns, || TargetList::new(columns, false, all)).unwrap();
+        let again = lists.get("m", columns, || unreachable!("it is there")).unwrap();
         assert!(Arc::ptr_eq(&list, &again));
         let to = |source: &str| {
             let Destination { targets, parts } = list.of(&source.into());

@@ -4,7 +4,9 @@ use super::Outcome;
 use super::json_log::JsonLines;
 use super::progress;
 use super::settings_file;
+use super::text::counted;
 use filbert::{Member, MemberConfig, Shutdown};
+use filbert_wire::PARTITION_COUNT;
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
@@ -75,11 +77,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         say(&format!("{whom} on {address}"));
     }
     for map in member.grid().recovered() {
-        let damaged = match map.damage.len() {
-            0 => String::new(),
-            places => format!("; {places} damaged places, see `filbert verify`"),
-        };
-        say(&format!("map {:?} is back from disk: {} entries{damaged}", map.name, map.entries));
+        let entries = counted(map.entries, "entry", "entries");
+        say(&match member.grid().damaged_partitions(&map.name) {
+            0 => format!("map {:?} is back from disk: {entries}", map.name),
+            damaged => format!(
+                "map {:?} is back from disk in part: {entries}; {damaged} of {PARTITION_COUNT} partitions are damaged and not served, \
+                 see `filbert verify`",
+                map.name
+            ),
+        });
     }
     say(&format!("the cluster is called {cluster:?}; Ctrl-C ends the member"));
     let signal = end.wait()?;

@@ -3,6 +3,7 @@
 use super::Outcome;
 use super::progress;
 use super::table::Table;
+use super::text::counted;
 use filbert_store::{MapReport, Progress, Report};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
@@ -136,12 +137,14 @@ fn say(report: &Report, as_lines: bool, what: &str) -> Outcome {
                 writeln!(out, "map {}: {damage}", map.name)?;
             }
         }
-        writeln!(out, "{} entries of {} maps {what}", report.entries(), report.maps.len())?;
+        let entries = counted(report.entries(), "entry", "entries");
+        writeln!(out, "{entries} of {} {what}", counted(report.maps.len() as u64, "map", "maps"))?;
     }
     out.flush()?;
     if report.is_sound() {
         return Ok(());
     }
     let places: usize = report.maps.iter().map(|map| map.damage.len()).sum();
-    Err(format!("{places} damaged places; what was there is left out, restore it from a backup").into())
+    let places = counted(places as u64, "damaged place", "damaged places");
+    Err(format!("{places}; what was there is left out, restore it from a backup").into())
 }

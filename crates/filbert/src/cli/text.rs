@@ -37,6 +37,19 @@ pub(super) fn grouped(number: u64) -> String {
     out
 }
 
+/// So many of something, in words: `1 map`, `2 maps`.
+pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { many })
+}
+
+/// A name among others that are separated by commas, without the blanks around it.
+pub(super) fn name(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("a name is missing between the commas".to_owned()),
+        name => Ok(name.to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,6 +58,14 @@ mod tests {
     fn thousands_are_grouped() {
         let numbers = [0, 999, 1_000, 20_000_000];
         assert_eq!(numbers.map(grouped), ["0", "999", "1,000", "20,000,000"]);
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!(counted(1, "entry", "entries"), "1 entry");
+        assert_eq!(counted(1_000, "entry", "entries"), "1,000 entries");
+        assert_eq!(name(" desk ").as_deref(), Ok("desk"));
+        assert!(name(" ").is_err());
     }
 
     #[test]

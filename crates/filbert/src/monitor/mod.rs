@@ -15,9 +15,10 @@ mod prometheus;
 use crate::doors::Listening;
 use figures::Figures;
 use filbert_gate::http::{Page, Pages};
-use filbert_grid::Grid;
+use filbert_grid::{Grid, RecoveredMap};
 use filbert_pool::Stages;
 use filbert_sql::Sql;
+use filbert_wire::PARTITION_COUNT;
 use futures::future::BoxFuture;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,8 +57,21 @@ impl Monitor {
         if self.is_ending.load(Ordering::Acquire) {
             Page::text("ending\n").unwell()
         } else {
-            Page::text("ready\n")
+            Page::text(format!("ready\n{}", self.damaged()))
         }
+    }
+
+    /// A line for each map that lacks something: a member with one is ready, for the rest of it and all others are served.
+    fn damaged(&self) -> String {
+        let damaged = |map: &RecoveredMap| {
+            let partitions = self.grid.damaged_partitions(&map.name);
+            let line = format!(
+                "map {:?}: {partitions} of {PARTITION_COUNT} partitions are damaged and not served\n",
+                map.name
+            );
+            (partitions > 0).then_some(line)
+        };
+        self.grid.recovered().iter().filter_map(damaged).collect()
     }
 }
 

@@ -55,6 +55,7 @@ fn a_pivot_is_shown() {
     let folder = Folder::new();
     let pivot = "desk   EUR  USD\n-----  ---  ---\nFX     5.5  3.0\nRates  2.0";
     assert_eq!(folder.shown(&["--measures", "pnl", "--by", "desk,ccy"]), pivot);
+    assert_eq!(folder.shown(&["--measures", " pnl ", "--by", "desk, ccy"]), pivot);
     let across = "ccy   FX  Rates\n---  ---  -----\nEUR  5.5    2.0\nUSD  3.0";
     assert_eq!(folder.shown(&["--measures", "pnl", "--by", "desk,ccy", "--across", "desk"]), across);
     let flat = "desk   ccy  pnl\n-----  ---  ---\nFX     EUR  5.5\nFX     USD  3.0\nRates  EUR  2.0";
@@ -99,6 +100,11 @@ fn queries_are_tables_and_plans_are_shown() {
         "csv",
     ];
     assert_eq!(text(&filbert(&words).stdout), "region,pnl\nAmerica,3.0\nEurope,7.5");
+    // Parentheses are not needed.
+    let bare = words.map(|word| word.trim_start_matches('(').trim_end_matches("))"));
+    let bare = bare.map(|word| if word.ends_with("(ccy") { format!("{word})") } else { word.to_owned() });
+    let bare: Vec<&str> = bare.iter().map(String::as_str).collect();
+    assert_eq!(text(&filbert(&bare).stdout), "region,pnl\nAmerica,3.0\nEurope,7.5");
     let plan = folder.shown(&["--measures", "each", "--by", "desk", "--where", "ccy = 'EUR'", "--explain"]);
     assert!(plan.contains("WHERE \"ccy\" = 'EUR'") && plan.contains("3 rows"), "{plan}");
     let chart = folder.shown(&["--measures", "each", "--explain", "mermaid"]);
@@ -117,11 +123,49 @@ fn rows_behind_cells_are_shown() {
     let (status, shown, said) =
         folder.cube(&words(&["--limit", "1", "--format", "json", "--columns", "pnl"]));
     assert_eq!((status, shown.as_str()), (Some(0), "[{\"pnl\":1.5}]"), "{said}");
-    assert!(said.contains("more than 1 rows; --limit"), "{said}");
+    assert!(said.contains("more than 1 row; --limit"), "{said}");
     let (_, shown, said) = folder.cube(&words(&["--limit", "4", "--cell", "desk=Equity", "--format", "csv"]));
     assert_eq!((shown.as_str(), said.as_str()), ("desk,ccy,pnl", ""));
     let (status, _, said) = folder.cube(&words(&["--cell", "ccy=EUR"]));
     assert!(status == Some(1) && said.contains("\"ccy\", which is not grouped by"), "{said}");
+}
+
+/// What somebody wrote is told when it is wrong, and never answered by nothing.
+#[test]
+fn wrong_dates_and_cells_are_told() {
+    let folder = Folder::new();
+    let trades = "desk,day,lots\n\"FX, spot\",2026-03-30,1\nRates,2026-03-03,2\n";
+    std::fs::write(folder.path("trades.csv"), trades).unwrap();
+    std::fs::write(
+        folder.path("risk.toml"),
+        FOREST.replace("\"pnl\"\n", "\"lots\"\n").replace("pnl /", "lots /"),
+    )
+    .unwrap();
+    let filtered = |filter: &str| folder.cube(&["--measures", "lots", "--where", filter, "--format", "csv"]);
+    assert_eq!(filtered("day = '2026-03-03'").1, "lots\n2");
+    for (filter, value) in [
+        ("day = '2026-03-3x'", "'2026-03-3x'"),
+        ("day = '2026-03-30x'", "'2026-03-30x'"),
+        ("day = '2026-02-31'", "'2026-02-31'"),
+        ("day = 20260330", "20260330"),
+    ] {
+        let (status, shown, said) = filtered(filter);
+        let told = format!("column \"day\": {value} is no date; write dates like '2026-03-31'");
+        assert!(status == Some(1) && said.contains(&told), "{filter}: {shown} {said}");
+    }
+    let drilled = |cell: &str| {
+        let by =
+            ["--measures", "lots", "--by", "desk,day", "--drill-through", "--format", "csv", "--cell", cell];
+        folder.cube(&[&by[..], &["--columns", "lots"]].concat())
+    };
+    assert_eq!(drilled("desk='FX, spot', day=2026-03-30").1, "lots\n1");
+    for (cell, told) in [
+        ("desk=FX, spot", "\"spot\" is no coordinate; write column=value, and column='a, b'"),
+        ("day=2026-03-3x", "'2026-03-3x' is no date"),
+    ] {
+        let (status, shown, said) = drilled(cell);
+        assert!(status == Some(1) && said.contains(told), "{cell}: {shown} {said}");
+    }
 }
 
 #[test]

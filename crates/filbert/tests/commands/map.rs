@@ -71,11 +71,40 @@ fn a_key_that_is_there_in_another_form_is_hinted_at() {
 }
 
 #[test]
+fn a_map_whose_name_is_not_spelled_right_is_not_made() {
+    let member = Process::start("");
+    let address = member.address().to_string();
+    let map = |words: &[&str]| filbert(&[&["map"], words, &["--address", &address]].concat());
+    assert!(map(&["put", "cities", "Oslo", "1"]).status.success());
+    for words in [
+        &["size", "citis"][..],
+        &["get", "citis", "Oslo"],
+        &["contains", "citis", "Oslo"],
+        &["keys", "citis"],
+        &["entries", "citis"],
+        &["remove", "citis", "Oslo"],
+        &["clear", "citis"],
+    ] {
+        for _ in 0..2 {
+            let wrong = map(words);
+            let said = text(&wrong.stderr);
+            assert_eq!(wrong.status.code(), Some(1), "{words:?}");
+            assert!(said.contains("there is no map \"citis\"; is it \"cities\"?"), "{words:?}: {said}");
+        }
+    }
+    assert_eq!(text(&map(&["size", "cities"]).stdout), "1");
+}
+
+#[test]
 fn a_member_is_found_by_the_name_of_its_host() {
     let member = Process::start("");
     let address = format!("localhost:{}", member.address().port());
     let size = filbert(&["map", "size", "cities", "--address", &address]);
-    assert_eq!(text(&size.stdout), "0", "{}", text(&size.stderr));
+    assert!(
+        text(&size.stderr).contains("there is no map \"cities\"; there are none"),
+        "{}",
+        text(&size.stderr)
+    );
     let nowhere = filbert(&["map", "size", "cities", "--address", "localhost"]);
     assert_eq!(nowhere.status.code(), Some(1));
     assert!(text(&nowhere.stderr).contains("host and port"), "{}", text(&nowhere.stderr));
@@ -109,7 +138,8 @@ fn a_member_with_tls_and_users_is_reached() {
         let words = [&["map", "size", "m", "--user", "ann", "--address", &address], words].concat();
         command(&words).env("FILBERT_PASSWORD", "sesame").output().unwrap()
     };
-    assert_eq!(text(&size(&["--ca", &ca]).stdout), "0", "{}", text(&size(&["--ca", &ca]).stderr));
+    let reached = text(&size(&["--ca", &ca]).stderr);
+    assert!(reached.contains("there is no map \"m\""), "{reached}");
     let in_the_clear = size(&[]);
     assert_eq!(in_the_clear.status.code(), Some(1));
     assert!(text(&in_the_clear.stderr).contains("--ca"), "{}", text(&in_the_clear.stderr));

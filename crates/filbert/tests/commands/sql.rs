@@ -95,6 +95,30 @@ fn rows_go_to_a_file_and_files_are_tables() {
 }
 
 #[test]
+fn the_ending_of_a_file_says_how_rows_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let written = |name: &str, more: &[&str]| {
+        let path = path(name);
+        let words = [&["sql", "SELECT 1 AS n", "-o", &path], more].concat();
+        assert_eq!(printed(&filbert(&words)), "");
+        std::fs::read_to_string(&path).unwrap().trim_end().to_owned()
+    };
+    assert_eq!(written("a.csv", &[]), "n\n1");
+    assert_eq!(written("a.JSON", &[]).replace(['\n', ' '], ""), "[{\"n\":1}]");
+    assert_eq!(written("a.ndjson", &[]), "{\"n\":1}");
+    assert_eq!(written("b.csv", &["--format", "ndjson"]), "{\"n\":1}");
+    assert!(written("a.txt", &[]).starts_with("n\n-\n1"));
+    let refused = filbert(&["sql", "SELECT 1 AS n", "-o", &path("a.parquet")]);
+    let said = text(&refused.stderr);
+    assert!(
+        refused.status.code() == Some(1) && said.contains("COPY (SELECT ...) TO 'file.parquet'"),
+        "{said}"
+    );
+    assert!(!std::fs::exists(path("a.parquet")).unwrap(), "nothing is made");
+}
+
+#[test]
 fn statements_share_a_session_and_its_maps() {
     let statements =
         "CREATE MAPPING squares TYPE IMap OPTIONS ('keyFormat' = 'int', 'valueFormat' = 'bigint');

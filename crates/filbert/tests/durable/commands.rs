@@ -4,6 +4,8 @@ use crate::line::{eventually, int};
 use crate::member;
 use crate::process::Process;
 use filbert_wire::messages::map;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -43,7 +45,7 @@ fn a_backup_of_a_running_member_is_restored_elsewhere() {
     let running = member(&data, "always");
     set(&running, 0..500);
     let made = filbert(&["backup"], &[&data, &backup]);
-    assert!(made.status.success() && text(&made.stdout).contains("500 entries of 1 maps"), "{made:?}");
+    assert!(made.status.success() && text(&made.stdout).contains("500 entries of 1 map in"), "{made:?}");
     set(&running, 500..600);
     let refused = filbert(&["restore", "--replace"], &[&backup, &data]);
     assert!(
@@ -75,6 +77,38 @@ fn two_members_do_not_share_a_data_directory() {
     );
 }
 
+/// What a member says when it starts, and then at `/health/ready`.
+fn start_and_look(data: &Path) -> (String, String) {
+    let config = data.with_extension("toml");
+    let settings = format!("[grid]\ndata_directory = '{}'\n[map.orders.persistence]\n", data.display());
+    std::fs::write(&config, settings).unwrap();
+    let words =
+        ["start", "--port", "0", "--postgres-port", "0", "--http-port", "0", "--log", "off", "--config"];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_filbert"))
+        .args(words)
+        .arg(&config)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = Vec::new();
+    for line in BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap) {
+        let is_last = line.contains("the cluster is called");
+        said.push(line);
+        if is_last {
+            break;
+        }
+    }
+    let http = said.iter().find(|line| line.contains("over HTTP on")).unwrap();
+    let mut stream = TcpStream::connect(http.rsplit(' ').next().unwrap()).unwrap();
+    stream.write_all(b"GET /health/ready HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    let mut ready = String::new();
+    stream.read_to_string(&mut ready).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    std::fs::remove_file(config).unwrap();
+    (said.join("\n"), ready)
+}
+
 /// A flipped bit takes its partition, and nothing else.
 #[test]
 fn a_member_serves_what_is_not_damaged() {
@@ -95,6 +129,13 @@ fn a_member_serves_what_is_not_damaged() {
         seen.status.code() == Some(1) && said.contains("is damaged") && said.contains("at byte"),
         "{said}"
     );
+
+    let (said, ready) = start_and_look(folder.path());
+    let lacks = "1 of 271 partitions are damaged and not served";
+    assert!(said.contains("map \"orders\" is back from disk in part: ") && said.contains(lacks), "{said}");
+    assert!(!said.contains("is back from disk: "), "{said}");
+    assert!(ready.starts_with("HTTP/1.1 200 "), "{ready}");
+    assert!(ready.ends_with(&format!("\r\nready\nmap \"orders\": {lacks}\n")), "{ready}");
 
     let member = member(folder.path(), "always");
     let mut client = member.client();

@@ -130,12 +130,13 @@ pub(super) trait Answer {
     fn failure(&mut self, failure: &Failure) {
         let kind = if failure.severity == Severity::Warning { b'N' } else { b'E' };
         self.message(kind, |out| {
+            let position = failure.position.map(|position| position.to_string());
             let fields = [
                 (b'S', Some(failure.severity.word())),
                 (b'V', Some(failure.severity.word())),
                 (b'C', Some(failure.code)),
                 (b'M', Some(&*failure.message)),
-                (b'P', failure.position.as_deref()),
+                (b'P', position.as_deref()),
             ];
             for (field, text) in fields {
                 if let Some(text) = text {

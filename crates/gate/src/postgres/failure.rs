@@ -36,8 +36,8 @@ pub(super) struct Failure {
     /// The SQLSTATE.
     pub(super) code: &'static str,
     pub(super) message: Cow<'static, str>,
-    /// Where in the statement, counted in letters from 1.
-    pub(super) position: Option<String>,
+    /// Where in the text that the client sent, counted in letters from 1.
+    pub(super) position: Option<usize>,
 }
 
 impl Failure {
@@ -57,6 +57,14 @@ impl Failure {
         Self::new(Severity::Warning, code, message)
     }
 
+    /// What went wrong with a statement of a text. Without its place where the statement is written otherwise there: in words of the
+    /// engine, or with values.
+    pub(super) fn of(error: SqlError, statement: &str, text: &str) -> Self {
+        let place = error.offset_in(statement).zip(text.find(statement)).map(|(at, begin)| begin + at);
+        let position = place.and_then(|at| text.get(..at)).map(|before| before.chars().count() + 1);
+        Self { position, ..Self::from(error) }
+    }
+
     /// Bytes that break the protocol.
     pub(super) fn malformed(what: &'static str) -> Self {
         Self::fatal("08P01", format!("this is not the PostgreSQL protocol: {what}"))
@@ -73,6 +81,8 @@ impl From<SqlError> for Failure {
             SqlError::Denied(why) if why.starts_with(read_only::REFUSED) => "25006",
             SqlError::Denied(_) => "42501",
             SqlError::WrongParameters { .. } => "08P01",
+            SqlError::NoTable { .. } => "42P01",
+            SqlError::NoMoment { .. } => "22007",
             SqlError::Failed(cause) => code_of(cause),
             SqlError::Cancelled | SqlError::TimedOut { .. } => "57014",
             SqlError::Overloaded { .. } | SqlError::TooManyOpen { .. } | SqlError::JournalOverrun { .. } => {
@@ -97,7 +107,6 @@ fn code_of(error: &DataFusionError) -> &'static str {
             SchemaError::AmbiguousReference { .. } => "42702",
             _ => "42701",
         },
-        DataFusionError::Plan(text) if text.contains("table '") && text.contains("not found") => "42P01",
         DataFusionError::Plan(text) if text.contains("Invalid function") => "42883",
         DataFusionError::Plan(text) if text.contains("coerc") || text.contains("argument types") => "42804",
         DataFusionError::Plan(_) => "42000",
@@ -132,5 +141,21 @@ fn code_of_arrow(error: &ArrowError) -> &'static str {
         ArrowError::InvalidArgumentError(_) => "22023",
         ArrowError::MemoryError(_) => "53200",
         _ => "22000",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistake_is_pointed_at_in_the_text_that_was_sent() {
+        let error = || SqlError::NoMoment { text: "2026-02-31".into(), what: "date", form: "2026-03-31" };
+        let statement = "SELECT DATE '2026-02-31'";
+        let place = |text: &str| Failure::of(error(), statement, text).position;
+        assert_eq!(place(statement), Some(13));
+        assert_eq!(place("SELECT 'ä'; SELECT DATE '2026-02-31'"), Some(25));
+        assert_eq!(place("SELECT date '2026-02-31'"), None);
+        assert_eq!(place(""), None);
     }
 }

@@ -99,16 +99,18 @@ pub(super) enum Progress {
 
 impl Running {
     /// Submits it and waits until it is planned. From here on a cancel request ends it: also between this and [`Running::send`], where a
-    /// request that finds nothing to end would be lost, and the statement run on. Who sends nothing says so to `place`.
+    /// request that finds nothing to end would be lost, and the statement run on. Who sends nothing says so to `place`. `sent` is the text in which
+    /// mistakes are pointed at.
     pub(super) async fn start(
         session: &Session,
         place: &Place,
         text: &str,
         values: Vec<ScalarValue>,
+        sent: &str,
     ) -> Result<Self, Failure> {
         let mut query = session.query_with(text, values)?;
         place.runs(Some(query.canceller()));
-        let described = query.description().await.map_err(Failure::from);
+        let described = query.description().await.map_err(|error| Failure::of(error, text, sent));
         match described.and_then(|description| check_columns(&description).map(|()| description)) {
             Ok(description) => Ok(Self { query, description, current: None, sent: 0, changed: 0 }),
             Err(failure) => {

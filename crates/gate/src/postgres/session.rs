@@ -10,6 +10,7 @@
 //! `ROLLBACK` after a change says so. One that may only read changes nothing.
 
 use super::answer::{Answer, Transaction};
+use super::dialect::{has_made_names, shown_columns};
 use super::failure::Failure;
 use super::host::Host;
 use super::line::{Ended, Line};
@@ -27,7 +28,7 @@ use bytes::Bytes;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::scalar::ScalarValue;
 use filbert_net::{Close, Stream};
-use filbert_sql::StatementKind;
+use filbert_sql::{Description, StatementKind};
 use std::sync::Arc;
 
 /// Serves a connection from its first byte to its last.
@@ -187,6 +188,7 @@ impl<'a> Session<'a> {
 
     async fn simple_all(&mut self, text: String) -> Result<(), Fault> {
         self.sql.check_length(&text)?;
+        let sent = if text.len() <= SHORT_BYTES { text.clone() } else { String::new() };
         let steps = script::steps(self.host, &self.guest, text).await?;
         if steps.is_empty() {
             self.line.out.empty_query();
@@ -196,7 +198,7 @@ impl<'a> Session<'a> {
                 Step::Local(Local::Execute(call)) => {
                     self.may_run(None)?;
                     let (prepared, values) = self.called(call).await?;
-                    self.simple_one(&prepared.text, values).await?;
+                    self.simple_one(&prepared.text, values, "").await?;
                 }
                 Step::Local(known) => {
                     self.may_run(Some(known))?;
@@ -207,7 +209,7 @@ impl<'a> Session<'a> {
                 }
                 Step::Sql(text) => {
                     self.may_run(None)?;
-                    self.simple_one(text, Vec::new()).await?;
+                    self.simple_one(text, Vec::new(), &sent).await?;
                 }
             }
             self.line.relieve().await?;
@@ -215,8 +217,8 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    async fn simple_one(&mut self, text: &str, values: Vec<ScalarValue>) -> Result<(), Fault> {
-        let mut running = self.start(text, values).await?;
+    async fn simple_one(&mut self, text: &str, values: Vec<ScalarValue>, sent: &str) -> Result<(), Fault> {
+        let mut running = self.start(text, values, sent).await?;
         if running.description.kind == StatementKind::Rows {
             put_columns(self.line, &running.description.columns, &Formats::default());
         }
@@ -227,17 +229,35 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Submits a statement, as far as the transaction allows it.
-    async fn start(&mut self, text: &str, values: Vec<ScalarValue>) -> Result<Running, Failure> {
+    /// Submits a statement, as far as the transaction allows it; mistakes are pointed at in the text that was sent.
+    async fn start(&mut self, text: &str, values: Vec<ScalarValue>, sent: &str) -> Result<Running, Failure> {
         self.host.counters.statements.add();
         self.queried = true;
         self.tables.set_reads_only(self.guest.variables.is_read_only());
-        let started = Running::start(&self.sql, &self.guest.place, text, values).await;
+        let started = Running::start(&self.sql, &self.guest.place, text, values, sent).await;
         // What is only prepared is judged when it runs.
         self.tables.set_reads_only(false);
-        let running = started?;
+        let mut running = started?;
         self.changed |= running.changes();
+        self.name_columns(text, &mut running.description)
+            .await
+            .inspect_err(|_| self.guest.place.runs(None))?;
         Ok(running)
+    }
+
+    /// Gives the columns of a statement the names that PostgreSQL would give them.
+    async fn name_columns(&self, text: &str, described: &mut Description) -> Result<(), Failure> {
+        let columns = &described.columns;
+        if described.kind != StatementKind::Rows || !has_made_names(columns) {
+            return Ok(());
+        }
+        described.columns = if text.len() <= SHORT_BYTES {
+            shown_columns(text, columns)
+        } else {
+            let (text, columns) = (text.to_owned(), Arc::clone(columns));
+            self.host.elsewhere("name columns", move || shown_columns(&text, &columns)).await?
+        };
+        Ok(())
     }
 
     /// The statement that an `EXECUTE` means, and the values that it gives it.
@@ -261,7 +281,7 @@ impl<'a> Session<'a> {
         if call.arguments == 0 {
             return Ok((prepared, Vec::new()));
         }
-        let row = self.start(&call.select, Vec::new()).await?.first_row().await;
+        let row = self.start(&call.select, Vec::new(), "").await?.first_row().await;
         self.guest.place.runs(None);
         let values = prepared.assigned(&row?)?;
         Ok((prepared, values))
@@ -309,8 +329,9 @@ impl<'a> Session<'a> {
         self.guest.place.runs(describing.canceller());
         let described = describing.await;
         self.guest.place.runs(None);
-        let described = described?;
+        let mut described = described?;
         check_columns(&described)?;
+        self.name_columns(&text, &mut described).await?;
         let parameters = parameters(types, &described.parameters);
         Ok(Prepared { text, what: What::Sql(described), parameters })
     }
@@ -402,7 +423,7 @@ impl<'a> Session<'a> {
         if let What::Local(Local::Execute(call)) = &statement.what {
             (statement, values) = self.called(call).await?;
         }
-        let running = self.start(&statement.text, values).await?;
+        let running = self.start(&statement.text, values, "").await?;
         self.desk.portal(name)?.state = PortalState::Running(Box::new(running));
         Ok(())
     }

@@ -18,6 +18,7 @@ fn errors_have_codes_and_keep_the_connection() {
         ("SELECT CAST('x' AS INTEGER)", "22P02"),
         ("SELECT CAST(CAST(3000000000 AS BIGINT) AS INTEGER)", "22003"),
         ("LISTEN x", "42601"),
+        ("SELECT DATE '2026-03-3x'", "22007"),
     ] {
         let reply = client.query(sql);
         assert_eq!(reply.code(), code, "{sql}: {:?}", reply.errors);

@@ -15,6 +15,27 @@ fn a_query_gives_columns_rows_and_a_tag() {
     assert_eq!((reply.kinds.as_str(), reply.status), ("TDDCZ", 'I'));
 }
 
+/// The engine calls them by their whole expression.
+#[test]
+fn columns_without_a_name_are_called_as_in_postgresql() {
+    let member = Member::with_cities();
+    let mut client = member.client();
+    let text = "SELECT count(*), sum(this), max(this), 1, 'a', sum(this) + 1, min(this)::text, min(__key) AS first FROM cities";
+    let names = ["count", "sum", "max", "?column?", "?column?", "?column?", "min", "first"];
+    let named = |reply: &crate::client::Reply| -> Vec<String> {
+        reply.columns.iter().map(|(name, _)| name.clone()).collect()
+    };
+    assert_eq!(named(&client.query(text).ok()), names);
+    client.parse("s", text, &[]);
+    client.send('D', b"Ss\0");
+    assert_eq!(named(&client.sync().ok()), names);
+    let stars = client.query("SELECT *, this + 1 FROM cities LIMIT 1").ok();
+    assert_eq!(named(&stars), ["__key", "this", "?column?"]);
+    let tables = client.query("SHOW TABLES").ok();
+    let tables: Vec<String> = tables.texts().iter().map(|row| row[1..3].join(".")).collect();
+    assert_eq!(tables, ["public.cities"], "those of users only");
+}
+
 #[test]
 fn clients_are_told_what_they_ask_first() {
     let member = Member::start();

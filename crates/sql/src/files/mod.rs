@@ -34,6 +34,7 @@ mod version;
 
 pub use cache::CacheSnapshot;
 pub(crate) use copy::CopyFiles;
+pub(crate) use kind::FileKind;
 
 use crate::error::SqlError;
 use crate::layered_schema::LayeredSchema;
@@ -44,7 +45,6 @@ use datafusion::catalog::{CatalogProviderList, TableProviderFactory};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use filbert_pool::Reactor;
-use kind::FileKind;
 use location::Location;
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -58,7 +58,7 @@ fn local_time(micros: i64) -> Option<LocalDateTime> {
 
 /// The same value in another kind, if nothing is lost.
 pub(crate) fn in_kind(value: Value, kind: Kind) -> Result<Value, String> {
-    let no = |value: &Value| Err(format!("{value:?} cannot be stored as {kind:?}"));
+    let no = |value: &Value| Err(misfit(value, kind));
     let value = match (kind, value) {
         (_, Value::Null) => Value::Null,
         (Kind::Uuid, Value::String(text)) => match uuid::Uuid::try_parse(&text) {
@@ -84,6 +84,10 @@ pub(crate) fn in_kind(value: Value, kind: Kind) -> Result<Value, String> {
             let ms = ms.and_then(|ms| ms.checked_add(i64::from(time.local().time.nano() / 1_000_000)));
             Value::Date(ms.ok_or("the date is outside of the calendar")?)
         }
+        // A column of several kinds of numbers has the widest; what was stored as the narrower goes back where it came from.
+        (Kind::Float, Value::Double(number)) if f64::from(number as f32) == number => {
+            Value::Float(number as f32)
+        }
         (kind, value) if kind.is_whole() => match (kind, whole(&value)) {
             (Kind::Long, Some(number)) => Value::Long(number),
             (Kind::Int, Some(number)) => Value::Int(number.try_into().or_else(|_| no(&value).map(|()| 0))?),
@@ -99,8 +103,35 @@ pub(crate) fn in_kind(value: Value, kind: Kind) -> Result<Value, String> {
     Ok(value)
 }
 
+/// Why a value cannot be stored in a kind, and what to do.
+fn misfit(value: &Value, kind: Kind) -> String {
+    let wanted = kind.sql_type();
+    let number = match value {
+        Value::Float(number) => format!("{number:?}"),
+        Value::Double(number) => format!("{number:?}"),
+        Value::Byte(_) | Value::Short(_) | Value::Int(_) | Value::Long(_) => {
+            whole(value).unwrap_or_default().to_string()
+        }
+        other => {
+            return format!("{other:?} cannot be stored as {wanted}; CAST(... AS {wanted}) may make it one");
+        }
+    };
+    let own = Kind::of(value).map_or("", Kind::sql_type);
+    format!(
+        "{number}, of the type {own}, cannot be stored as {wanted}; use CAST(... AS {wanted}), or a value of that type"
+    )
+}
+
+/// The whole number that a value is.
 fn whole(value: &Value) -> Option<i64> {
     match value {
+        Value::Float(number) => whole_float((*number).into()),
+        Value::Double(number) => whole_float(*number),
+        Value::Decimal(number) => {
+            let ten = 10_i128.checked_pow(number.scale().try_into().ok()?)?;
+            let unscaled = number.unscaled().to_i128()?;
+            (unscaled % ten == 0).then_some(unscaled / ten)?.try_into().ok()
+        }
         Value::Byte(number) => Some((*number).into()),
         Value::Short(number) => Some((*number).into()),
         Value::Int(number) => Some((*number).into()),
@@ -108,4 +139,9 @@ fn whole(value: &Value) -> Option<i64> {
         Value::BigInteger(number) => BigInteger::to_i128(number)?.try_into().ok(),
         _ => None,
     }
+}
+
+/// Nothing for what is not whole, or not told apart from its neighbours.
+fn whole_float(number: f64) -> Option<i64> {
+    (number.fract() == 0.0 && number.abs() <= (1_u64 << 53) as f64).then_some(number as i64)
 }

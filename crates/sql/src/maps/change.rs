@@ -25,6 +25,7 @@ use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, DFSchemaRef, Result};
 use datafusion::datasource::{provider_as_source, source_as_provider};
+use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
 use datafusion::logical_expr::simplify::SimplifyContext;
@@ -126,7 +127,7 @@ fn plain(expr: Expr) -> Result<Expr> {
     Ok(plain.data)
 }
 
-fn refused() -> datafusion::error::DataFusionError {
+fn refused() -> DataFusionError {
     let text = "UPDATE and DELETE of a map take conditions and values of its own columns only, without FROM, LIMIT and subqueries; \
                 SINK INTO ... SELECT writes what a query finds";
     SqlError::Refused(text.to_owned()).into_plan()
@@ -227,7 +228,7 @@ impl Work {
             memory.try_resize(bytes_of(&entries))?;
             let mut rounds = 0;
             while !entries.is_empty() {
-                let (done, left) = self.change(&entries).await?;
+                let (done, left) = self.change(&entries).await.map_err(|error| after(error, changed))?;
                 changed += done;
                 checkpoint().await;
                 rounds += 1;
@@ -277,19 +278,25 @@ impl Work {
                     .collect::<Result<Vec<_>>>()?,
             ),
         };
+        // All of them before the first is stored: a value that cannot be is an error that leaves these entries as they are.
+        let new: Option<Vec<Data>> = match &new {
+            None => None,
+            Some(new) => {
+                let each = matching.iter().enumerate();
+                let each = each.map(|(at, row)| self.new_value(&entries[*row], new, at));
+                Some(each.collect::<Result<_>>()?)
+            }
+        };
         let (mut done, mut left) = (0, Vec::new());
         for (number, window) in matching.chunks(WINDOW).enumerate() {
-            let mut asked = Vec::with_capacity(window.len());
-            for (at, row) in window.iter().enumerate() {
+            let asked = window.iter().enumerate().map(|(at, row)| {
                 let (key, old) = entries[*row].clone();
-                asked.push(match &new {
+                match &new {
                     None => table.map.remove_if_same(key, old),
-                    Some(new) => {
-                        let value = self.new_value(&entries[*row], new, number * WINDOW + at)?;
-                        table.map.replace_if_same(key, old, value)
-                    }
-                });
-            }
+                    Some(new) => table.map.replace_if_same(key, old, new[number * WINDOW + at].clone()),
+                }
+            });
+            let asked: Vec<_> = asked.collect();
             for (asked, row) in asked.into_iter().zip(window) {
                 match asked.await.map_err(|error| failed(table.map.name(), &error))? {
                     true => done += 1,
@@ -314,6 +321,17 @@ impl Work {
             assigned.push((*place, value));
         }
         Encoder::new(&table.layout, &table.catalog).changed(entry, &assigned)
+    }
+}
+
+/// What is said of a statement that failed when it had changed entries.
+fn after(error: DataFusionError, changed: u64) -> DataFusionError {
+    match SqlError::within(&error) {
+        Some(SqlError::Refused(text)) if changed > 0 => {
+            let entries = if changed == 1 { "entry was" } else { "entries were" };
+            SqlError::Refused(format!("{text}; {changed} {entries} changed before")).into_plan()
+        }
+        _ => error,
     }
 }
 

@@ -62,7 +62,7 @@ impl Encoder {
         let whole_name = side.whole();
         match self.layout.format(side) {
             Format::Plain(kind) if whole.is_null() => {
-                let text = format!("NULL cannot be stored as {kind:?}; give {whole_name} a value");
+                let text = format!("NULL cannot be stored as {}; give {whole_name} a value", kind.sql_type());
                 Err(self.refused(whole_name, &text))
             }
             Format::Plain(kind) => {
@@ -82,7 +82,7 @@ impl Encoder {
             }
             Format::Compact(schema) if whole.is_null() => {
                 let values = vec![Value::Null; schema.fields().len()];
-                self.compact(side, schema, values, &fields)
+                self.compact(side, schema, values, &fields, None)
             }
             Format::Compact(_) => Err(self.refused(whole_name, "a Compact object is written by its fields, not as a whole")),
             Format::Portable => {
@@ -104,7 +104,7 @@ impl Encoder {
             let column = &self.layout.columns[*place];
             match &column.field {
                 Some(_) => fields.push((*place, value.clone())),
-                None => base = self.whole_in_kind_of(&base, value.clone())?,
+                None => base = self.whole_in_kind_of(&entry.0, &base, value.clone())?,
             }
         }
         if fields.is_empty() {
@@ -122,7 +122,8 @@ impl Encoder {
                 let values = record.schema().fields().iter();
                 let values =
                     values.map(|field| Ok(record.field(&field.name).map_err(no)?.unwrap_or(Value::Null)));
-                self.compact(Side::Value, record.schema(), values.collect::<Result<_>>()?, &fields)
+                let values = values.collect::<Result<_>>()?;
+                self.compact(Side::Value, record.schema(), values, &fields, Some(&entry.0))
             }
             type_id::PORTABLE => Err(self.refused(
                 &self.layout.columns[fields[0].0].name,
@@ -139,8 +140,8 @@ impl Encoder {
     }
 
     /// A new whole value, stored as the old one was.
-    fn whole_in_kind_of(&self, old: &Data, value: Value) -> Result<Data> {
-        let no = |problem: String| self.refused(Side::Value.whole(), &problem);
+    fn whole_in_kind_of(&self, key: &Data, old: &Data, value: Value) -> Result<Data> {
+        let no = |problem: String| self.refused(Side::Value.whole(), &self.at_key(key, &problem));
         if value.is_null() {
             return Err(no("NULL cannot be stored; DELETE removes an entry".to_owned()));
         }
@@ -198,27 +199,33 @@ impl Encoder {
         })
     }
 
-    /// The Compact object with `values`, some of them replaced.
+    /// The Compact object with `values`, some of them replaced; of the entry that has this key, where there is one.
     fn compact(
         &self,
         side: Side,
         schema: &Schema,
         mut values: Vec<Value>,
         fields: &[Assigned],
+        key: Option<&Data>,
     ) -> Result<Data> {
+        let at = |problem: &str| key.map_or_else(|| problem.to_owned(), |key| self.at_key(key, problem));
         for (place, value) in fields {
             let column = &self.layout.columns[*place];
             let position = column.field.as_deref().and_then(|field| schema.position(field));
             let Some(position) = position else {
                 let text =
                     format!("the Compact type {:?} of this entry has no such field", schema.type_name());
-                return Err(self.refused(&column.name, &text));
+                return Err(self.refused(&column.name, &at(&text)));
             };
             let kind = Kind::of_field(schema.fields()[position].kind);
             values[position] =
-                in_kind(value.clone(), kind).map_err(|problem| self.refused(&column.name, &problem))?;
+                in_kind(value.clone(), kind).map_err(|problem| self.refused(&column.name, &at(&problem)))?;
         }
         compact_data(schema, &values).map_err(|error| self.refused(side.whole(), &error.to_string()))
+    }
+
+    fn at_key(&self, key: &Data, problem: &str) -> String {
+        format!("the value of key {}: {problem}", shown(key, &self.catalog))
     }
 
     fn refused(&self, column: &str, problem: &str) -> DataFusionError {

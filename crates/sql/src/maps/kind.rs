@@ -97,6 +97,27 @@ impl Kind {
         self.is_whole() || matches!(self, Kind::BigInteger | Kind::Float | Kind::Double | Kind::Decimal)
     }
 
+    /// The word for its type in SQL, as in `CAST(... AS INTEGER)`.
+    pub(crate) const fn sql_type(self) -> &'static str {
+        match self {
+            Kind::Bool => "BOOLEAN",
+            Kind::Byte => "TINYINT",
+            Kind::Short => "SMALLINT",
+            Kind::Int => "INTEGER",
+            Kind::Long => "BIGINT",
+            Kind::BigInteger => "DECIMAL(38, 0)",
+            Kind::Float => "REAL",
+            Kind::Double => "DOUBLE",
+            Kind::Decimal => "DECIMAL",
+            Kind::Char | Kind::String | Kind::Uuid | Kind::Json | Kind::Nested => "VARCHAR",
+            Kind::Bytes | Kind::Opaque => "BYTEA",
+            Kind::Date => "DATE",
+            Kind::Time => "TIME",
+            Kind::Timestamp => "TIMESTAMP",
+            Kind::OffsetTimestamp | Kind::JavaDate => "TIMESTAMP WITH TIME ZONE",
+        }
+    }
+
     /// The type of a column of this kind alone.
     pub(crate) fn data_type(self, scale: i8) -> DataType {
         match self {

@@ -1,6 +1,7 @@
 //! From a plan of DataFusion to fragments: where it is cut, and where an operator must let others have a turn.
 
 mod cut;
+mod dates;
 mod lists;
 mod pacing;
 mod passing;
@@ -11,6 +12,7 @@ mod wrong;
 mod yielding;
 
 pub(crate) use cut::CutFragments;
+pub(crate) use dates::WholeDates;
 pub(crate) use plannable::make_plannable;
 pub(crate) use pushdown::{Rule, guarded};
 pub(crate) use yielding::YieldExec;

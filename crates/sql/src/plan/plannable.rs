@@ -39,10 +39,24 @@ async fn make_query_plannable(statement: &mut Statement, state: &SessionState) -
     if let Statement::Statement(inner) = statement {
         check_size(inner, Names::of(state))?;
         check_wrong(inner)?;
+        show_tables(inner)?;
         plain_table_functions(inner);
         plain_lists(inner);
     }
     show_visible(statement, state).await
+}
+
+/// `SHOW TABLES` is of the tables and maps that users have, not of those in which the engine describes itself.
+fn show_tables(statement: &mut SqlStatement) -> Result<(), SqlError> {
+    if !matches!(statement, SqlStatement::ShowTables { .. }) || statement.to_string() != "SHOW TABLES" {
+        return Ok(());
+    }
+    let text = "SELECT * FROM information_schema.tables WHERE table_schema <> 'information_schema' AND table_schema NOT LIKE 'pg_%' \
+                ORDER BY table_catalog, table_schema, table_name";
+    if let Some(Statement::Statement(tables)) = DFParser::parse_sql(text)?.pop_front() {
+        *statement = *tables;
+    }
+    Ok(())
 }
 
 /// What is copied, as a statement of its own. A table alone is all its visible columns.

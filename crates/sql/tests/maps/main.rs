@@ -532,6 +532,36 @@ fn entries_are_updated_and_deleted_where_the_condition_says() {
     assert!(member.says("UPDATE plain SET this = NULL").contains("NULL"));
 }
 
+/// The column has the type of the widest, and each entry keeps its own: what does not fit is told with its key.
+#[test]
+fn an_update_of_mixed_numbers_keeps_the_kind_of_each_or_says_why_not() {
+    let member = started();
+    member.put("mixed", 1, 3_i32);
+    member.put("mixed", 2, 2.5_f64);
+    member.put("mixed", 3, 1.5_f32);
+    assert_eq!(member.changed("UPDATE mixed SET this = this + 1"), 3);
+    let values = || [1, 2, 3].map(|key| member.get("mixed", key).unwrap());
+    assert_eq!(values(), [Value::Int(4), Value::Double(3.5), Value::Float(2.5)]);
+    let says = member.says("UPDATE mixed SET this = this * 1.1");
+    assert!(says.contains("map \"mixed\", column \"this\": the value of key "), "{says}");
+    assert!(says.contains(", of the type DOUBLE, cannot be stored as "), "{says}");
+    assert!(says.ends_with("; 1 entry was changed before"), "{says}");
+    assert_eq!(values(), [Value::Int(4), Value::Double(3.5 * 1.1), Value::Float(2.5)]);
+    let says = member.says("UPDATE mixed SET this = this + 0.5 WHERE __key = 1");
+    assert!(
+        says.contains(
+            "key 1: 4.5, of the type DOUBLE, cannot be stored as INTEGER; use CAST(... AS INTEGER)"
+        ),
+        "{says}"
+    );
+    assert!(!says.contains("changed before") && member.get("mixed", 1) == Some(Value::Int(4)), "{says}");
+    assert_eq!(member.changed("UPDATE mixed SET this = CAST(this + 0.5 AS INTEGER) WHERE __key = 1"), 1);
+    member.put("decimals", 1, 3_i64);
+    member.put("decimals", 2, Value::Decimal(Decimal::new(25, 1)));
+    assert_eq!(member.changed("UPDATE decimals SET this = this + 1"), 2);
+    assert_eq!(member.get("decimals", 1), Some(Value::Long(4)));
+}
+
 /// Whatever a statement does not set stays byte for byte: more digits than a double has, the order of members, white space.
 #[test]
 fn an_update_of_json_leaves_everything_else_as_it_is_written() {

@@ -97,7 +97,6 @@ fn load(session: &Session, sqlite: &Connection, tables: &[Table]) {
 fn is_unsupported(error: &SqlError) -> bool {
     let text = error.to_string();
     [
-        "not implemented",
         "not supported",
         "NotImplemented",
         "does not support",

@@ -122,6 +122,26 @@ fn a_backup_of_what_is_damaged_replaces_none() {
     assert_eq!(rest.entries(), 19);
 }
 
+/// Neither half a file nor an empty one stays where a backup could not be made.
+#[test]
+fn a_backup_that_fails_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let nothing = folder.path().join("nothing");
+    assert!(backup(&nothing, folder.path().join("backup"), 9, &mut |_| {}).is_err());
+    let data = folder.path().join("data");
+    with_store(&data, |opened| {
+        store(&opened.log(MAP, &settings(1 << 20)), 1, &put(1, 1, "value").as_change()).unwrap();
+    });
+    // A folder with something in it has the name that the backup is to have.
+    let taken = folder.path().join("taken");
+    std::fs::create_dir_all(taken.join("other")).unwrap();
+    assert!(backup(&data, &taken, 9, &mut |_| {}).is_err());
+    let mut left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["data", "taken"]);
+}
+
 /// A restore changes nothing before the backup was read to its end.
 #[test]
 fn nothing_of_a_damaged_backup_is_restored() {

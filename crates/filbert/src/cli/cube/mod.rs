@@ -14,7 +14,7 @@ use super::Outcome;
 use super::interruption::Interruption;
 use super::progress::{self, Progress};
 use super::settings_file;
-use super::text::grouped;
+use super::text::{self, grouped};
 use filbert::cube::{
     Cube, CubeError, CubeResult, Forest, ForestText, PostgresTable, Query, QueryProgress, SqlTable,
     TableGroups,
@@ -33,22 +33,22 @@ pub(super) struct Arguments {
     /// Measures and calculated columns: a TOML or JSON file.
     #[arg(long, value_name = "FILE")]
     forest: PathBuf,
-    /// Where the rows are: a file, folder or pattern of Parquet, CSV, JSON or Arrow files, an SQL query in parentheses, a table of a
+    /// Where the rows are: a file, folder or pattern of Parquet, CSV, JSON or Arrow files, an SQL query, a table of a
     /// PostgreSQL server: postgres://user@host/database?sslmode=require#schema.table, with the password in PGPASSWORD, or one of DuckDB:
     /// duckdb:file#schema.table, with the path of libduckdb in FILBERT_DUCKDB_LIBRARY (only if built with the feature duckdb).
     #[arg(long, value_name = "PATH")]
     table: String,
     /// Measures, separated by commas; all of the forest when there are none.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = text::name)]
     measures: Vec<String>,
     /// Columns to group by, separated by commas.
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = text::name)]
     by: Vec<String>,
     /// Which rows count, such as "ccy = 'EUR' and desk in ('FX', 'Rates')".
     #[arg(long = "where", value_name = "FILTER")]
     filter: Option<String>,
     /// Adds rows of totals over these columns, in which the column is *.
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = text::name)]
     totals: Vec<String>,
     /// The values of this column stand side by side; without it, those of the last of several columns, if they are few.
     #[arg(long, value_name = "COLUMN", conflicts_with = "flat")]
@@ -65,11 +65,12 @@ pub(super) struct Arguments {
     /// Writes the rows behind the cells, instead of the cells. Where measures use different rows, columns say which use a row.
     #[arg(long, conflicts_with_all = ["explain", "totals", "across", "flat"])]
     drill_through: bool,
-    /// Of the cells with these coordinates only: column=value, separated by commas; nothing after the = is the missing value.
-    #[arg(long, value_name = "COORDINATES", value_delimiter = ',', requires = "drill_through")]
+    /// Of the cells with these coordinates only: column=value, separated by commas; nothing after the = is the missing value, and one with a
+    /// comma in it stands in single quotes.
+    #[arg(long, value_name = "COORDINATES", requires = "drill_through")]
     cell: Vec<String>,
     /// The columns of the rows, separated by commas; all when there are none.
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "drill_through")]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = text::name, requires = "drill_through")]
     columns: Vec<String>,
     /// At most so many rows; 0 is all.
     #[arg(long, value_name = "ROWS", default_value_t = 1_000, requires = "drill_through")]
@@ -126,7 +127,7 @@ const EXAMPLES: &str = "Examples:
   filbert cube --forest risk.toml --table trades.csv --measures var95 --by desk --explain mermaid
   filbert cube --forest risk.toml --table trades.csv --measures pnl --by desk --drill-through --cell desk=FX --limit 20
   filbert cube --forest risk.toml --measures pnl --by region \\
-      --table \"(SELECT * FROM 'trades.csv' JOIN 'books.csv' USING (book))\"
+      --table \"SELECT * FROM 'trades.csv' JOIN 'books.csv' USING (book)\"
   filbert cube --forest risk.toml --measures pnl --by desk --table 'postgres://risk@localhost/markets#public.trades'
   filbert cube --forest risk.toml --measures pnl --by desk \\
       --table 'postgres://risk@db.example/markets?sslmode=require#SELECT * FROM trades JOIN books USING (book)'
@@ -230,7 +231,7 @@ impl Watch<'_> {
             (None, None) => {
                 let (session, place) = (member.sql().session(), table.clone());
                 let opening = async move {
-                    match place.strip_prefix('(').and_then(|query| query.strip_suffix(')')) {
+                    match query_of(&place) {
                         Some(query) => SqlTable::of_query(session, "table", query).await,
                         None => SqlTable::open(session, &place).await,
                     }
@@ -251,6 +252,17 @@ impl Watch<'_> {
         let seen = asked.progress();
         Ok(self.wait("read answer", asked, || rows_read(&seen))??)
     }
+}
+
+/// The query that a table is, in parentheses or not; none of a file.
+fn query_of(table: &str) -> Option<&str> {
+    let table = table.trim();
+    let first = table.split(|letter: char| !letter.is_ascii_alphabetic()).next().unwrap_or_default();
+    let is_query = ["select", "with", "values"].iter().any(|word| first.eq_ignore_ascii_case(word));
+    if is_query && table[first.len()..].starts_with(char::is_whitespace) {
+        return Some(table);
+    }
+    table.strip_prefix('(').and_then(|query| query.strip_suffix(')'))
 }
 
 fn looks() -> String {

@@ -3,6 +3,7 @@
 //! Lines for programs are written as rows come; a table for people wants to know all of its rows first.
 
 use super::super::Outcome;
+use super::super::text::counted;
 use super::{Arguments, Format, Watch, rows_read};
 use filbert::arrow::array::RecordBatch;
 use filbert::arrow::{csv, json};
@@ -35,7 +36,8 @@ pub(super) fn write(arguments: &Arguments, watch: &Watch<'_>, cube: &Cube, query
         }
     };
     if has_more {
-        eprintln!("filbert: there are more than {} rows; --limit raises that", arguments.limit);
+        let rows = counted(arguments.limit as u64, "row", "rows");
+        eprintln!("filbert: there are more than {rows}; --limit raises that");
     }
     Ok(())
 }
@@ -43,17 +45,50 @@ pub(super) fn write(arguments: &Arguments, watch: &Watch<'_>, cube: &Cube, query
 /// What is asked for.
 fn through(arguments: &Arguments, query: Query) -> Result<DrillThrough, Box<dyn Error>> {
     let mut through = DrillThrough::new(query);
-    for coordinate in &arguments.cell {
-        let (column, value) = coordinate
-            .split_once('=')
-            .ok_or_else(|| format!("--cell {coordinate:?} is no coordinate; write it as column=value"))?;
-        let value = (!value.is_empty()).then_some(value);
-        through = through.cell(column, Coordinate::from(value));
+    for text in &arguments.cell {
+        for (column, value) in coordinates(text)? {
+            through = through.cell(&column, Coordinate::from(value));
+        }
     }
     if !arguments.columns.is_empty() {
         through = through.columns(arguments.columns.clone());
     }
     Ok(if arguments.limit > 0 { through.limit(arguments.limit) } else { through })
+}
+
+/// The coordinates of a text: `desk=FX, book='a, b', ccy=`.
+fn coordinates(text: &str) -> Result<Vec<(String, Option<String>)>, String> {
+    let (mut parts, mut begin, mut is_quoted) = (Vec::new(), 0, false);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '\'' => is_quoted = !is_quoted,
+            ',' if !is_quoted => {
+                parts.push(&text[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[begin..]);
+    parts.into_iter().map(|part| coordinate(part.trim())).collect()
+}
+
+fn coordinate(text: &str) -> Result<(String, Option<String>), String> {
+    let wrong = || {
+        format!(
+            "--cell: {text:?} is no coordinate; write column=value, and column='a, b' for a value with a comma"
+        )
+    };
+    let (column, value) = text.split_once('=').ok_or_else(wrong)?;
+    let (column, value) = (column.trim(), value.trim());
+    if column.is_empty() {
+        return Err(wrong());
+    }
+    let value = match value.strip_prefix('\'') {
+        Some(rest) => Some(rest.strip_suffix('\'').ok_or_else(wrong)?.replace("''", "'")),
+        None => (!value.is_empty()).then(|| value.to_owned()),
+    };
+    Ok((column.to_owned(), value))
 }
 
 /// Writes batch after batch; true when there are rows beyond the limit.
@@ -76,5 +111,25 @@ fn each(
         }
         // The line would stand among the rows.
         watch.progress.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_read_with_commas_in_quotes() {
+        let read = |text: &str| -> Result<String, String> {
+            let each = coordinates(text)?.into_iter().map(|(column, value)| format!("{column}={value:?}"));
+            Ok(each.collect::<Vec<_>>().join(" "))
+        };
+        assert_eq!(read("desk=FX, ccy=").as_deref(), Ok("desk=Some(\"FX\") ccy=None"));
+        let quoted = read("book='a, b',desk='it''s'");
+        assert_eq!(quoted.as_deref(), Ok("book=Some(\"a, b\") desk=Some(\"it's\")"));
+        assert_eq!(read("desk=''").as_deref(), Ok("desk=Some(\"\")"));
+        for wrong in ["desk", "book=a, b", "=x", "book='a", ""] {
+            assert!(read(wrong).unwrap_err().contains("is no coordinate"), "{wrong}");
+        }
     }
 }

@@ -6,11 +6,14 @@ use super::Outcome;
 use super::client::{Client, Whom};
 use super::table::Table;
 use clap::ValueEnum;
+use filbert_pool::settings_fields::nearest;
 use filbert_wire::Data;
+use filbert_wire::messages::client::GetDistributedObjects;
 use filbert_wire::messages::map::{Clear, ContainsKey, EntrySet, Get, KeySet, Put, Remove, Size};
 use form::Form;
 pub(super) use form::Shown;
 use serde_json::json;
+use std::error::Error;
 use std::io::{IsTerminal, Write};
 
 /// The options of `filbert map`.
@@ -86,6 +89,12 @@ struct Whole {
     map: String,
 }
 
+/// What Hazelcast calls maps.
+const MAPS: &str = "hz:impl:mapService";
+
+/// Maps that are listed for somebody who looks for another one.
+const MOST_LISTED: usize = 20;
+
 /// No thread of a command holds locks.
 const NO_THREAD: i64 = 1;
 
@@ -93,6 +102,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let out = &mut std::io::stdout().lock();
     let Arguments { command, whom: Whom { address, login }, key_as: key_form, value_as: value_form, json } =
         arguments;
+    // Only what writes makes a map: one whose name is not spelled right must not be there afterwards.
+    let to = |map: &str| -> Result<Client, Box<dyn Error>> {
+        let mut client = Client::connect(address, login)?;
+        check_is_there(&mut client, map)?;
+        Ok(client)
+    };
     let key_of = |text: &str| key_form.read("key", text);
     // A person's terminal is not what a value may write to; a program gets it as it is.
     let is_terminal = std::io::stdout().is_terminal();
@@ -109,7 +124,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     match command {
         Command::Get(OneKey { map, key }) => {
             let get = Get { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
-            let mut client = Client::connect(address, login)?;
+            let mut client = to(map)?;
             let found = client.call(&get)?.value;
             let is_there = found.is_some();
             if is_there || *json {
@@ -127,19 +142,19 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         }
         Command::Remove(OneKey { map, key }) => {
             let remove = Remove { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
-            print_found(out, Client::connect(address, login)?.call(&remove)?.value)?;
+            print_found(out, to(map)?.call(&remove)?.value)?;
         }
         Command::Contains(OneKey { map, key }) => {
             let contains = ContainsKey { name: map.as_str().into(), key: key_of(key)?, thread_id: NO_THREAD };
-            let found = Client::connect(address, login)?.call(&contains)?.value;
+            let found = to(map)?.call(&contains)?.value;
             if *json { writeln!(out, "{}", json!({ "contains": found }))? } else { writeln!(out, "{found}")? }
         }
         Command::Size(Whole { map }) => {
-            let size = Client::connect(address, login)?.call(&Size { name: map.as_str().into() })?.value;
+            let size = to(map)?.call(&Size { name: map.as_str().into() })?.value;
             if *json { writeln!(out, "{}", json!({ "size": size }))? } else { writeln!(out, "{size}")? }
         }
         Command::Keys(Whole { map }) => {
-            let keys = Client::connect(address, login)?.call(&KeySet { name: map.as_str().into() })?.values;
+            let keys = to(map)?.call(&KeySet { name: map.as_str().into() })?.values;
             for key in keys.iter().map(Shown::of) {
                 if *json {
                     writeln!(out, "{}", json!({ "key": key.json, "key_type": key.kind }))?;
@@ -149,8 +164,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             }
         }
         Command::Entries(Whole { map }) => {
-            let entries =
-                Client::connect(address, login)?.call(&EntrySet { name: map.as_str().into() })?.entries;
+            let entries = to(map)?.call(&EntrySet { name: map.as_str().into() })?.entries;
             let mut table = Table::new(&["key", "type", "value", "type"]);
             for (key, value) in entries {
                 let (key, value) = (Shown::of(&key), Shown::of(&value));
@@ -168,7 +182,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             }
         }
         Command::Clear(Whole { map }) => {
-            Client::connect(address, login)?.call(&Clear { name: map.as_str().into() })?;
+            to(map)?.call(&Clear { name: map.as_str().into() })?;
             if *json {
                 writeln!(out, "{}", json!({ "cleared": map }))?
             } else {
@@ -177,6 +191,22 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// Refuses a map that is not there, and names the one that may be meant.
+fn check_is_there(client: &mut Client, map: &str) -> Outcome {
+    let objects = client.call(&GetDistributedObjects {})?.objects;
+    let maps: Vec<&str> =
+        objects.iter().filter(|object| *object.service_name == *MAPS).map(|object| &*object.name).collect();
+    if maps.contains(&map) {
+        return Ok(());
+    }
+    let hint = match nearest(map, maps.iter().copied()) {
+        Some(near) => format!("is it {near:?}?"),
+        None if maps.is_empty() => "there are none that you may see; `filbert map put` makes one".to_owned(),
+        None => format!("there are: {}", maps.into_iter().take(MOST_LISTED).collect::<Vec<_>>().join(", ")),
+    };
+    Err(format!("there is no map {map:?}; {hint}").into())
 }
 
 /// That a key is not there, how it was read, and how it would be found if it is there in another form.

@@ -44,10 +44,10 @@ pub(super) struct Arguments {
     /// Runs the statements of a file; `-` is the standard input.
     #[arg(short, long, value_name = "FILE", conflicts_with = "statements")]
     file: Option<PathBuf>,
-    /// How rows are written.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// Writes to a file instead of the standard output.
+    /// How rows are written; without it as the ending of --output says, or as a table.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Writes to a file instead of the standard output; .csv, .json, .ndjson and .jsonl say how.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// A TOML file with settings; no door is opened.
@@ -63,7 +63,7 @@ pub(super) struct Arguments {
 const EXAMPLES: &str = "Examples:
   filbert sql                                         a shell; \\? explains it
   filbert sql 'SELECT 6 * 7 AS answer'
-  filbert sql -f report.sql --format csv -o report.csv
+  filbert sql -f report.sql -o report.csv
   echo 'SELECT 1; SELECT 2' | filbert sql --format ndjson
   filbert sql --connect 127.0.0.1:5701                a shell over the maps of a running member
 
@@ -82,6 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         && arguments.file.is_none()
         && stdin.is_terminal()
         && std::io::stdout().is_terminal();
+    let format = format(arguments)?;
     // Opened before anything runs: a statement that changes something is not run for nothing.
     let output = output(arguments.output.as_deref())?;
     let script = script(arguments.file.as_deref())?;
@@ -94,7 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         Some(address) => Rc::new(RefCell::new(Remote::connect(address, &arguments.login)?)),
         None => Rc::new(RefCell::new(Local::new(&member))),
     };
-    let runner = Runner::new(&member, Rc::clone(&engine), interruption, arguments.format);
+    let runner = Runner::new(&member, Rc::clone(&engine), interruption, format);
     let mut interpreter = Interpreter::new(runner, output, text_bytes);
     let ended = match (&arguments.statements, script) {
         (Some(text), _) => interpreter.text(text).map(drop),
@@ -112,6 +113,22 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     drop(interpreter);
     member.shutdown(Shutdown::Cancel)?;
     ended
+}
+
+/// As it is said, or as the file is called.
+fn format(arguments: &Arguments) -> Result<Format, String> {
+    let ending = arguments.output.as_deref().and_then(Path::extension);
+    let ending = ending.and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
+    match (arguments.format, ending.as_str()) {
+        (Some(format), _) => Ok(format),
+        (None, "csv") => Ok(Format::Csv),
+        (None, "json") => Ok(Format::Json),
+        (None, "ndjson" | "jsonl") => Ok(Format::Ndjson),
+        (None, "parquet" | "arrow" | "ipc" | "feather") => Err(format!(
+            "-o writes text, no .{ending} file; COPY (SELECT ...) TO 'file.{ending}' does, and --format says which text if that is meant"
+        )),
+        (None, _) => Ok(Format::default()),
+    }
 }
 
 fn output(path: Option<&Path>) -> Result<Output, Box<dyn std::error::Error>> {

@@ -26,12 +26,13 @@ pub(super) struct Problem {
     code: Code,
     text: String,
     suggestion: Option<String>,
+    missing: Option<String>,
     is_denied: bool,
 }
 
 impl Problem {
     pub(super) fn new(code: Code, text: impl Into<String>) -> Self {
-        Self { code, text: text.into(), suggestion: None, is_denied: false }
+        Self { code, text: text.into(), suggestion: None, missing: None, is_denied: false }
     }
 
     /// A value that cannot be sent.
@@ -56,7 +57,7 @@ impl Problem {
 
     /// The table that there is not, if that is what went wrong.
     pub(super) fn missing_table(&self) -> Option<&str> {
-        (self.code == Code::ObjectNotFound).then(|| table_in(&self.text)).flatten()
+        self.missing.as_deref()
     }
 
     /// As it is sent.
@@ -79,11 +80,16 @@ impl From<SqlError> for Problem {
             | SqlError::NotOneStatement { .. }
             | SqlError::WrongParameters { .. } => Code::Parsing,
             SqlError::Failed(cause) => code_of(cause),
+            SqlError::NoTable { .. } => Code::ObjectNotFound,
+            SqlError::NoMoment { .. } => Code::Data,
             SqlError::Cancelled => Code::CancelledByUser,
             SqlError::TimedOut { .. } => Code::Timeout,
             _ => Code::Generic,
         };
-        Self { is_denied: matches!(error, SqlError::Denied(_)), ..Self::new(code, error.to_string()) }
+        let text = error.to_string();
+        let is_denied = matches!(error, SqlError::Denied(_));
+        let missing = if let SqlError::NoTable { name, .. } = error { Some(name) } else { None };
+        Self { is_denied, missing, ..Self::new(code, text) }
     }
 }
 
@@ -102,7 +108,6 @@ fn code_of(error: &DataFusionError) -> Code {
         DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => code_of(inner),
         DataFusionError::Shared(inner) => code_of(inner),
         DataFusionError::Collection(errors) => errors.first().map_or(Code::Generic, code_of),
-        DataFusionError::Plan(text) if table_in(text).is_some() => Code::ObjectNotFound,
         DataFusionError::SQL(..)
         | DataFusionError::Plan(_)
         | DataFusionError::SchemaError(..)
@@ -111,13 +116,6 @@ fn code_of(error: &DataFusionError) -> Code {
         DataFusionError::ArrowError(..) | DataFusionError::Execution(_) => Code::Data,
         _ => Code::Generic,
     }
-}
-
-/// The planner says it in words alone: `table 'filbert.public.orders' not found`.
-fn table_in(text: &str) -> Option<&str> {
-    let (_, rest) = text.split_once("table '")?;
-    let (name, rest) = rest.split_once('\'')?;
-    rest.starts_with(" not found").then(|| name.strip_prefix("filbert.public.").unwrap_or(name))
 }
 
 #[cfg(test)]
@@ -130,7 +128,8 @@ mod tests {
 
     #[test]
     fn each_kind_of_error_has_its_code() {
-        let missing = of(DataFusionError::Plan("table 'filbert.public.My.Map' not found".into()));
+        let missing = SqlError::NoTable { name: "My.Map".into(), hint: "none".into(), place: None };
+        let missing = Problem::from(missing);
         assert_eq!((missing.code(), missing.missing_table()), (Code::ObjectNotFound, Some("My.Map")));
         assert_eq!(of(DataFusionError::Plan("no such column".into())).code(), Code::Parsing);
         assert_eq!(of(DataFusionError::Execution("division by zero".into())).code(), Code::Data);

@@ -7,18 +7,22 @@
 
 mod empty;
 mod functions;
+mod names;
 mod parameters;
 mod types;
 mod wildcards;
 
+pub(super) use names::{has_made_names, shown_columns};
+
 use super::catalog::{Definition, Shelf};
 use super::variables::Variables;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, DataType, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, Statement,
+    BinaryOperator, Expr, Ident, ObjectName, ObjectNamePart, Query, Select, SelectItem, Statement,
     TableFactor, Value, VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use names::name_of;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -292,29 +296,6 @@ fn unique(name: String, taken: &mut HashSet<String>) -> String {
         unique = format!("{name}_{number}");
     }
     unique
-}
-
-/// What PostgreSQL calls a column that has no name.
-fn name_of(expr: &Expr) -> String {
-    let last = |name: &ObjectName| {
-        name.0.last().and_then(|part| part.as_ident()).map(|ident| ident.value.to_lowercase())
-    };
-    let unknown = || "?column?".to_owned();
-    match expr {
-        Expr::Identifier(name) => name.value.clone(),
-        Expr::CompoundIdentifier(parts) => parts.last().map_or_else(unknown, |name| name.value.clone()),
-        Expr::Function(function) => last(&function.name).unwrap_or_else(unknown),
-        Expr::Case { .. } => "case".to_owned(),
-        Expr::Exists { .. } => "exists".to_owned(),
-        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => name_of(inner),
-        Expr::Cast { expr: inner, data_type, .. } => match (name_of(inner), data_type) {
-            (name, DataType::Custom(custom, _)) if name == "?column?" => last(custom).unwrap_or(name),
-            (name, data_type) if name == "?column?" => data_type.to_string().to_lowercase(),
-            (name, _) => name,
-        },
-        Expr::Value(value) if matches!(value.value, Value::Boolean(_)) => "bool".to_owned(),
-        _ => unknown(),
-    }
 }
 
 #[cfg(test)]

@@ -72,10 +72,7 @@ fn what_can_only_be_empty_is() {
     assert!(adapted("SELECT c.relname FROM pg_class c LEFT JOIN pg_index i ON true").contains("LEFT JOIN"));
     assert!(adapted("SELECT count(*) FROM pg_proc").contains("pg_catalog.pg_proc"));
     let column = "SELECT a.attname, (SELECT d.adbin FROM pg_attrdef d WHERE d.adrelid = a.attrelid) FROM pg_attribute a";
-    assert_eq!(
-        adapted(column),
-        format!("SELECT a.attname, {none} \"?column?\" FROM pg_catalog.pg_attribute a")
-    );
+    assert_eq!(adapted(column), format!("SELECT a.attname, {none} \"adbin\" FROM pg_catalog.pg_attribute a"));
 }
 
 #[test]

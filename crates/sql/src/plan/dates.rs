@@ -1,0 +1,230 @@
+//! Refuses texts that are read as another date than they say.
+//!
+//! Arrow reads `2026-03-3x` as the third of March: what follows the digits that it looks for is not looked at. A wrong answer is worse than
+//! none, so wherever a text becomes a date, by `CAST`, by `to_date` or since it is compared with one, [`WholeDates`] looks first: at a text
+//! that stands in the statement while it is planned, at a column's by a function ([`WholeText`]) that hands whole dates on and refuses
+//! others. `TRY_CAST` makes NULL of them. Times are looked at only while a statement is planned: Arrow reads all of them or nothing.
+//!
+//! The rule runs after types are coerced, so that it sees every cast that there will be. Threads: planning and fragments.
+
+use crate::error::SqlError;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
+use arrow::compute::nullif;
+use arrow::datatypes::{DataType, Field, FieldRef};
+use datafusion::common::config::ConfigOptions;
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
+use datafusion::logical_expr::expr::{Cast, ScalarFunction, TryCast};
+use datafusion::logical_expr::expr_rewriter::NamePreserver;
+use datafusion::logical_expr::utils::merge_schema;
+use datafusion::logical_expr::{
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
+    ScalarUDFImpl, Signature, Volatility,
+};
+use datafusion::optimizer::AnalyzerRule;
+use std::sync::{Arc, LazyLock};
+
+/// Lets whole dates only pass from texts to dates.
+#[derive(Debug)]
+pub(crate) struct WholeDates;
+
+impl AnalyzerRule for WholeDates {
+    fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
+        Ok(plan.transform_up_with_subqueries(of_plan)?.data)
+    }
+
+    fn name(&self) -> &str {
+        "whole_dates"
+    }
+}
+
+fn of_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
+    let mut makes_moments = false;
+    plan.apply_expressions(|expr| {
+        makes_moments |= expr.exists(|expr| Ok(moment_of(expr).is_some()))?;
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    if !makes_moments {
+        return Ok(Transformed::no(plan));
+    }
+    let mut schema = merge_schema(&plan.inputs());
+    if let LogicalPlan::TableScan(scan) = &plan {
+        let source = scan.source.schema();
+        schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &source)?);
+    }
+    let names = NamePreserver::new(&plan);
+    let changed = plan.map_expressions(|expr| {
+        let name = names.save(&expr);
+        let changed = expr.transform_up(|expr| looked_at(expr, &schema))?;
+        Ok(changed.update_data(|expr| name.restore(expr)))
+    })?;
+    if changed.transformed { changed.map_data(LogicalPlan::recompute_schema) } else { Ok(changed) }
+}
+
+/// What an expression makes a date or a time of, and of which type that is.
+fn moment_of(expr: &Expr) -> Option<(&Expr, &DataType)> {
+    let (from, to) = match expr {
+        Expr::Cast(Cast { expr, field }) | Expr::TryCast(TryCast { expr, field }) => {
+            (expr.as_ref(), field.data_type())
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args }) if func.name() == "to_date" => match &args[..] {
+            [one] => (one, &DataType::Date32),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    matches!(to, DataType::Date32 | DataType::Date64 | DataType::Timestamp(..)).then_some((from, to))
+}
+
+fn looked_at(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    let Some((from, to)) = moment_of(&expr) else { return Ok(Transformed::no(expr)) };
+    let tries = matches!(expr, Expr::TryCast(_));
+    if let Expr::Literal(value, _) = from {
+        return match value.try_as_str().flatten() {
+            Some(text) if !tries && !is_moment(text, value, to) => Err(wrong(text, to)),
+            Some(text) if tries && !is_whole(text) => {
+                let none = ScalarValue::try_from(to)?;
+                Ok(Transformed::yes(Expr::Literal(none, None)))
+            }
+            _ => Ok(Transformed::no(expr)),
+        };
+    }
+    // What has no type here, such as a column of a query around this one, is seen where it has one, or by nobody.
+    let is_text = from.get_type(schema).is_ok_and(|from| is_text(&from));
+    if !is_text || matches!(to, DataType::Timestamp(..)) || is_looked_at(from) {
+        return Ok(Transformed::no(expr));
+    }
+    let whole = |from: Expr| whole_text(tries).call(vec![from]);
+    Ok(Transformed::yes(match expr {
+        Expr::Cast(cast) => Expr::Cast(Cast::new_from_field(Box::new(whole(*cast.expr)), cast.field)),
+        Expr::TryCast(cast) => {
+            Expr::TryCast(TryCast::new_from_field(Box::new(whole(*cast.expr)), cast.field))
+        }
+        Expr::ScalarFunction(ScalarFunction { func, args }) => {
+            let args = args.into_iter().map(whole).collect();
+            Expr::ScalarFunction(ScalarFunction { func, args })
+        }
+        other => other,
+    }))
+}
+
+fn is_looked_at(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarFunction(ScalarFunction { func, .. }) if func.name() == WholeText::NAME)
+}
+
+fn is_text(data_type: &DataType) -> bool {
+    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+}
+
+/// True when all of a text is a date or time of this type.
+fn is_moment(text: &str, value: &ScalarValue, to: &DataType) -> bool {
+    is_whole(text) && value.cast_to(to).is_ok_and(|moment| !moment.is_null())
+}
+
+/// True when Arrow reads all of a text as a date, or nothing: it skips what follows the day in texts that are no longer than dates are.
+fn is_whole(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_signed = matches!(bytes.first(), Some(b'+' | b'-'));
+    let is_plain = bytes.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
+        && bytes.last().is_some_and(u8::is_ascii_digit);
+    bytes.len() > "2026-03-31".len() || is_signed || is_plain
+}
+
+fn wrong(text: &str, to: &DataType) -> datafusion::error::DataFusionError {
+    let (what, form) = match to {
+        DataType::Date32 | DataType::Date64 => ("date", "2026-03-31"),
+        _ => ("timestamp", "2026-03-31 09:30:00"),
+    };
+    SqlError::NoMoment { text: text.to_owned(), what, form }.into_plan()
+}
+
+/// The function that looks at texts: it fails, or with `tries` gives NULL, where one is not whole.
+fn whole_text(tries: bool) -> Arc<ScalarUDF> {
+    static FUNCTIONS: LazyLock<[Arc<ScalarUDF>; 2]> = LazyLock::new(|| {
+        [false, true].map(|tries| {
+            let signature = Signature::any(1, Volatility::Immutable);
+            Arc::new(ScalarUDF::new_from_impl(WholeText { tries, signature }))
+        })
+    });
+    Arc::clone(&FUNCTIONS[usize::from(tries)])
+}
+
+/// Hands on texts that are whole dates, or no dates at all, which a cast tells of.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct WholeText {
+    tries: bool,
+    signature: Signature,
+}
+
+impl WholeText {
+    const NAME: &str = "__whole_date";
+
+    fn texts<'a>(&self, texts: impl Iterator<Item = Option<&'a str>>, all: &ArrayRef) -> Result<ArrayRef> {
+        if !self.tries {
+            let mut texts = texts.flatten();
+            return texts
+                .find(|text| !is_whole(text))
+                .map_or_else(|| Ok(Arc::clone(all)), |text| Err(wrong(text, &DataType::Date32)));
+        }
+        let wrong: BooleanArray = texts.map(|text| Some(text.is_some_and(|text| !is_whole(text)))).collect();
+        Ok(if wrong.has_true() { nullif(all, &wrong)? } else { Arc::clone(all) })
+    }
+}
+
+impl ScalarUDFImpl for WholeText {
+    fn name(&self) -> &str {
+        Self::NAME
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        match types {
+            [of] => Ok(of.clone()),
+            _ => internal_err!("{} takes one text", Self::NAME),
+        }
+    }
+
+    fn return_field_from_args(&self, args: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let [text] = args.arg_fields else { return internal_err!("{} takes one text", Self::NAME) };
+        let is_nullable = self.tries || text.is_nullable();
+        Ok(Arc::new(Field::new(Self::NAME, text.data_type().clone(), is_nullable)))
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let Some(value) = args.args.into_iter().next() else {
+            return internal_err!("{} takes one text", Self::NAME);
+        };
+        let (is_scalar, all) = match &value {
+            ColumnarValue::Scalar(scalar) => (true, scalar.to_array()?),
+            ColumnarValue::Array(all) => (false, Arc::clone(all)),
+        };
+        let whole = match all.data_type() {
+            DataType::Utf8 => self.texts(all.as_string::<i32>().iter(), &all)?,
+            DataType::LargeUtf8 => self.texts(all.as_string::<i64>().iter(), &all)?,
+            DataType::Utf8View => self.texts(all.as_string_view().iter(), &all)?,
+            _ => return Ok(value),
+        };
+        Ok(match is_scalar {
+            true => ColumnarValue::Scalar(ScalarValue::try_from_array(&whole, 0)?),
+            false => ColumnarValue::Array(whole),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_arrow_skips_is_not_whole() {
+        for whole in ["2026-03-31", "2026-3-1", "20260331", "+10999-12-31", "2026-03-30x", "2026-02-31"] {
+            assert!(is_whole(whole), "{whole}");
+        }
+        for part in ["2026-03-3x", "2026-3-31x", "2026-3-3xy", "2026-03-3-", "2026-03-3 ", ""] {
+            assert!(!is_whole(part), "{part}");
+        }
+    }
+}
