@@ -27,6 +27,7 @@ mod grouping;
 mod keys;
 mod lanes;
 mod merge;
+mod one_by_one;
 mod options;
 mod plan;
 mod range;

@@ -29,10 +29,19 @@ pub(crate) struct Sizes {
     /// Up to so many groups of all parts together are merged in one table.
     pub(crate) few: usize,
 }
+    /// Few groups are put on disk before they must be when they hold so many bytes: sets of values, say, or sketches.
+    pub(crate) worth_saving: usize,
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { first_range: 1 << 14, last_range: 1 << 21, unit: 1 << 16, many: 1 << 16, few: 1 << 14 }
+        Self {
+            first_range: 1 << 14,
+            last_range: 1 << 21,
+            unit: 1 << 16,
+            many: 1 << 16,
+            few: 1 << 14,
+            worth_saving: 1 << 20,
+        }
     }
 }
 
