@@ -6,7 +6,7 @@
 
 use crate::aggregate::SpillSpace;
 use crate::cache::{Kept, LeafKey};
-use crate::composite::{Ask, ask_cubes, asks, take_answers};
+use crate::composite::{Answer, Ask, ask_cubes, asks, take_answers};
 use crate::cube::{CubeSettings, Within};
 use crate::cuboid::{Cuboid, KeySpace};
 use crate::error::CubeError;
@@ -280,7 +280,7 @@ async fn blocking<T: Send + 'static>(
 fn finish(
     question: &Question,
     prepared: Prepared,
-    answers: Vec<Option<CubeResult>>,
+    answers: Vec<Option<Answer>>,
 ) -> Result<CubeResult, CubeError> {
     let Prepared { run, mut results, scan, asks, mut trace, version } = prepared;
     take_answers(question, &run, &asks, answers, (&mut results, &mut trace))?;

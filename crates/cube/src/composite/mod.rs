@@ -19,7 +19,7 @@ mod rows;
 
 pub(crate) use asks::{Ask, asks};
 pub use build::CompositeBuilder;
-pub(crate) use lead::{ask_cubes, take_answers};
+pub(crate) use lead::{Answer, ask_cubes, take_answers};
 pub(crate) use rows::drill_cubes;
 
 use crate::aggregate::{Carriers, CustomAggregate};
