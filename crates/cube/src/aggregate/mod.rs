@@ -46,6 +46,7 @@ pub use block::Block;
 pub use carriers::{Carriers, CustomAggregate};
 pub use function::{Aggregate, Function};
 pub use grouping::{Grouped, Grouping};
+pub(crate) use keys::CodeHashes;
 pub use merge::GroupedPartition;
 pub use options::{GroupingOptions, Strategy};
 pub(crate) use running::Running;
