@@ -24,6 +24,7 @@ use crate::turns::Turns;
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use filbert_pool::{Clock, Stages, WeakStages, WorkStealing};
 use futures::future::{BoxFuture, Either, join, select};
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -302,7 +303,7 @@ fn finish(
 fn keep(question: &Question, run: &Run, results: &Results, version: Option<u64>, made: &[StepId]) {
     for leaf in made {
         if let (Some(key), Ok(Ok(cuboid))) = (LeafKey::of(run, version, *leaf), results.get(*leaf)) {
-            question.kept.cache.put(key, cuboid);
+            question.kept.cache.put(key, cuboid.uncounted(&mut known));
         }
     }
     if let Some(stages) = question.stages.upgrade() {
@@ -313,3 +314,4 @@ fn keep(question: &Question, run: &Run, results: &Results, version: Option<u64>,
         }
     }
 }
+    let mut known = HashMap::new();
