@@ -129,8 +129,8 @@ impl Question {
     /// What stands behind all that is asked for.
     fn behind(&self, through: &Through) -> Result<Behind, CubeError> {
         let mut found = Behind::default();
-        for (query, slices) in &through.asked {
-            behind(query, &self.forest, &self.columns, &self.rights, slices, &mut found)?;
+        for (query, area) in &through.asked {
+            behind(query, &self.forest, &self.columns, &self.rights, area, &mut found)?;
         }
         Ok(found)
     }

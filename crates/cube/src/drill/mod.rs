@@ -21,7 +21,7 @@ pub use rows::{DrillRows, DrilledRows};
 
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
-use crate::plan::Slices;
+use crate::plan::Area;
 use crate::query::Query;
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ pub struct DrillThrough {
 #[derive(Debug, Clone)]
 pub(crate) struct Through {
     /// Of one user each.
-    pub(crate) asked: Vec<(Query, Slices)>,
+    pub(crate) asked: Vec<(Query, Area)>,
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) limit: Option<usize>,
 }
@@ -84,14 +84,14 @@ impl DrillThrough {
 
     /// What is read for it.
     pub(crate) fn through(self) -> Result<(Query, Through), CubeError> {
-        let mut slices = Slices::new();
+        let mut area = Area::default();
         for (column, coordinate) in self.cell {
-            if slices.insert(column.as_str().into(), BTreeSet::from([coordinate])).is_some() {
+            if area.slices.insert(column.as_str().into(), BTreeSet::from([coordinate])).is_some() {
                 let problem = format!("a cell has two coordinates of {column:?}; name one");
                 return Err(CubeError::InvalidQuery { problem });
             }
         }
-        let asked = vec![(self.query.clone(), slices)];
+        let asked = vec![(self.query.clone(), area)];
         Ok((self.query, Through { asked, columns: self.columns, limit: self.limit }))
     }
 

@@ -18,7 +18,7 @@ mod linear;
 mod recipe;
 mod step;
 
-pub(crate) use behind::{Behind, Slices, behind};
+pub(crate) use behind::{Area, Behind, behind};
 pub(crate) use columns::{CubeColumns, Named};
 pub(crate) use expand::dispatched_columns;
 pub(crate) use step::{Along, Cells, CustomCode, Leaf, Level, Operation, ShiftBy, Spread, Step, StepId};

@@ -1,7 +1,6 @@
 //! What each kind of measure needs, and what is made of it.
 
 use super::expand::{Expansion, FilterId, LevelId, Node};
-use super::linear;
 use super::step::{Along, Cells, CustomCode, Leaf, ShiftBy, Spread, Targets};
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
@@ -30,7 +29,11 @@ pub(super) enum Recipe {
     Alias,
     Empty,
     Leaf(Leaf),
-    RollUp(Aggregation),
+    /// Of the slices that `keep` wants.
+    RollUp {
+        keep: Filter,
+        aggregation: Aggregation,
+    },
     Combine(Cells),
     /// Needs what is read, then where it is written.
     Shift {
@@ -182,7 +185,7 @@ impl Expansion<'_> {
         let columns: Vec<Arc<str>> = self.level_of(level).iter().cloned().chain(by).collect();
         let finer = self.level(columns);
         let needs = vec![Need { node: Node::Cells(Arc::clone(name)), level: finer, filter }];
-        (Recipe::RollUp(partitionor.aggregation.clone()), needs)
+        (Recipe::RollUp { keep: Filter::All, aggregation: partitionor.aggregation.clone() }, needs)
     }
 
     fn shift(&mut self, name: &str, shiftor: &Shiftor, level: LevelId, filter: FilterId) -> Made {
@@ -291,8 +294,7 @@ impl Expansion<'_> {
                         format!("{:?} is of type {input}; only numbers lie between others", dispatchor.from);
                     return Err(invalid(name, &problem));
                 }
-                let numbers = numbers.clone();
-                (true, Targets::Function(Arc::new(move |at| linear::around(&numbers, at))))
+                (true, Targets::Linear(numbers.clone()))
             }
             Decomposition::Cumulating => return Err(invalid(name, "it has no column to go to")),
             Decomposition::Function(function) => {

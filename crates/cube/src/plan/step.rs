@@ -1,5 +1,6 @@
 //! One node of a plan: a measure at a level under a filter, and how it is computed from others.
 
+use super::linear;
 use crate::coordinate::Coordinate;
 use crate::expression::Expression;
 use crate::filter::Filter;
@@ -165,6 +166,8 @@ pub(crate) struct Spread {
 /// From a coordinate to its targets.
 pub(crate) enum Targets {
     Map(HashMap<Coordinate, Vec<(Coordinate, f64)>>),
+    /// The numbers around it, of these in order.
+    Linear(Vec<f64>),
     Function(TargetsFunction),
 }
 
@@ -174,6 +177,7 @@ impl Targets {
             Self::Map(map) => {
                 map.get(coordinate).map_or(Cow::Borrowed(&[]), |targets| targets.as_slice().into())
             }
+            Self::Linear(numbers) => linear::around(numbers, coordinate).into(),
             Self::Function(function) => function(coordinate).into(),
         }
     }
@@ -182,7 +186,7 @@ impl Targets {
     pub(crate) fn mean(&self) -> usize {
         match self {
             Self::Map(map) => map.values().map(Vec::len).sum::<usize>().div_ceil(map.len().max(1)),
-            Self::Function(_) => 1,
+            Self::Linear(_) | Self::Function(_) => 1,
         }
     }
 }
