@@ -22,7 +22,7 @@ use crate::result::{CubeResult, build};
 use crate::table::{BatchStream, Table, TableGroups};
 use crate::turns::Turns;
 use arrow::array::{Array, ArrayRef, RecordBatch};
-use filbert_pool::{Clock, Stages, WeakStages, WorkStealing};
+use filbert_pool::{Clock, Stages, SubmitError, WeakStages, WorkStealing};
 use futures::future::{BoxFuture, Either, join, select};
 use std::collections::HashMap;
 use std::future::Future;
@@ -277,6 +277,23 @@ async fn blocking<T: Send + 'static>(
     submitted.await.map_err(|error| CubeError::of_task(task, error))
 }
 
+/// Computes something on `cpu`. A stage that has no room for more ends nothing that is under way: a thread of `mixed` that may wait then takes
+/// it there, or does it itself, when it is this query's turn.
+pub(crate) async fn on_cpu<T: Send + 'static>(
+    question: &Question,
+    task: &'static str,
+    closure: impl FnOnce() -> T + Clone + Send + 'static,
+) -> Result<T, CubeError> {
+    match question.cpu.submit(task, closure.clone()) {
+        Ok(submitted) => submitted.await.map_err(|error| CubeError::of_task(task, error)),
+        Err(SubmitError::Overloaded { .. }) => {
+            let cpu = question.cpu.clone();
+            blocking(question, task, move || cpu.run(closure)).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Everything after the table.
 fn finish(
     question: &Question,
@@ -301,6 +318,7 @@ fn finish(
 
 /// Keeps what was aggregated for the next query of this version of the table.
 fn keep(question: &Question, run: &Run, results: &Results, version: Option<u64>, made: &[StepId]) {
+    let mut known = HashMap::new();
     for leaf in made {
         if let (Some(key), Ok(Ok(cuboid))) = (LeafKey::of(run, version, *leaf), results.get(*leaf)) {
             question.kept.cache.put(key, cuboid.uncounted(&mut known));
@@ -314,4 +332,3 @@ fn keep(question: &Question, run: &Run, results: &Results, version: Option<u64>,
         }
     }
 }
-    let mut known = HashMap::new();

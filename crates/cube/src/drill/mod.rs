@@ -9,7 +9,8 @@
 //! of the different filters says whether the row is one of theirs. What the user may see is part of every leaf's filter, as it is when
 //! cells are computed.
 //!
-//! Threads: one future on `mixed` reads and never blocks; rows are chosen on `cpu`, a piece at a time; what is not taken yet is one batch.
+//! Threads: one future on `mixed` reads and never blocks; rows are chosen on `cpu`, a piece at a time, or on a thread of `mixed` while `cpu`
+//! has no room; what is not taken yet is one batch.
 //!
 //! Rejected: a line per row and aggregation (an analyst who adds up a column would count rows twice).
 
