@@ -4,6 +4,8 @@
 //! the table, the same dictionaries, and slices spread in the same way, so a cached cuboid is as good as a fresh one. Its filter has the
 //! rights of the user in it: nobody sees what they may not. Weighted by size; what is too much goes by use. A table that does not tell
 //! its version is never cached. Housekeeping runs on `maintenance`.
+//!
+//! What is kept counts here, by its weight, and for no query: the one that made it gives its own count back when it is done with it.
 
 use crate::cuboid::{Cuboid, Dictionaries};
 use crate::execute::Run;
@@ -105,5 +107,45 @@ impl LeafCache {
     pub(crate) fn leaves(&self) -> u64 {
         self.cache.run_pending_tasks();
         self.cache.entry_count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cube::{Cube, Within};
+    use crate::forest::{Aggregator, Combinator, Forest};
+    use crate::query::Query;
+    use crate::table::MemoryTable;
+    use arrow::array::{Float64Array, Int64Array, RecordBatch};
+    use filbert_pool::Stages;
+    use std::sync::Arc;
+
+    /// The memory of a leaf was given back with the cache's copy: a composite paid for what its cubes keep.
+    #[test]
+    fn what_is_kept_does_not_count_for_the_query_that_made_it() {
+        let stages = Stages::start().unwrap();
+        let batch = RecordBatch::try_from_iter([
+            ("trade", Arc::new(Int64Array::from_iter_values(0..1_000)) as _),
+            ("value", Arc::new(Float64Array::from(vec![0.5; 1_000])) as _),
+        ]);
+        let batch = batch.unwrap();
+        let table = MemoryTable::new("trades", batch.schema(), vec![batch]).unwrap();
+        let forest = Forest::builder()
+            .measure("value", Aggregator::sum("value"))
+            .measure("count", Aggregator::count())
+            .measure("each", Combinator::divide("value", "count"));
+        let cube = Cube::builder(&stages, forest.build().unwrap(), table).build().unwrap();
+        let asked = || {
+            let within = Within::nothing(usize::MAX);
+            let query = Query::new(["each"]).by(["trade"]);
+            let answer = cube.query_within(query, &within).unwrap().wait().unwrap();
+            (answer.to_csv().unwrap(), within.memory)
+        };
+        let (first, memory) = asked();
+        assert_eq!(cube.cached(), 2);
+        assert_eq!(memory.held(), 0);
+        assert!(memory.peak() > 16_000);
+        let (again, memory) = asked();
+        assert_eq!((again, memory.held()), (first, 0));
     }
 }

@@ -158,7 +158,7 @@ pub(crate) struct Within {
 
 impl Within {
     /// Nothing but itself.
-    fn nothing(memory_limit: usize) -> Self {
+    pub(crate) fn nothing(memory_limit: usize) -> Self {
         let memory = MemoryAccount::new(memory_limit);
         Self { memory, progress: QueryProgress::default(), rights: Filter::All }
     }

@@ -6,7 +6,7 @@
 
 use crate::aggregate::SpillSpace;
 use crate::cache::{Kept, LeafKey};
-use crate::composite::{Ask, ask_cubes, asks, take_answers};
+use crate::composite::{Answer, Ask, ask_cubes, asks, take_answers};
 use crate::cube::{CubeSettings, Within};
 use crate::cuboid::{Cuboid, KeySpace};
 use crate::error::CubeError;
@@ -22,8 +22,9 @@ use crate::result::{CubeResult, build};
 use crate::table::{BatchStream, Table, TableGroups};
 use crate::turns::Turns;
 use arrow::array::{Array, ArrayRef, RecordBatch};
-use filbert_pool::{Clock, Stages, WeakStages, WorkStealing};
+use filbert_pool::{Clock, Stages, SubmitError, WeakStages, WorkStealing};
 use futures::future::{BoxFuture, Either, join, select};
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -276,11 +277,28 @@ async fn blocking<T: Send + 'static>(
     submitted.await.map_err(|error| CubeError::of_task(task, error))
 }
 
+/// Computes something on `cpu`. A stage that has no room for more ends nothing that is under way: a thread of `mixed` that may wait then takes
+/// it there, or does it itself, when it is this query's turn.
+pub(crate) async fn on_cpu<T: Send + 'static>(
+    question: &Question,
+    task: &'static str,
+    closure: impl FnOnce() -> T + Clone + Send + 'static,
+) -> Result<T, CubeError> {
+    match question.cpu.submit(task, closure.clone()) {
+        Ok(submitted) => submitted.await.map_err(|error| CubeError::of_task(task, error)),
+        Err(SubmitError::Overloaded { .. }) => {
+            let cpu = question.cpu.clone();
+            blocking(question, task, move || cpu.run(closure)).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// Everything after the table.
 fn finish(
     question: &Question,
     prepared: Prepared,
-    answers: Vec<Option<CubeResult>>,
+    answers: Vec<Option<Answer>>,
 ) -> Result<CubeResult, CubeError> {
     let Prepared { run, mut results, scan, asks, mut trace, version } = prepared;
     take_answers(question, &run, &asks, answers, (&mut results, &mut trace))?;
@@ -300,9 +318,10 @@ fn finish(
 
 /// Keeps what was aggregated for the next query of this version of the table.
 fn keep(question: &Question, run: &Run, results: &Results, version: Option<u64>, made: &[StepId]) {
+    let mut known = HashMap::new();
     for leaf in made {
         if let (Some(key), Ok(Ok(cuboid))) = (LeafKey::of(run, version, *leaf), results.get(*leaf)) {
-            question.kept.cache.put(key, cuboid);
+            question.kept.cache.put(key, cuboid.uncounted(&mut known));
         }
     }
     if let Some(stages) = question.stages.upgrade() {

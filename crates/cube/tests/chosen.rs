@@ -6,7 +6,7 @@ use filbert_cube::{
     Aggregation, Aggregator, Columnator, Combination, CubeError, Filter, Forest, Partitionor, Query, Route,
     Routing,
 };
-use trades::{answer, cube, forest, read};
+use trades::{LOTS, answer, cube, forest, read};
 
 #[test]
 fn a_columnator_has_values_only_where_its_columns_are_expressed() {
@@ -102,12 +102,8 @@ fn a_function_may_choose() {
 
 #[test]
 fn rules_are_text() {
-    let text = r#"
-        [[measure]]
-        name = "lots"
-        kind = "aggregator"
-        column = "lots"
-
+    let text = LOTS.to_owned()
+        + r#"
         [[measure]]
         name = "own currency"
         kind = "columnator"
@@ -123,7 +119,7 @@ fn rules_are_text() {
             { to = "lots", by = ["desk"], where = "ccy <> 'GBP'", marker = "all" },
         ]
     "#;
-    let (_stages, cube) = cube(read(text));
+    let (_stages, cube) = cube(read(&text));
     assert_eq!(answer(&cube, Query::new(["shown"])), "21");
     assert_eq!(answer(&cube, Query::new(["shown"]).by(["ccy"])), ",4|EUR,3|GBP,6|USD,8");
 }

@@ -9,7 +9,7 @@ use filbert_cube::{
 };
 use filbert_pool::{StageKind, Stages};
 use std::sync::Arc;
-use trades::{answer, cube, forest, read};
+use trades::{LOTS, answer, cube, forest, read};
 
 #[test]
 fn running_totals() {
@@ -52,8 +52,11 @@ fn running_totals() {
 
 /// Days in many books: as many slices as are spread over partitions and threads.
 fn many(books: i64, days: i64) -> MemoryTable {
-    let rows: Vec<(i64, i64)> =
-        (0..books).flat_map(|book| (book % 3..days).step_by(2).map(move |day| (book, day))).collect();
+    table((0..books).flat_map(|book| (book % 3..days).step_by(2).map(move |day| (book, day))).collect())
+}
+
+/// Books with the days that they have rows of.
+fn table(rows: Vec<(i64, i64)>) -> MemoryTable {
     let batch = RecordBatch::try_from_iter([
         (
             "book",
@@ -106,9 +109,12 @@ fn running_totals_are_the_same_for_any_parallelism_and_partitions() {
 #[test]
 fn running_totals_count_their_memory() {
     let stages = Stages::start().unwrap();
-    let cube = Cube::builder(&stages, so_far().build().unwrap(), many(400, 400)).build().unwrap();
-    let query = Query::new(["so far"]).by(["book", "day"]).memory_limit(6 << 20);
-    let error = cube.query(query).unwrap().wait().unwrap_err();
+    // Few cells go to many.
+    let once = table((0..600).map(|book| (book, book)).collect());
+    let cube = Cube::builder(&stages, so_far().build().unwrap(), once).build().unwrap();
+    let query = |measure: &str| Query::new([measure]).by(["book", "day"]).memory_limit(2 << 20);
+    cube.query(query("lots")).unwrap().wait().unwrap();
+    let error = cube.query(query("so far")).unwrap().wait().unwrap_err();
     assert!(matches!(error, CubeError::OverMemory { .. }), "{error}");
 }
 
@@ -137,12 +143,8 @@ fn numbers_between_others_and_copies() {
 
 #[test]
 fn they_are_text() {
-    let text = r#"
-        [[measure]]
-        name = "lots"
-        kind = "aggregator"
-        column = "lots"
-
+    let text = LOTS.to_owned()
+        + r#"
         [[measure]]
         name = "so far"
         kind = "dispatchor"
@@ -166,7 +168,7 @@ fn they_are_text() {
         to = "bucket"
         decomposition = { linear = [0, 2.5, 5] }
     "#;
-    let (_stages, cube) = cube(read(text));
+    let (_stages, cube) = cube(read(&text));
     let query = Query::new(["copies"]).by(["day", "scenario"]);
     assert_eq!(answer(&cube, query), "1970-01-01,base,4|1970-01-01,up,4|1970-01-02,base,21|1970-01-02,up,21");
     assert_eq!(

@@ -46,7 +46,7 @@ fn measures_and_cells_are_looked_at_as_well() {
 
     let rows = |by: &str, value: &str| {
         let through = DrillThrough::new(query().by([by])).cell(by, value);
-        futures::executor::block_on(cube.drill_through(through).unwrap().collect())
+        cube.drill_through(through).unwrap().wait()
     };
     assert_eq!(rows("day", "1970-01-01").unwrap().batch().num_rows(), 2);
     for (by, value) in [("day", "1970-01-0x"), ("lots", "many"), ("lots", "1.5")] {

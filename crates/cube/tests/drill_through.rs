@@ -7,12 +7,12 @@ use filbert_cube::{
     Decomposition, Dispatchor, DrillThrough, DrilledRows, Filter, Filtrator, Forest, ForestBuilder,
     MemoryTable, Partitionor, Query, Shiftor, Table, TableQuery, Unfiltrator,
 };
-use filbert_pool::{Shutdown, Stages};
+use filbert_pool::{Shutdown, StageKind, Stages};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, StreamExt};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 /// Trades, each with a number of its own.
@@ -41,6 +41,11 @@ fn forest() -> ForestBuilder {
         .measure("by region", Dispatchor::new("pnl", "ccy", "region", regions()))
         .measure("so far", Dispatchor::cumulating("pnl", "day"))
         .measure("best so far", Dispatchor::cumulating("day before", "day").aggregation(Aggregation::Max))
+        .measure(
+            "by bucket",
+            Dispatchor::new("pnl", "number", "bucket", Decomposition::Linear(vec![0.0, 3.0, 6.0])),
+        )
+        .measure("buckets", Combinator::expression("2 * \"by bucket\"").unwrap())
 }
 
 fn regions() -> Decomposition {
@@ -114,8 +119,8 @@ fn a_running_total_shows_all_that_came_before() {
     };
     assert_eq!(behind(&cube, at("so far", "1970-01-01")), [1, 3]);
     assert_eq!(behind(&cube, at("so far", "1970-01-02")), [1, 3, 4, 6]);
-    // Which days a shift reads up to one is not looked into: all of them are shown.
-    assert_eq!(behind(&cube, at("best so far", "1970-01-02")), [1, 3, 4, 6]);
+    // A shift below it reads up to the day before.
+    assert_eq!(behind(&cube, at("best so far", "1970-01-02")), [1, 3]);
     let until = Query::new(["so far"]).filter("day = '1970-01-01'".parse().unwrap());
     assert_eq!(behind(&cube, DrillThrough::new(until)), [1, 3]);
 }
@@ -137,6 +142,23 @@ fn a_dispatched_cell_shows_where_it_comes_from() {
     assert_eq!(behind(&cube, DrillThrough::new(query)), [1, 2, 3, 5, 6]);
     let filtered = Query::new(["by region"]).filter(Filter::equals("region", "America"));
     assert_eq!(behind(&cube, DrillThrough::new(filtered)), [3, 5]);
+}
+
+/// All rows of the table stood behind every number.
+#[test]
+fn a_number_between_others_shows_what_lies_around_it() {
+    let (_stages, cube) = cube();
+    for measure in ["by bucket", "buckets"] {
+        let query = Query::new([measure]).by(["bucket"]);
+        let at = |bucket: i64| behind(&cube, DrillThrough::new(query.clone()).cell("bucket", bucket));
+        assert_eq!(at(0), [1, 2]);
+        assert_eq!(at(3), [1, 2, 3, 4, 5]);
+        assert_eq!(at(6), [4, 5, 6]);
+        assert_eq!(at(7), [] as [i64; 0]);
+        assert_eq!(behind(&cube, DrillThrough::new(query)), [1, 2, 3, 4, 5, 6]);
+        let filtered = Query::new([measure]).filter(Filter::equals("bucket", 0)).by(["desk"]);
+        assert_eq!(behind(&cube, DrillThrough::new(filtered).cell("desk", "Rates")), [2]);
+    }
 }
 
 #[test]
@@ -252,6 +274,59 @@ fn no_more_is_read_than_is_taken() {
     nothing_is_left(&stages);
     assert!(table.taken.load(Ordering::Relaxed) < 10);
     assert_eq!(*table.closed.lock().unwrap(), 1);
+}
+
+/// A table that fills the stage `cpu` when it is opened, with tasks that wait for a lock.
+#[derive(Clone)]
+struct Busy {
+    gate: Arc<RwLock<()>>,
+    started: Arc<AtomicUsize>,
+    batch: RecordBatch,
+}
+
+impl Table for Busy {
+    fn name(&self) -> &str {
+        "busy"
+    }
+
+    fn schema(&self) -> SchemaRef {
+        self.batch.schema()
+    }
+
+    fn open(&self, stages: &Stages, query: TableQuery) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
+        let (gate, started) = (Arc::clone(&self.gate), Arc::clone(&self.started));
+        let wait = move || {
+            started.fetch_add(1, Ordering::Relaxed);
+            drop(gate.read().unwrap());
+        };
+        // It has no room for more while its only worker waits, and no sooner.
+        loop {
+            match stages.cpu().submit("wait", wait.clone()) {
+                Ok(task) => task.detach(),
+                Err(_) if self.started.load(Ordering::Relaxed) == 1 => break,
+                Err(_) => std::thread::yield_now(),
+            }
+        }
+        let positions = query.columns.iter().map(|column| self.batch.schema().index_of(column).unwrap());
+        let batch = self.batch.project(&positions.collect::<Vec<_>>()).unwrap();
+        let batches = vec![Ok(batch.slice(0, 3)), Ok(batch.slice(3, 3))];
+        futures::future::ready(Ok(BatchStream::new(stream::iter(batches)))).boxed()
+    }
+}
+
+/// It ended with `Overloaded`, though the table was open and rows were on their way.
+#[test]
+fn a_full_stage_does_not_end_it() {
+    let stages = Stages::builder().threads(StageKind::Cpu, 1).set("cpu.capacity", 8).start().unwrap();
+    let table = Busy { gate: Arc::default(), started: Arc::default(), batch: trades() };
+    let cube = cube_over(&stages, table.clone());
+    let closed = table.gate.write().unwrap();
+    assert_eq!(
+        behind(&cube, DrillThrough::new(Query::new(["pnl"]).by(["desk"])).cell("desk", "FX")),
+        [1, 3, 4, 6]
+    );
+    drop(closed);
+    nothing_is_left(&stages);
 }
 
 #[test]

@@ -26,6 +26,11 @@ impl Groups {
         Self { keys, carriers, held }
     }
 
+    /// What they hold.
+    pub(super) fn bytes(&self) -> usize {
+        self.held.bytes()
+    }
+
     /// Key columns and values, and what they hold.
     pub(super) fn finish(self, plan: &Plan) -> Result<Counted, CubeError> {
         let Self { keys, carriers, mut held } = self;
@@ -111,8 +116,8 @@ impl<'a> Accumulation<'a> {
         Ok(())
     }
 
-    /// Merges chosen groups of another, which saw later rows.
-    pub(super) fn merge(&mut self, from: &Groups, rows: &[u32]) -> Result<(), CubeError> {
+    /// Merges chosen groups of another, which saw later rows, and gives the group that each went to.
+    pub(super) fn merge(&mut self, from: &Groups, rows: &[u32]) -> Result<Vec<u32>, CubeError> {
         let mut groups = vec![0; rows.len()];
         self.table.assign_chosen(&from.keys, rows, &mut groups);
         let count = self.table.len();
@@ -120,11 +125,12 @@ impl<'a> Accumulation<'a> {
             carriers.grow(count);
             carriers.merge(&groups, &**from, rows)?;
         }
-        self.count()
+        self.count()?;
+        Ok(groups)
     }
 
     /// Merges all groups of another.
-    pub(super) fn merge_all(&mut self, from: &Groups) -> Result<(), CubeError> {
+    pub(super) fn merge_all(&mut self, from: &Groups) -> Result<Vec<u32>, CubeError> {
         let every: Vec<u32> = (0..from.keys.len() as u32).collect();
         self.merge(from, &every)
     }

@@ -5,9 +5,11 @@
 //! Where ranges begin depends on the number of rows alone, and parts are merged in the order of the ranges: so sums of floats are the same
 //! for any parallelism, any timing and any number of partitions.
 
+use super::accumulation::Groups;
 use super::block::Block;
 use super::function::Aggregate;
 use super::merge::{GroupedPartition, are_few, few, partitions};
+use super::one_by_one::one_by_one;
 use super::options::GroupingOptions;
 use super::plan::Plan;
 use super::range::Part;
@@ -150,19 +152,22 @@ impl Grouping {
         while !self.running.is_empty() {
             self.wait_for_oldest()?;
         }
-        if are_few(&self.plan, self.parts.iter()) {
-            return Ok(Grouped { partitions: few(&self.plan, std::mem::take(&mut self.parts))? });
-        }
-        let merged = partitions(&self.plan, &self.cpu, self.lanes, &self.parts, self.file.as_mut());
-        let partitions = match merged {
-            Err(short @ CubeError::OverMemory { .. }) if self.file.is_some() => {
-                self.make_room(short)?;
-                // One piece at a time.
-                partitions(&self.plan, &self.cpu, 1, &self.parts, self.file.as_mut())?
-            }
-            merged => merged?,
+        let is_few = are_few(&self.plan, self.parts.iter());
+        let is_saved = self.parts.iter().any(|part| part.saved.is_some());
+        // One part alone is the result, which no disk makes smaller.
+        let may_retry = self.file.is_some() && (self.parts.len() > 1 || is_saved || !is_few);
+        let merged = match &mut self.file {
+            Some(file) if is_few && is_saved => one_by_one(&self.plan, &self.parts, file, is_few),
+            _ if is_few => few(&self.plan, &mut self.parts, may_retry),
+            file => partitions(&self.plan, &self.cpu, self.lanes, &self.parts, file.as_mut()),
         };
-        Ok(Grouped { partitions })
+        let short = match merged {
+            Err(short @ CubeError::OverMemory { .. }) if may_retry => short,
+            merged => return Ok(Grouped { partitions: merged? }),
+        };
+        self.make_room(short.clone())?;
+        let file = self.file.as_mut().ok_or(short)?;
+        Ok(Grouped { partitions: one_by_one(&self.plan, &self.parts, file, is_few)? })
     }
 
     /// How many rows the range has that is not full yet.
@@ -229,9 +234,7 @@ impl Grouping {
         let mut later = Vec::new();
         for Running { part, rows } in self.running.drain(..) {
             let mut part = part.wait().map_err(|error| CubeError::of_task("aggregation", error))?;
-            if let (Ok(part), Some(file)) = (&mut part, &mut self.file)
-                && !are_few(&self.plan, self.parts.iter().chain([&*part]))
-            {
+            if let (Ok(part), Some(file)) = (&mut part, &mut self.file) {
                 part.save(&self.plan, file)?;
             }
             let rows = rows.filter(|_| part.is_err());
@@ -273,14 +276,15 @@ impl Grouping {
     }
 
     fn save_when_tight(&mut self) -> Result<(), CubeError> {
-        if self.is_tight() { self.save_parts() } else { Ok(()) }
+        let is_worth_it = || {
+            let held = self.parts.iter().flat_map(|part| &part.groups).map(Groups::bytes).sum::<usize>();
+            held >= self.plan.sizes.worth_saving || !are_few(&self.plan, self.parts.iter())
+        };
+        if self.is_tight() && is_worth_it() { self.save_parts() } else { Ok(()) }
     }
 
-    /// Puts all parts on disk that can be. Those of few groups stay: they go through one table, whose order is another one.
+    /// Puts all parts on disk that can be.
     fn save_parts(&mut self) -> Result<(), CubeError> {
-        if are_few(&self.plan, self.parts.iter()) {
-            return Ok(());
-        }
         if let Some(file) = &mut self.file {
             for part in &mut self.parts {
                 part.save(&self.plan, file)?;

@@ -14,6 +14,7 @@ use crate::lead::bytes_of;
 use crate::memory::Reservation;
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::{concat, take};
+use arrow::error::ArrowError;
 use filbert_pool::WorkStealing;
 use std::sync::{Mutex, PoisonError};
 
@@ -119,7 +120,7 @@ pub(super) fn partitions(
                 }
                 for loaded in loaded.get(number).map_or(&[][..], |loaded| &loaded[index]) {
                     match loaded {
-                        Loaded::Groups(groups) => all.merge_all(groups)?,
+                        Loaded::Groups(groups, _) => drop(all.merge_all(groups)?),
                         Loaded::Rows(rows) => all.add(&rows.keys, &rows.columns, 0..rows.rows)?,
                     }
                 }
@@ -138,20 +139,23 @@ pub(super) fn partitions(
     let joined = in_lanes(cpu, lanes, plan.partitions, |partition| {
         // Gone when they are joined.
         let pieces = std::mem::take(&mut *pieces[partition].lock().unwrap_or_else(PoisonError::into_inner));
-        let partition = together(&pieces)?;
+        let partition = together(&pieces, concat)?;
         let held = plan.memory.try_reserve(partition.bytes())?;
         Ok((partition, held))
     })?;
     Ok(without_count(joined))
 }
 
-/// The pieces of a partition as one.
-fn together(pieces: &[Counted]) -> Result<GroupedPartition, CubeError> {
+/// The pieces of a partition as one, each column by `join`.
+pub(super) fn together(
+    pieces: &[Counted],
+    join: impl Fn(&[&dyn Array]) -> Result<ArrayRef, ArrowError>,
+) -> Result<GroupedPartition, CubeError> {
     let columns = |of: fn(&GroupedPartition) -> &Vec<ArrayRef>| -> Result<Vec<ArrayRef>, CubeError> {
         let width = pieces.first().map_or(0, |(piece, _)| of(piece).len());
         let joined = (0..width).map(|column| {
             let arrays: Vec<&dyn Array> = pieces.iter().map(|(piece, _)| &*of(piece)[column]).collect();
-            concat(&arrays)
+            join(&arrays)
         });
         joined.collect::<Result<_, _>>().map_err(|error| CubeError::arrow("partition", &error))
     };
@@ -163,17 +167,25 @@ fn together(pieces: &[Counted]) -> Result<GroupedPartition, CubeError> {
     })
 }
 
-/// All parts through one table, dealt out at the end.
-pub(super) fn few(plan: &Plan, parts: Vec<Part>) -> Result<Vec<GroupedPartition>, CubeError> {
-    let mut groups = parts.into_iter().filter_map(|part| part.groups);
-    let first = groups.next();
-    let mut rest = groups.peekable();
-    let groups = match (first, rest.peek()) {
-        (Some(only), None) => only,
-        (first, _) => {
+/// All parts through one table, dealt out at the end. Several of them stay as they are until all are merged, if `keeps`; one alone never
+/// does, for it is the result.
+pub(super) fn few(
+    plan: &Plan,
+    parts: &mut Vec<Part>,
+    keeps: bool,
+) -> Result<Vec<GroupedPartition>, CubeError> {
+    let only = if parts.len() == 1 { parts.pop().and_then(|part| part.groups) } else { None };
+    let groups = match only {
+        Some(only) => only,
+        None => {
             let mut all = Accumulation::new(plan)?;
-            for groups in first.into_iter().chain(rest) {
-                all.merge_all(&groups)?;
+            for part in parts.iter_mut() {
+                if let Some(groups) = &part.groups {
+                    all.merge_all(groups)?;
+                }
+                if !keeps {
+                    part.groups = None;
+                }
             }
             all.into_groups()
         }

@@ -1,5 +1,6 @@
 //! How a grouping is run.
 
+use super::keys::CodeHashes;
 use super::spill::SpillSpace;
 use crate::memory::MemoryAccount;
 use filbert_pool::WorkStealing;
@@ -28,11 +29,20 @@ pub(crate) struct Sizes {
     pub(crate) many: usize,
     /// Up to so many groups of all parts together are merged in one table.
     pub(crate) few: usize,
+    /// Few groups are put on disk before they must be when they hold so many bytes: sets of values, say, or sketches.
+    pub(crate) worth_saving: usize,
 }
 
 impl Default for Sizes {
     fn default() -> Self {
-        Self { first_range: 1 << 14, last_range: 1 << 21, unit: 1 << 16, many: 1 << 16, few: 1 << 14 }
+        Self {
+            first_range: 1 << 14,
+            last_range: 1 << 21,
+            unit: 1 << 16,
+            many: 1 << 16,
+            few: 1 << 14,
+            worth_saving: 1 << 20,
+        }
     }
 }
 
@@ -48,6 +58,8 @@ pub struct GroupingOptions {
     /// The key columns that decide the partition; all of them when there are none. Groupings that have these columns in common, in the same
     /// order, put what belongs together into the same partition.
     pub shard: Option<Vec<usize>>,
+    /// For each key column that has codes the hashes of their texts, which then decide the partition; none at all when no column has.
+    pub(crate) codes: Vec<Option<Arc<CodeHashes>>>,
     /// What it may hold.
     pub memory: MemoryAccount,
     /// Where it puts what has no room in memory; without, that is an error. Not used on threads that must not wait for a disk.
@@ -67,6 +79,7 @@ impl GroupingOptions {
             cpu,
             partitions: 1,
             shard: None,
+            codes: Vec::new(),
             memory: MemoryAccount::unlimited(),
             spill: None,
             cancelled: Arc::default(),

@@ -7,7 +7,7 @@
 use super::block::Block;
 use super::carriers::Carriers;
 use super::function::Aggregate;
-use super::keys::{BlockKeys, KeyCodec, Keys};
+use super::keys::{BlockKeys, CodeHashes, KeyCodec, Keys, hashes_of_texts};
 use super::options::{GroupingOptions, Sizes, Strategy};
 use super::table::GroupTable;
 use super::values::{Column, ColumnNeed};
@@ -27,6 +27,8 @@ const MOST_PARTITIONS: usize = 4096;
 pub(super) struct Plan {
     pub(super) codec: KeyCodec,
     shard: Option<(Vec<usize>, KeyCodec)>,
+    /// Hashes of the texts of key columns that have codes; none at all when no column has.
+    codes: Vec<Option<Arc<CodeHashes>>>,
     aggregates: Vec<Aggregate>,
     pub(super) needs: Vec<ColumnNeed>,
     /// Which column each aggregate reads.
@@ -86,6 +88,7 @@ impl Plan {
         Ok(Self {
             codec: KeyCodec::new(keys)?,
             shard,
+            codes: options.codes.clone(),
             aggregates,
             needs,
             reads,
@@ -138,11 +141,14 @@ impl Plan {
 
     /// The piece of each key; `columns` when the keys are at hand as columns too.
     pub(super) fn pieces_of(&self, keys: &Keys, columns: Option<&[ArrayRef]>) -> Result<Vec<u16>, CubeError> {
-        let hashes = keys.hashes();
-        let Some((shard, codec)) = &self.shard else {
+        let by_pieces = |hashes: Vec<u64>| {
             let pieces = self.pieces() as u64;
-            return Ok(hashes.iter().map(|hash| part(*hash, pieces)).collect());
+            Ok(hashes.iter().map(|hash| part(*hash, pieces)).collect())
         };
+        let has_codes = self.codes.iter().any(Option::is_some);
+        if self.shard.is_none() && !has_codes {
+            return by_pieces(keys.hashes());
+        }
         let decoded;
         let columns = match columns {
             Some(columns) => columns,
@@ -151,9 +157,19 @@ impl Plan {
                 &decoded
             }
         };
+        let hashes = match has_codes {
+            true => hashes_of_texts(columns, &self.codes, keys.len())?,
+            false => keys.hashes(),
+        };
+        let Some((shard, codec)) = &self.shard else { return by_pieces(hashes) };
         let columns: Vec<ArrayRef> = shard.iter().map(|column| Arc::clone(&columns[*column])).collect();
-        let shards = codec.encode(&columns, keys.len())?;
-        let of_shards = shards.hashes();
+        let codes = shard.iter().map(|column| self.codes.get(*column).cloned().flatten());
+        let codes: Vec<Option<Arc<CodeHashes>>> = codes.collect();
+        // Groupings that have these columns in common, and no other, go the same way.
+        let of_shards = match codes.iter().any(Option::is_some) {
+            true => hashes_of_texts(&columns, &codes, keys.len())?,
+            false => codec.encode(&columns, keys.len())?.hashes(),
+        };
         let (partitions, each) = (self.partitions as u64, self.pieces_each as u64);
         let piece = |(shard, hash): (&u64, &u64)| {
             part(*shard, partitions) * self.pieces_each as u16 + part(*hash, each)

@@ -32,7 +32,7 @@ impl Part {
 
     /// True when it has rows that are in no group yet.
     pub(super) fn has_rows(&self) -> bool {
-        self.saved.is_some() || !self.moved.is_empty()
+        !self.moved.is_empty() || self.saved.as_ref().is_some_and(|saved| saved.has_rows)
     }
 
     /// Of the blocks of a range.

@@ -14,11 +14,11 @@ use crate::error::CubeError;
 use crate::memory::Reservation;
 use arrow::array::{
     Array, ArrayRef, AsArray, BinaryArray, BooleanArray, FixedSizeBinaryArray, Float64Array, Int64Array,
-    RecordBatch, UInt64Array,
+    RecordBatch, UInt32Array, UInt64Array,
 };
 use arrow::buffer::{BooleanBuffer, ScalarBuffer};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt64Type};
+use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt32Type, UInt64Type};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
@@ -33,11 +33,14 @@ pub(super) struct SavedPart {
     starts: Vec<u64>,
     /// How many groups are among them.
     pub(super) groups: usize,
+    /// True when there are rows too.
+    pub(super) has_rows: bool,
 }
 
 /// What a piece of a part is when it is read back.
 pub(super) enum Loaded {
-    Groups(Groups),
+    /// With the numbers that they had in their part.
+    Groups(Groups, Vec<u32>),
     Rows(LoadedRows),
 }
 
@@ -92,8 +95,8 @@ impl Part {
         if groups.is_some() {
             self.groups = None;
         }
-        self.moved = Vec::new();
-        self.saved = Some(SavedPart { starts, groups: count });
+        let moved = std::mem::take(&mut self.moved);
+        self.saved = Some(SavedPart { starts, groups: count, has_rows: !moved.is_empty() });
         Ok(true)
     }
 }
@@ -120,7 +123,11 @@ impl SavedPart {
             let batch = StreamReader::try_new(stream, None).map_err(arrow)?.next();
             let batch = batch.ok_or_else(damaged)?.map_err(arrow)?;
             loaded.push(match *kind {
-                GROUPS => Loaded::Groups(loaded_groups(plan, &batch)?),
+                GROUPS => {
+                    let numbers = batch.column_by_name("n").ok_or_else(damaged)?;
+                    let numbers = numbers.as_primitive::<UInt32Type>().values().to_vec();
+                    Loaded::Groups(loaded_groups(plan, &batch)?, numbers)
+                }
                 _ => Loaded::Rows(loaded_rows(plan, &batch)?),
             });
         }
@@ -166,6 +173,7 @@ fn write(bytes: &mut Vec<u8>, kind: u8, columns: &[(String, ArrayRef)]) -> Resul
 fn saved_groups(groups: &Groups, chosen: &[u32]) -> Result<Vec<(String, ArrayRef)>, CubeError> {
     let mut columns = Vec::new();
     save_keys(&groups.keys, chosen.iter().map(|group| *group as usize), &mut columns);
+    columns.push(("n".to_owned(), Arc::new(UInt32Array::from(chosen.to_vec()))));
     for (number, carriers) in groups.carriers.iter().enumerate() {
         let saved = carriers.save(chosen)?.ok_or_else(damaged)?;
         let named = saved.into_iter().enumerate();

@@ -27,7 +27,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Sizes at which a thousand rows take every way.
-const SMALL: Sizes = Sizes { first_range: 64, last_range: 256, unit: 100, many: 40, few: 50 };
+const SMALL: Sizes =
+    Sizes { first_range: 64, last_range: 256, unit: 100, many: 40, few: 50, worth_saving: 0 };
 
 /// Numbers from a seed.
 struct Draw(u64);
@@ -490,6 +491,56 @@ fn groups_and_rows_both_go_to_disk() {
         let error = table.group_with(&case, sum(), tight(&small, limit)).unwrap_err();
         assert!(matches!(error, CubeError::OverMemory { .. }), "{error:?}");
         assert_eq!(small.held(), 0);
+    }
+}
+
+/// A few groups with large sets had to be in memory all at once, for they go through one table.
+#[test]
+fn few_groups_with_large_sets_go_to_disk() {
+    let (ranges, range) = (12, 4_096);
+    let rows = ranges * range;
+    let desks: ArrayRef = Arc::new((0..rows).map(|row| Some((row % 3) as i64)).collect::<Int64Array>());
+    let trades: ArrayRef = Arc::new((0..rows).map(|row| Some((row % range) as i64)).collect::<Int64Array>());
+    let folder = tempfile::tempdir().unwrap();
+    let space = Arc::new(SpillSpace::new(folder.path(), 1 << 30));
+    for (partitions, parallelism) in [(1, 1), (1, 2), (40, 1)] {
+        let counted = |limit: usize, spill: Option<Arc<SpillSpace>>| {
+            let options = GroupingOptions {
+                parallelism,
+                partitions,
+                memory: MemoryAccount::new(limit),
+                spill,
+                sizes: Sizes { first_range: range, last_range: range, ..Sizes::default() },
+                ..GroupingOptions::new(WorkStealing::standalone(2))
+            };
+            let distinct = Aggregate::new(Function::CountDistinct, 0, DataType::Int64);
+            let mut grouping = Grouping::new(vec![DataType::Int64], vec![distinct], options)?;
+            for start in (0..rows).step_by(range) {
+                let slice = |column: &ArrayRef| vec![column.slice(start, range)];
+                grouping.push(Block {
+                    rows: range,
+                    keys: slice(&desks),
+                    inputs: slice(&trades),
+                    filters: vec![],
+                })?;
+            }
+            grouping.finish()
+        };
+        let expected = counted(usize::MAX, None).unwrap();
+        assert_eq!(expected.groups(), 3);
+        // The sets of half of the ranges.
+        let limit = ranges / 2 * range * 12;
+        let refused = counted(limit, None).unwrap_err();
+        assert!(matches!(refused, CubeError::OverMemory { .. }), "{refused:?}");
+        let written = space.written();
+        let spilled = counted(limit, Some(Arc::clone(&space))).unwrap();
+        assert!(space.written() > written && space.held() == 0);
+        for (one, other) in spilled.partitions.iter().zip(&expected.partitions) {
+            assert_eq!((&one.keys, &one.values), (&other.keys, &other.values));
+        }
+        // What they come to has no room: the error says so.
+        let refused = counted(range * 12, Some(Arc::clone(&space))).unwrap_err();
+        assert!(matches!(refused, CubeError::OverMemory { .. }), "{refused:?}");
     }
 }
 

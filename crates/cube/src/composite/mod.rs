@@ -10,7 +10,12 @@
 //! A column that a cube does not have is constant there: it has the coordinate that was configured for it, or none. Grouping by it puts all of
 //! the cube's cells there, and a filter on it wants all of them or nothing. The column `~cube` is the same thing: the name of the cube.
 //!
-//! Users, markers and options go on to the cubes, which have rights and caches of their own. Memory is counted in one account.
+//! Users, markers and options go on to the cubes, which have rights and caches of their own. Memory is counted in one account, an answer from
+//! the moment it is there.
+//!
+//! Answers are taken in the order of what was asked, whichever comes first, and each is the same whatever runs beside it. So sums of floats
+//! are the same in every run, for any parallelism. They are not those of one cube over all rows: here each cube adds up its own rows, and
+//! the results are added up then.
 
 mod asks;
 mod build;
@@ -19,7 +24,7 @@ mod rows;
 
 pub(crate) use asks::{Ask, asks};
 pub use build::CompositeBuilder;
-pub(crate) use lead::{ask_cubes, take_answers};
+pub(crate) use lead::{Answer, ask_cubes, take_answers};
 pub(crate) use rows::drill_cubes;
 
 use crate::aggregate::{Carriers, CustomAggregate};

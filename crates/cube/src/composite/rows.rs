@@ -7,7 +7,7 @@ use crate::drill::{DrillRows, Outlet, Through};
 use crate::error::CubeError;
 use crate::filter::Filter;
 use crate::lead::{Question, unless_cancelled};
-use crate::plan::{Behind, Slices};
+use crate::plan::{Area, Behind};
 use crate::query::{Query, QueryOptions};
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::compute::cast;
@@ -70,8 +70,8 @@ fn questions(
     question: &Question,
     composite: &Composite,
     behind: &Behind,
-) -> Result<BTreeMap<usize, Vec<(Query, Slices)>>, CubeError> {
-    let mut questions: BTreeMap<usize, Vec<(Query, Slices)>> = BTreeMap::new();
+) -> Result<BTreeMap<usize, Vec<(Query, Area)>>, CubeError> {
+    let mut questions: BTreeMap<usize, Vec<(Query, Area)>> = BTreeMap::new();
     for cells in &behind.cells {
         let Some((number, measure)) = composite.inner.measures.get(&*cells.measure) else { continue };
         let sub = composite.cube(*number);
@@ -79,7 +79,18 @@ fn questions(
         let is_there = |(column, coordinates): (&Arc<str>, &std::collections::BTreeSet<_>)| {
             sub.constants.get(&**column).is_none_or(|constant| coordinates.contains(&constant.coordinate))
         };
-        if filter == Filter::None || !cells.slices.iter().all(is_there) {
+        if filter == Filter::None || !cells.area.slices.iter().all(is_there) {
+            continue;
+        }
+        // A bound is a part of the slices, and no filter, which measures may drop or choose by.
+        let mut area = Area::default();
+        for (column, bound) in &cells.area.bounds {
+            match sub.filter(bound)?.canonical() {
+                Filter::All => {}
+                bound => drop(area.bounds.insert(Arc::clone(column), bound)),
+            }
+        }
+        if area.bounds.values().any(|bound| *bound == Filter::None) {
             continue;
         }
         let is_own = |column: &&Arc<str>| !sub.constants.contains_key(&***column);
@@ -92,9 +103,9 @@ fn questions(
             user: question.query.user.clone(),
             options: QueryOptions { timeout: None, ..question.query.options.clone() },
         };
-        let slices = cells.slices.iter().filter(|(column, _)| is_own(column));
-        let slices = slices.map(|(column, of)| (Arc::clone(column), of.clone())).collect();
-        questions.entry(*number).or_default().push((query, slices));
+        let slices = cells.area.slices.iter().filter(|(column, _)| is_own(column));
+        area.slices = slices.map(|(column, of)| (Arc::clone(column), of.clone())).collect();
+        questions.entry(*number).or_default().push((query, area));
     }
     Ok(questions)
 }

@@ -1,9 +1,10 @@
 //! One code per text and column, for all cuboids of a cube: slices then compare and hash as numbers.
 //!
-//! Codes are given in the order in which texts are first seen. Whoever encodes does so in the order of the input, so the codes, and with
-//! them the partitions and the order of sums, depend on the data alone. A dictionary only grows; a cube begins new ones when the table
-//! changed or they became too large, and what was computed with old ones goes with them.
+//! Codes are given in the order in which texts are first seen, by whichever query or task sees them first. So nothing may depend on which
+//! code a text has: where a slice goes is decided by a hash of the text. A dictionary only grows; a cube begins new ones when the table changed
+//! or they became too large, and what was computed with old ones goes with them.
 
+use crate::aggregate::CodeHashes;
 use crate::error::CubeError;
 use arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, StringArray, UInt32Array};
 use arrow::compute::{cast, take};
@@ -24,6 +25,8 @@ pub(crate) struct Dictionaries {
 #[derive(Debug, Default)]
 pub(crate) struct Dictionary {
     inner: Mutex<Inner>,
+    /// Of the texts, by their codes: these decide where slices go.
+    hashes: Arc<CodeHashes>,
 }
 
 #[derive(Debug, Default)]
@@ -82,12 +85,17 @@ impl Dictionary {
         let texts = cast(column, &DataType::Utf8).map_err(arrow)?;
         let texts = texts.as_string::<i32>();
         let mut inner = self.lock();
-        Ok(texts.iter().map(|text| text.map(|text| inner.code(text))).collect())
+        Ok(texts.iter().map(|text| text.map(|text| inner.code(text, &self.hashes))).collect())
     }
 
     /// The code of one text.
     pub(crate) fn code(&self, text: &str) -> u32 {
-        self.lock().code(text)
+        self.lock().code(text, &self.hashes)
+    }
+
+    /// Hashes of all texts, by their codes.
+    pub(crate) fn hashes(&self) -> Arc<CodeHashes> {
+        Arc::clone(&self.hashes)
     }
 
     /// All texts, by their codes.
@@ -109,13 +117,14 @@ impl Dictionary {
 }
 
 impl Inner {
-    fn code(&mut self, text: &str) -> u32 {
+    fn code(&mut self, text: &str, hashes: &CodeHashes) -> u32 {
         if let Some(code) = self.codes.get(text) {
             return *code;
         }
         let text: Arc<str> = text.into();
         let code = self.texts.len() as u32;
-        self.bytes += text.len() + 64;
+        hashes.push(&text);
+        self.bytes += text.len() + 72;
         self.texts.push(Arc::clone(&text));
         self.codes.insert(text, code);
         self.array = None;

@@ -1,6 +1,7 @@
 //! Key columns inside cuboids: texts as codes, everything else as 64-bit integers, and the way back.
 
 use super::dictionary::Dictionaries;
+use crate::aggregate::CodeHashes;
 use crate::coordinate::{Coordinate, logical_type};
 use crate::error::CubeError;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, UInt32Array};
@@ -46,6 +47,11 @@ impl KeySpace {
     /// The type of a key column.
     pub(crate) fn physical(&self, column: &str) -> DataType {
         if self.logical(column) == DataType::Utf8 { DataType::UInt32 } else { DataType::Int64 }
+    }
+
+    /// Hashes of what the codes of a column stand for; none when it has no codes.
+    pub(crate) fn code_hashes(&self, column: &Arc<str>) -> Option<Arc<CodeHashes>> {
+        (self.logical(column) == DataType::Utf8).then(|| self.dictionaries.of(column).hashes())
     }
 
     /// Texts in a form whose entries are looked up once each; all else as it is. Can be done out of order.

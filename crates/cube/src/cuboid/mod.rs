@@ -28,6 +28,7 @@ use crate::memory::{MemoryAccount, Reservation};
 use crate::plan::Level;
 use arrow::array::{Array, ArrayRef, new_null_array};
 use arrow::datatypes::DataType;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The keys of one partition of a cuboid, a column each.
@@ -35,7 +36,9 @@ use std::sync::Arc;
 pub(crate) struct Slices {
     pub(crate) keys: Vec<ArrayRef>,
     pub(crate) rows: usize,
-    bytes: Option<Reservation>,
+    bytes: usize,
+    /// Counts them as long as they are there; none when whoever keeps them counts himself.
+    _held: Option<Reservation>,
 }
 
 /// One partition of a cuboid.
@@ -50,7 +53,9 @@ pub(crate) struct Part {
 pub(crate) struct Cuboid {
     pub(crate) level: Level,
     pub(crate) parts: Arc<[Part]>,
-    bytes: Arc<Reservation>,
+    bytes: usize,
+    /// Counts the values, likewise.
+    _held: Option<Arc<Reservation>>,
 }
 
 impl Slices {
@@ -61,18 +66,18 @@ impl Slices {
         memory: &MemoryAccount,
     ) -> Result<Arc<Self>, CubeError> {
         let bytes = keys.iter().map(|key| key.get_array_memory_size()).sum();
-        Ok(Arc::new(Self { keys, rows, bytes: Some(memory.try_reserve(bytes)?) }))
+        Ok(Arc::new(Self { keys, rows, bytes, _held: Some(memory.try_reserve(bytes)?) }))
     }
 
     /// No slices.
     pub(crate) fn none(columns: &[DataType]) -> Arc<Self> {
         let keys = columns.iter().map(arrow::array::new_empty_array).collect();
-        Arc::new(Self { keys, rows: 0, bytes: None })
+        Arc::new(Self { keys, rows: 0, bytes: 0, _held: None })
     }
 
     /// What they hold, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes.as_ref().map_or(0, Reservation::bytes)
+        self.bytes
     }
 }
 
@@ -80,8 +85,8 @@ impl Cuboid {
     /// A cuboid that counts in the account of its query.
     pub(crate) fn new(level: &Level, parts: Vec<Part>, memory: &MemoryAccount) -> Result<Self, CubeError> {
         let bytes = parts.iter().map(|part| bytes_of(&part.values)).sum();
-        let bytes = Arc::new(memory.try_reserve(bytes)?);
-        Ok(Self { level: Arc::clone(level), parts: parts.into(), bytes })
+        let held = Some(Arc::new(memory.try_reserve(bytes)?));
+        Ok(Self { level: Arc::clone(level), parts: parts.into(), bytes, _held: held })
     }
 
     /// A cuboid without slices.
@@ -97,6 +102,21 @@ impl Cuboid {
         Self::new(level, vec![part; partitions], memory)
     }
 
+    /// The same cells for whoever outlives the query: they count in no account, and go on when the query gave its own back. `known` are slices
+    /// that went this way before: what cuboids share they share still.
+    pub(crate) fn uncounted(&self, known: &mut HashMap<*const Slices, Arc<Slices>>) -> Self {
+        let mut part = |Part { slices, values }: &Part| {
+            let alone = || {
+                let Slices { keys, rows, bytes, .. } = &**slices;
+                Arc::new(Slices { keys: keys.clone(), rows: *rows, bytes: *bytes, _held: None })
+            };
+            let slices = Arc::clone(known.entry(Arc::as_ptr(slices)).or_insert_with(alone));
+            Part { slices, values: Arc::clone(values) }
+        };
+        let parts = self.parts.iter().map(&mut part).collect();
+        Self { level: Arc::clone(&self.level), parts, bytes: self.bytes, _held: None }
+    }
+
     /// How many slices it has.
     pub(crate) fn rows(&self) -> usize {
         self.parts.iter().map(|part| part.slices.rows).sum()
@@ -104,7 +124,7 @@ impl Cuboid {
 
     /// What it holds, its slices included, in bytes.
     pub(crate) fn size(&self) -> usize {
-        self.bytes.bytes() + self.parts.iter().map(|part| part.slices.bytes()).sum::<usize>()
+        self.bytes + self.parts.iter().map(|part| part.slices.bytes()).sum::<usize>()
     }
 
     /// The largest partition as a multiple of the mean one: 1 is even.

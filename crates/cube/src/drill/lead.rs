@@ -5,7 +5,7 @@ use crate::composite::drill_cubes;
 use crate::error::CubeError;
 use crate::execute::{RowReader, pieces};
 use crate::filter::Filter;
-use crate::lead::{Question, bytes_of, table_failed, unless_cancelled};
+use crate::lead::{Question, bytes_of, on_cpu, table_failed, unless_cancelled};
 use crate::memory::Reservation;
 use crate::plan::{Behind, Leaf, behind};
 use crate::table::TableQuery;
@@ -73,8 +73,7 @@ pub(crate) async fn drill(
         question.progress.add_rows(batch.num_rows());
         for piece in pieces(&batch) {
             let planned = Arc::clone(&plan);
-            let choosing = question.cpu.submit("choose rows", move || planned.rows(&piece))?;
-            let rows = choosing.await.map_err(|error| CubeError::of_task("choose rows", error))??;
+            let rows = on_cpu(&question, "choose rows", move || planned.rows(&piece)).await??;
             question.cancel.check()?;
             if outlet.give(&rows).await? {
                 stream.close();
@@ -129,8 +128,8 @@ impl Question {
     /// What stands behind all that is asked for.
     fn behind(&self, through: &Through) -> Result<Behind, CubeError> {
         let mut found = Behind::default();
-        for (query, slices) in &through.asked {
-            behind(query, &self.forest, &self.columns, &self.rights, slices, &mut found)?;
+        for (query, area) in &through.asked {
+            behind(query, &self.forest, &self.columns, &self.rights, area, &mut found)?;
         }
         Ok(found)
     }

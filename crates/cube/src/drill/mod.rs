@@ -9,7 +9,8 @@
 //! of the different filters says whether the row is one of theirs. What the user may see is part of every leaf's filter, as it is when
 //! cells are computed.
 //!
-//! Threads: one future on `mixed` reads and never blocks; rows are chosen on `cpu`, a piece at a time; what is not taken yet is one batch.
+//! Threads: one future on `mixed` reads and never blocks; rows are chosen on `cpu`, a piece at a time, or on a thread of `mixed` while `cpu`
+//! has no room; what is not taken yet is one batch.
 //!
 //! Rejected: a line per row and aggregation (an analyst who adds up a column would count rows twice).
 
@@ -21,7 +22,7 @@ pub use rows::{DrillRows, DrilledRows};
 
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
-use crate::plan::Slices;
+use crate::plan::Area;
 use crate::query::Query;
 use std::collections::BTreeSet;
 
@@ -57,7 +58,7 @@ pub struct DrillThrough {
 #[derive(Debug, Clone)]
 pub(crate) struct Through {
     /// Of one user each.
-    pub(crate) asked: Vec<(Query, Slices)>,
+    pub(crate) asked: Vec<(Query, Area)>,
     pub(crate) columns: Option<Vec<String>>,
     pub(crate) limit: Option<usize>,
 }
@@ -84,14 +85,14 @@ impl DrillThrough {
 
     /// What is read for it.
     pub(crate) fn through(self) -> Result<(Query, Through), CubeError> {
-        let mut slices = Slices::new();
+        let mut area = Area::default();
         for (column, coordinate) in self.cell {
-            if slices.insert(column.as_str().into(), BTreeSet::from([coordinate])).is_some() {
+            if area.slices.insert(column.as_str().into(), BTreeSet::from([coordinate])).is_some() {
                 let problem = format!("a cell has two coordinates of {column:?}; name one");
                 return Err(CubeError::InvalidQuery { problem });
             }
         }
-        let asked = vec![(self.query.clone(), slices)];
+        let asked = vec![(self.query.clone(), area)];
         Ok((self.query, Through { asked, columns: self.columns, limit: self.limit }))
     }
 

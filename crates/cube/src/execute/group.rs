@@ -65,6 +65,7 @@ impl Run {
             parallelism: self.parallelism,
             partitions,
             shard: self.shard_of(level),
+            codes: level.iter().map(|column| self.keys.code_hashes(column)).collect(),
             memory: self.memory.clone(),
             spill: self.spill.clone(),
             cancelled: self.cancel.flag(),

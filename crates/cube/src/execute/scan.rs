@@ -5,7 +5,7 @@
 //!           ──► in order: codes of texts ──► one grouping per level
 //! ```
 //!
-//! Codes are given in the order of the input and groupings take pieces in the order of the input, so nothing depends on timing.
+//! Groupings take pieces in the order of the input, so nothing depends on timing.
 
 use super::Run;
 use super::group::{grouping_function, present};

@@ -5,15 +5,15 @@
 //! where a level's columns are columns of the table. Threads: `cpu`.
 
 use super::columns::CubeColumns;
-use super::step::{Leaf, Level, Operation, Spread, Step, StepId};
+use super::step::{Leaf, Level, Operation, ShiftBy, Spread, Step, StepId};
 use super::targets::Targets;
-use super::{Expanded, expanded, levels};
+use super::{Expanded, expanded, levels, linear};
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
 use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::query::Query;
-use arrow::array::{Array, BooleanArray};
+use arrow::array::{Array, ArrayRef, BooleanArray};
 use arrow::compute::{cast, filter};
 use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +25,24 @@ const MOST_VISITS: usize = 200_000;
 /// Some slices of a level: those that have one of these coordinates, for every column that is named.
 pub(crate) type Slices = BTreeMap<Arc<str>, BTreeSet<Coordinate>>;
 
-/// Up to where cells of running totals reach, by column.
-type Bounds = BTreeMap<Arc<str>, Filter>;
+/// The slices of a level that these conditions hold for, each on its own column: where coordinates cannot be counted up. Up to where cells
+/// of running totals reach, between which numbers a cell goes to one of them.
+pub(crate) type Bounds = BTreeMap<Arc<str>, Filter>;
+
+/// Some cells of a level.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Area {
+    pub(crate) slices: Slices,
+    pub(crate) bounds: Bounds,
+}
+
+impl Area {
+    /// Only where this holds too, which is a condition on one column.
+    fn bound(&mut self, column: &Arc<str>, filter: Filter) {
+        let bound = self.bounds.entry(Arc::clone(column)).or_insert(Filter::All);
+        *bound = std::mem::replace(bound, Filter::All).and(filter).canonical();
+    }
+}
 
 /// What stands behind cells.
 #[derive(Debug, Default)]
@@ -43,31 +59,30 @@ pub(crate) struct CellsBehind {
     pub(crate) measure: Arc<str>,
     pub(crate) level: Level,
     pub(crate) filter: Arc<Filter>,
-    pub(crate) slices: Slices,
+    pub(crate) area: Area,
 }
 
-/// Adds what stands behind the cells of a query that are in these slices.
+/// Adds what stands behind the cells of a query that are in this area.
 pub(crate) fn behind(
     query: &Query,
     forest: &Forest,
     columns: &CubeColumns,
     rights: &Filter,
-    slices: &Slices,
+    area: &Area,
     found: &mut Behind,
 ) -> Result<(), CubeError> {
     // Totals too, for measures may choose by the level that they are asked at; not those without a column that a cell has.
     let mut all = levels(query)?.into_iter();
     let finest = all.next();
     let wanted =
-        finest.into_iter().chain(all.filter(|level| slices.keys().all(|column| level.contains(column))));
+        finest.into_iter().chain(all.filter(|level| area.slices.keys().all(|column| level.contains(column))));
     let Expanded { steps, roots, types, .. } = expanded(query, forest, columns, rights, wanted.collect())?;
-    let asked = typed(slices, query, &types)?;
+    let asked = Area { slices: typed(&area.slices, query, &types)?, bounds: area.bounds.clone() };
     let roots = roots.iter().flat_map(|root| &root.steps);
-    let mut rest: Vec<(StepId, Slices, Bounds)> =
-        roots.map(|step| (*step, asked.clone(), Bounds::new())).collect();
-    let mut seen: BTreeSet<(StepId, Slices, Bounds)> = BTreeSet::new();
-    while let Some((id, slices, mut bounds)) = rest.pop() {
-        if !seen.insert((id, slices.clone(), bounds.clone())) {
+    let mut rest: Vec<(StepId, Area)> = roots.map(|step| (*step, asked.clone())).collect();
+    let mut seen: BTreeSet<(StepId, Area)> = BTreeSet::new();
+    while let Some((id, area)) = rest.pop() {
+        if !seen.insert((id, area.clone())) {
             continue;
         }
         if seen.len() > MOST_VISITS {
@@ -80,43 +95,51 @@ pub(crate) fn behind(
                 found.cells.insert(CellsBehind {
                     measure: Arc::clone(measure),
                     level: Arc::clone(&step.level),
-                    filter: Arc::new(bounded(&step.filter, &bounds)),
-                    slices,
+                    filter: Arc::clone(&step.filter),
+                    area,
                 });
             }
             Operation::Leaf(leaf) => {
-                let filter = rows_of(step, &slices, &bounds, &types)?;
+                let filter = rows_of(step, &area, &types)?;
                 if filter != Filter::None {
                     found.rows.entry(filter).or_default().insert(leaf.clone());
                 }
             }
             // What is written says only where there is a value; the value is what is read.
             Operation::Shift { read, column, shift, .. } => {
-                let mut there = slices;
-                if let Some(coordinates) = there.get_mut(column) {
+                let mut there = area;
+                if let Some(coordinates) = there.slices.get_mut(column) {
                     *coordinates = coordinates.iter().map(|from| shift.of(from)).collect();
                 }
-                // Where coordinates up to one are read is known for no shift: any of them may be.
-                bounds.remove(column);
-                rest.push((*read, there, bounds));
-            }
-            Operation::Dispatch { from, spread } => {
-                bounds.remove(&spread.to);
-                rest.push((*from, sources(spread, slices)?, bounds));
-            }
-            Operation::Cumulate { from, along } => {
-                let mut there = slices;
-                if let Some(coordinates) = there.remove(&along.column) {
-                    let up_to = Filter::is_in(&along.column, coordinates).up_to(&along.column)?;
-                    bounds.insert(Arc::clone(&along.column), up_to);
+                if let Some(bound) = there.bounds.remove(column) {
+                    // Where code reads instead of coordinates up to one, nobody knows: any of them may be read.
+                    if matches!(shift, ShiftBy::Offset(_)) {
+                        there.bound(column, bound.with_values(column, &|from| shift.of(from), true)?);
+                    }
                 }
-                rest.push((*from, there, bounds));
+                rest.push((*read, there));
+            }
+            Operation::Dispatch { from, spread } => rest.push((*from, sources(spread, area)?)),
+            Operation::Cumulate { from, along } => {
+                let mut there = area;
+                if let Some(coordinates) = there.slices.remove(&along.column) {
+                    let up_to = Filter::is_in(&along.column, coordinates).up_to(&along.column)?;
+                    there.bound(&along.column, up_to);
+                }
+                rest.push((*from, there));
+            }
+            Operation::RollUp { from, keep, .. } => {
+                let mut there = area;
+                if let Some(column) = keep.columns().first() {
+                    there.bound(column, keep.clone());
+                }
+                rest.push((*from, there));
             }
             // Only its code knows which slices it looks at.
             Operation::Custom { inputs, .. } => {
-                rest.extend(inputs.iter().map(|input| (*input, Slices::new(), Bounds::new())));
+                rest.extend(inputs.iter().map(|input| (*input, Area::default())));
             }
-            _ => rest.extend(step.inputs().into_iter().map(|input| (input, slices.clone(), bounds.clone()))),
+            _ => rest.extend(step.inputs().into_iter().map(|input| (input, area.clone()))),
         }
     }
     Ok(())
@@ -150,50 +173,66 @@ fn typed(slices: &Slices, query: &Query, types: &BTreeMap<Arc<str>, DataType>) -
     Ok(typed)
 }
 
-/// A filter within bounds.
-fn bounded(filter: &Filter, bounds: &Bounds) -> Filter {
-    bounds.values().fold(filter.clone(), |filter, bound| filter.and(bound.clone()))
-}
-
-/// The rows of a leaf that are in these slices.
-fn rows_of(
-    step: &Step,
-    slices: &Slices,
-    bounds: &Bounds,
-    types: &BTreeMap<Arc<str>, DataType>,
-) -> Result<Filter, CubeError> {
-    let mut filter = bounded(&step.filter, bounds);
-    for (column, coordinates) in slices.iter().filter(|(column, _)| step.level.contains(column)) {
+/// The rows of a leaf that are in this area.
+fn rows_of(step: &Step, area: &Area, types: &BTreeMap<Arc<str>, DataType>) -> Result<Filter, CubeError> {
+    let bounds = area.bounds.values();
+    let mut filter = bounds.fold((*step.filter).clone(), |filter, bound| filter.and(bound.clone()));
+    for (column, coordinates) in area.slices.iter().filter(|(column, _)| step.level.contains(column)) {
         filter = filter.and(Filter::is_in(column, coordinates.iter().cloned()));
     }
     Ok(filter.typed(&|column| types.get(column).cloned())?.canonical())
 }
 
-/// The slices whose cells go to these. What code dispatches may come from anywhere.
-fn sources(spread: &Spread, mut slices: Slices) -> Result<Slices, CubeError> {
-    let to = slices.remove(&spread.to);
+/// Where the cells are that go to these. What code dispatches may come from any coordinate that it is not known of to be another one.
+fn sources(spread: &Spread, mut area: Area) -> Result<Area, CubeError> {
+    let (to, bound) = (area.slices.remove(&spread.to), area.bounds.remove(&spread.to));
     // Without a column that decides, every cell goes everywhere.
-    let (Targets::List(list), Some(column)) = (&spread.targets, &spread.from) else { return Ok(slices) };
-    if to.is_none() && spread.wanted == Filter::All && !spread.is_grouped {
-        return Ok(slices);
+    let Some(column) = &spread.from else { return Ok(area) };
+    let is_any = to.is_none() && bound.is_none() && spread.wanted == Filter::All && !spread.is_grouped;
+    if is_any {
+        return Ok(area);
     }
+    let wanted = spread.wanted.clone().and(bound.unwrap_or(Filter::All));
     let arrow = |error| CubeError::arrow("dispatch", &error);
-    let mut from = BTreeSet::new();
-    for (source, destination) in list.sources() {
-        let mut targets = destination.targets;
+    let is_wanted = |mut targets: ArrayRef| -> Result<bool, CubeError> {
         if let Some(to) = &to {
-            let is_wanted: BooleanArray =
+            let are_there: BooleanArray =
                 (0..targets.len()).map(|row| Some(to.contains(&Coordinate::at(&targets, row)))).collect();
-            targets = filter(&targets, &is_wanted).map_err(arrow)?;
+            targets = filter(&targets, &are_there).map_err(arrow)?;
         }
         let targets = cast(&targets, &spread.output).map_err(arrow)?;
-        if !targets.is_empty() && spread.wanted.mask_of(&targets)?.has_true() {
-            from.insert(source.clone());
+        Ok(!targets.is_empty() && wanted.mask_of(&targets)?.has_true())
+    };
+    let mut from = BTreeSet::new();
+    match &spread.targets {
+        Targets::List(list) => {
+            for (source, destination) in list.sources() {
+                if is_wanted(destination.targets)? {
+                    from.insert(source.clone());
+                }
+            }
+        }
+        Targets::Linear(numbers) => {
+            let each = numbers.iter().map(|number| {
+                let targets = spread.targets.of(&Coordinate::Float(*number), &spread.output)?.targets;
+                is_wanted(targets)
+            });
+            let wanted = each.collect::<Result<Vec<bool>, CubeError>>()?;
+            area.bound(column, linear::sources(column, numbers, &wanted));
+            return Ok(area);
+        }
+        Targets::Function(_) => {
+            let Some(known) = area.slices.get(column) else { return Ok(area) };
+            for source in known {
+                if is_wanted(spread.targets.of(source, &spread.output)?.targets)? {
+                    from.insert(source.clone());
+                }
+            }
         }
     }
-    slices
+    area.slices
         .entry(Arc::clone(column))
         .and_modify(|known| known.retain(|coordinate| from.contains(coordinate)))
         .or_insert(from);
-    Ok(slices)
+    Ok(area)
 }

@@ -33,7 +33,8 @@ impl Expansion<'_> {
         if !is_grouped && wanted == Filter::All {
             return Ok((Recipe::Alias, vec![measure(&dispatchor.underlying, level, filter)]));
         }
-        let read = self.filter(&others.and(wanted.up_to(&column)?))?;
+        let up_to = wanted.up_to(&column)?;
+        let read = self.filter(&others.and(up_to.clone()))?;
         let aggregation = dispatchor.aggregation.clone();
         if is_grouped {
             let along = Along { column, wanted, aggregation };
@@ -41,6 +42,8 @@ impl Expansion<'_> {
             return Ok((Recipe::Cumulate(Arc::new(along)), needs));
         }
         let finer = self.level(columns.iter().cloned().chain([column]));
-        Ok((Recipe::RollUp(aggregation), vec![measure(&dispatchor.underlying, finer, read)]))
+        // The underlying may drop the filter, or choose by it: what comes is looked at once more.
+        let keep = up_to.typed(&|column| self.type_of(column))?.canonical();
+        Ok((Recipe::RollUp { keep, aggregation }, vec![measure(&dispatchor.underlying, finer, read)]))
     }
 }

@@ -201,8 +201,8 @@ impl<'a> Expansion<'a> {
             Recipe::Alias => return Ok(made.remove(0)),
             Recipe::Empty => Operation::Empty,
             Recipe::Leaf(leaf) => Operation::Leaf(leaf),
-            Recipe::RollUp(aggregation) => {
-                Operation::RollUp { from: made.remove(0), keep: Filter::All, aggregation }
+            Recipe::RollUp { keep, aggregation } => {
+                Operation::RollUp { from: made.remove(0), keep, aggregation }
             }
             Recipe::Combine(cells) => Operation::Combine { cells, inputs: made },
             Recipe::Shift { column, shift } => {

@@ -1,6 +1,7 @@
 //! Where a number goes that lies between two others: a part to each, more to the nearer one.
 
 use crate::coordinate::Coordinate;
+use crate::filter::{Comparison, Filter};
 use arrow::datatypes::DataType;
 
 /// The numbers around a coordinate with their parts of it. What is no number goes nowhere.
@@ -21,6 +22,19 @@ pub(super) fn around(numbers: &[f64], at: &Coordinate) -> Vec<(Coordinate, f64)>
             vec![(Coordinate::Float(*below), 1.0 - part), (Coordinate::Float(*above), part)]
         }
     }
+}
+
+/// Which numbers of a column give a part to one of those that are wanted: between its neighbours, or beyond the first and the last.
+pub(super) fn sources(column: &str, numbers: &[f64], wanted: &[bool]) -> Filter {
+    let last = numbers.len().saturating_sub(1);
+    let around = |at: usize| {
+        let above = (at > 0).then(|| Filter::compare(column, Comparison::Greater, numbers[at - 1]));
+        let below = (at < last).then(|| Filter::compare(column, Comparison::Less, numbers[at + 1]));
+        let is_there = Filter::is_null(column).negated();
+        above.into_iter().chain(below).fold(is_there, Filter::and)
+    };
+    let wanted = wanted.iter().enumerate().filter(|(_, is_wanted)| **is_wanted);
+    wanted.map(|(at, _)| around(at)).fold(Filter::None, Filter::or).canonical()
 }
 
 /// Whole numbers if all are.
@@ -51,6 +65,13 @@ mod tests {
         assert!(
             to(Coordinate::Null).is_empty() && to("x".into()).is_empty() && to(f64::NAN.into()).is_empty()
         );
+        let from = |wanted: [bool; 3]| sources("x", &[0.0, 100.0, 400.0], &wanted);
+        let filter = |text: &str| text.parse::<Filter>().unwrap().canonical();
+        assert_eq!(from([true, false, false]), filter("x < 100.0"));
+        assert_eq!(from([false, true, false]), filter("x > 0.0 and x < 400.0"));
+        assert_eq!(from([false, false, true]), filter("x > 100.0"));
+        assert_eq!(from([false, false, false]), Filter::None);
+        assert_eq!(sources("x", &[7.0], &[true]), filter("not x is null"));
         assert_eq!(output_type(&[0.0, 2.0]), DataType::Int64);
         assert_eq!(output_type(&[0.0, 2.5]), DataType::Float64);
     }

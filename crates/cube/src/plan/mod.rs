@@ -20,7 +20,7 @@ mod recipe;
 mod step;
 mod targets;
 
-pub(crate) use behind::{Behind, Slices, behind};
+pub(crate) use behind::{Area, Behind, behind};
 pub(crate) use columns::{CubeColumns, Named};
 pub(crate) use step::{Along, Cells, CustomCode, Leaf, Level, Operation, ShiftBy, Spread, Step, StepId};
 pub(crate) use targets::Destination;

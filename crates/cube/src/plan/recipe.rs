@@ -1,7 +1,6 @@
 //! What each kind of measure needs, and what is made of it.
 
 use super::expand::{Expansion, FilterId, LevelId, Node};
-use super::linear;
 use super::step::{Along, Cells, CustomCode, Leaf, ShiftBy, Spread};
 use super::targets::{TargetList, Targets, Typed};
 use crate::coordinate::Coordinate;
@@ -14,7 +13,7 @@ use crate::forest::{
 use crate::quantile;
 use crate::query::Position;
 use arrow::datatypes::DataType;
-use foldhash::HashMap;
+use foldhash::{HashMap, HashMapExt};
 use std::fmt;
 use std::sync::Arc;
 
@@ -31,7 +30,11 @@ pub(super) enum Recipe {
     Alias,
     Empty,
     Leaf(Leaf),
-    RollUp(Aggregation),
+    /// Of the slices that `keep` wants.
+    RollUp {
+        keep: Filter,
+        aggregation: Aggregation,
+    },
     Combine(Cells),
     /// Needs what is read, then where it is written.
     Shift {
@@ -183,7 +186,7 @@ impl Expansion<'_> {
         let columns: Vec<Arc<str>> = self.level_of(level).iter().cloned().chain(by).collect();
         let finer = self.level(columns);
         let needs = vec![Need { node: Node::Cells(Arc::clone(name)), level: finer, filter }];
-        (Recipe::RollUp(partitionor.aggregation.clone()), needs)
+        (Recipe::RollUp { keep: Filter::All, aggregation: partitionor.aggregation.clone() }, needs)
     }
 
     fn shift(&mut self, name: &str, shiftor: &Shiftor, level: LevelId, filter: FilterId) -> Made {
@@ -273,24 +276,35 @@ impl Expansion<'_> {
         };
         let columns_of = ((dispatchor.from.as_str(), &input), (&*to, &output));
         let (is_weighted, targets) = match &dispatchor.decomposition {
-            Decomposition::Pairs(pairs) => {
-                (false, self.list(name, columns_of, false, pairs.iter().map(|(source, target)| (source, target, 1.0)))?)
-            }
+            Decomposition::Pairs(pairs) => (
+                false,
+                self.list(
+                    name,
+                    columns_of,
+                    false,
+                    pairs.iter().map(|(source, target)| (source, target, 1.0)),
+                )?,
+            ),
             Decomposition::Weights(weights) => {
                 let weights = weights.iter().map(|(source, target, weight)| (source, target, *weight));
                 (true, self.list(name, columns_of, true, weights)?)
             }
-            Decomposition::Duplicating(all) => {
-                (false, self.list(name, columns_of, false, all.iter().map(|target| (&Coordinate::Null, target, 1.0)))?)
-            }
+            Decomposition::Duplicating(all) => (
+                false,
+                self.list(
+                    name,
+                    columns_of,
+                    false,
+                    all.iter().map(|target| (&Coordinate::Null, target, 1.0)),
+                )?,
+            ),
             Decomposition::Linear(numbers) => {
                 if !matches!(input, DataType::Int64 | DataType::Float64) {
                     let problem =
                         format!("{:?} is of type {input}; only numbers lie between others", dispatchor.from);
                     return Err(invalid(name, &problem));
                 }
-                let numbers = numbers.clone();
-                (true, Targets::Function(Arc::new(move |at| linear::around(&numbers, at))))
+                (true, Targets::Linear(numbers.clone()))
             }
             Decomposition::Cumulating => return Err(invalid(name, "it has no column to go to")),
             Decomposition::Function(function) => {

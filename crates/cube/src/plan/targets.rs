@@ -1,8 +1,9 @@
-//! Where cells of a coordinate go: by a list of pairs, or by code.
+//! Where cells of a coordinate go: by a list of pairs, to the numbers around it, or by code.
 //!
 //! A list may have millions of pairs. It is brought into columns by the first query that needs it, and kept with the columns of the cube for
 //! all that follow: a query then only looks at the rows of its own coordinates.
 
+use super::linear;
 use crate::coordinate::{Coordinate, logical_type};
 use crate::error::CubeError;
 use crate::forest::TargetsFunction;
@@ -15,6 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// From a coordinate to its targets.
 pub(crate) enum Targets {
     List(Arc<TargetList>),
+    /// The numbers around it, of these in order.
+    Linear(Vec<f64>),
     Function(TargetsFunction),
 }
 
@@ -26,17 +29,21 @@ pub(crate) struct Destination {
     pub(crate) parts: Option<Float64Array>,
 }
 
+impl Destination {
+    fn new(targets: &[(Coordinate, f64)], output: &DataType) -> Result<Self, CubeError> {
+        let typed = targets.iter().filter_map(|(target, part)| Some((target.typed(output)?, *part)));
+        let (targets, parts): (Vec<Coordinate>, Vec<f64>) = typed.unzip();
+        Ok(Self { targets: column(&targets, output)?, parts: Some(parts.into()) })
+    }
+}
+
 impl Targets {
     /// Where the cells of a coordinate go, when the new column is of type `output`.
     pub(crate) fn of(&self, coordinate: &Coordinate, output: &DataType) -> Result<Destination, CubeError> {
         match self {
             Self::List(list) => Ok(list.of(coordinate)),
-            Self::Function(function) => {
-                let targets = function(coordinate);
-                let typed = targets.iter().filter_map(|(target, part)| Some((target.typed(output)?, *part)));
-                let (targets, parts): (Vec<Coordinate>, Vec<f64>) = typed.unzip();
-                Ok(Destination { targets: column(&targets, output)?, parts: Some(parts.into()) })
-            }
+            Self::Linear(numbers) => Destination::new(&linear::around(numbers, coordinate), output),
+            Self::Function(function) => Destination::new(&function(coordinate), output),
         }
     }
 
@@ -44,7 +51,7 @@ impl Targets {
     pub(crate) fn mean(&self) -> usize {
         match self {
             Self::List(list) => list.targets.len().div_ceil(list.rows.len().max(1)),
-            Self::Function(_) => 1,
+            Self::Linear(_) | Self::Function(_) => 1,
         }
     }
 }

@@ -12,6 +12,8 @@ mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(any(feature = "duckdb", feature = "postgres"))]
+mod reading;
+#[cfg(any(feature = "duckdb", feature = "postgres"))]
 mod reins;
 mod select;
 #[cfg(feature = "sql")]

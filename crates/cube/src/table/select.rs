@@ -80,6 +80,9 @@ pub(super) enum Comparing {
     Pattern,
 }
 
+/// A column, and the values that it is compared with, as one side writes them.
+pub(super) type Compared = (String, Vec<String>);
+
 /// How one side writes columns and values.
 pub(super) trait Dialect {
     /// A column among those that are read.
@@ -91,12 +94,7 @@ pub(super) trait Dialect {
     fn has(&self, column: &str) -> bool;
 
     /// A column and the values that it is compared with; nothing where the two sides could see them differently.
-    fn compared(
-        &mut self,
-        column: &str,
-        how: Comparing,
-        values: &[&Coordinate],
-    ) -> Option<(String, Vec<String>)>;
+    fn compared(&mut self, column: &str, how: Comparing, values: &[&Coordinate]) -> Option<Compared>;
 
     /// How many values were written so far.
     fn written(&self) -> usize {
@@ -226,12 +224,7 @@ impl Dialect for Literals<'_> {
         self.schema.field_with_name(column).is_ok()
     }
 
-    fn compared(
-        &mut self,
-        column: &str,
-        how: Comparing,
-        values: &[&Coordinate],
-    ) -> Option<(String, Vec<String>)> {
+    fn compared(&mut self, column: &str, how: Comparing, values: &[&Coordinate]) -> Option<Compared> {
         let of = plain(self.schema.field_with_name(column).ok()?.data_type());
         let is_known = match how {
             Comparing::Same => true,

@@ -4,6 +4,8 @@ use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use filbert_cube::{BatchStream, Cube, Filter, Query, Table, TableQuery};
 use filbert_pool::Stages;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 pub(crate) fn stages() -> Stages {
@@ -34,6 +36,36 @@ pub(crate) async fn all(stream: &mut BatchStream) -> Vec<RecordBatch> {
         batches.push(batch.unwrap());
     }
     batches
+}
+
+/// A stream that is open and has given its first batch, of so many rows, and how often it was closed.
+pub(crate) fn begun(
+    stages: &Stages,
+    table: &impl Table,
+    query: TableQuery,
+) -> (BatchStream, usize, Arc<AtomicUsize>) {
+    let closed = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&closed);
+    let stream = table.open(stages, query);
+    let (stream, rows) = wait(stages, async move {
+        let closing = move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+        };
+        let mut stream = stream.await.unwrap().on_close(closing);
+        let rows = stream.next().await.unwrap().unwrap().num_rows();
+        (stream, rows)
+    });
+    (stream, rows, closed)
+}
+
+/// Closes a stream, and once more: its handlers run once.
+pub(crate) fn close_twice(stages: &Stages, mut stream: BatchStream, closed: &AtomicUsize) {
+    assert_eq!(closed.load(Ordering::Relaxed), 0);
+    wait(stages, async move {
+        stream.close();
+        stream.close();
+    });
+    assert_eq!(closed.load(Ordering::Relaxed), 1);
 }
 
 /// All rows of a table.

@@ -14,12 +14,11 @@ use arrow::array::{
     TimestampSecondArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
 };
 use arrow::datatypes::{Int64Type, UInt8Type};
-use asking::{all, eventually, rows, stages, wait};
+use asking::{all, begun, close_twice, eventually, rows, stages, wait};
 use filbert_cube::{Aggregator, Cube, DuckDb, Filter, Forest, Query, Table, TableGroups, TableQuery};
 use filbert_pool::Shutdown;
 use files::{Files, handles, open};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn every_type_becomes_one_of_arrow() {
@@ -105,23 +104,9 @@ fn rows_come_in_batches_and_the_file_is_closed_with_the_stream() {
     let values = batches.iter().flat_map(|batch| batch.column(0).as_primitive::<Int64Type>().values());
     assert!(values.copied().eq(0..200_000), "rows come in their order");
     assert_eq!((table.readers(), handles(&path)), (0, 0), "it is closed at the end of the rows");
-    let closed = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&closed);
-    let stream = Table::open(&table, &stages, request());
-    let mut stream = wait(&stages, async move {
-        let stream = stream.await.unwrap();
-        let mut stream = stream.on_close(move || {
-            counted.fetch_add(1, Ordering::Relaxed);
-        });
-        assert!(stream.next().await.unwrap().unwrap().num_rows() > 0);
-        stream
-    });
-    assert_eq!((table.readers(), handles(&path)), (1, 1));
-    wait(&stages, async move {
-        stream.close();
-        stream.close();
-    });
-    assert_eq!(closed.load(Ordering::Relaxed), 1);
+    let (stream, rows, closed) = begun(&stages, &table, request());
+    assert_eq!((rows > 0, table.readers(), handles(&path)), (true, 1, 1));
+    close_twice(&stages, stream, &closed);
     assert_eq!((table.readers(), handles(&path)), (0, 0), "it is closed in the middle of the rows");
     // Begun, and not wanted before it is open.
     drop(Table::open(&table, &stages, request()));

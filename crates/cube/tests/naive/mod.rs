@@ -204,12 +204,16 @@ impl Naive<'_> {
         others: Vec<Filter>,
     ) -> Result<Cells, Refused> {
         let wants = |at: &Coordinate| on.iter().all(|filter| holds(filter, &only("d", at)));
-        let filter = Filter::And(others).and(up_to(&on, &wants));
+        let up_to = up_to(&on, &wants);
+        let filter = Filter::And(others).and(up_to.clone());
         let mut finer = level.clone();
         finer.insert("d".to_owned());
         let cells = self.cells(&dispatchor.underlying, &finer, &filter)?;
         if !level.contains("d") {
-            let cells = cells.into_iter().map(|(key, value)| (projected(&key, &finer, level), value));
+            // The underlying may have dropped the filter.
+            let at = finer.iter().position(|column| column == "d").unwrap();
+            let cells = cells.into_iter().filter(|(key, _)| holds(&up_to, &only("d", &key[at])));
+            let cells = cells.map(|(key, value)| (projected(&key, &finer, level), value));
             return Ok(rolled_up(cells, &dispatchor.aggregation));
         }
         let position = level.iter().position(|column| column == "d").unwrap();

@@ -10,7 +10,7 @@ use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int16Array, Int32Array,
     Int64Array, RecordBatch, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
-use asking::{Numbers, all, answer, eventually, rows, stages, wait};
+use asking::{Numbers, all, answer, begun, close_twice, eventually, rows, stages, wait};
 use filbert_cube::{
     Aggregation, Aggregator, Combination, Cube, CubeError, Filter, Filtrator, Forest, MemoryTable,
     Partitionor, PostgresTable, Query, Table, TableGroups, TableQuery,
@@ -19,7 +19,6 @@ use filbert_pool::{Shutdown, Stages};
 use postgres::{Client, NoTls};
 use server::Server;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn open(stages: &Stages, url: &str, table: &str) -> Result<PostgresTable, CubeError> {
     wait(stages, PostgresTable::open(stages, url, table))
@@ -192,23 +191,9 @@ fn rows_come_in_batches_and_the_connection_goes_when_the_stream_is_closed() {
     let batches = wait(&stages, async move { all(&mut stream.await.unwrap()).await });
     let sizes: Vec<usize> = batches.iter().map(RecordBatch::num_rows).collect();
     assert_eq!(sizes, [256, 8_192, 8_192, 3_360]);
-    let closed = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&closed);
-    let stream = Table::open(&table, &stages, request());
-    let mut stream = wait(&stages, async move {
-        let stream = stream.await.unwrap();
-        let mut stream = stream.on_close(move || {
-            counted.fetch_add(1, Ordering::Relaxed);
-        });
-        assert_eq!(stream.next().await.unwrap().unwrap().num_rows(), 256);
-        stream
-    });
-    assert_eq!(Server::connections(&mut client).0, 1);
-    wait(&stages, async move {
-        stream.close();
-        stream.close();
-    });
-    assert_eq!(closed.load(Ordering::Relaxed), 1);
+    let (stream, rows, closed) = begun(&stages, &table, request());
+    assert_eq!((rows, Server::connections(&mut client).0), (256, 1));
+    close_twice(&stages, stream, &closed);
     eventually("the connection is gone", || Server::connections(&mut client).0 == 0);
     let counts = Cube::builder(
         &stages,

@@ -49,6 +49,15 @@ pub(crate) fn answer(cube: &Cube, query: Query) -> String {
     csv.lines().skip(1).collect::<Vec<_>>().join("|")
 }
 
+/// The text of a measure that others are made of.
+#[allow(dead_code, reason = "not all tests read texts")]
+pub(crate) const LOTS: &str = r#"
+    [[measure]]
+    name = "lots"
+    kind = "aggregator"
+    column = "lots"
+"#;
+
 /// A forest of a text that is the same when it is written and read again.
 #[allow(dead_code, reason = "not all tests read texts")]
 pub(crate) fn read(toml: &str) -> ForestBuilder {

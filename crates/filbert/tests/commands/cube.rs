@@ -112,6 +112,43 @@ fn queries_are_tables_and_plans_are_shown() {
 }
 
 #[test]
+fn markers_choose_and_errors_stand_in_their_column() {
+    let folder = Folder::new();
+    let more = r#"
+[[measure]]
+name = "shown"
+kind = "routing"
+default = "pnl"
+rules = [{ to = "trades", marker = "count" }]
+
+[[measure]]
+name = "large"
+kind = "aggregator"
+column = "large"
+
+[[measure]]
+name = "too large"
+kind = "partitionor"
+underlyings = ["large"]
+by = ["desk"]
+combination = "sum"
+"#;
+    std::fs::write(folder.path("risk.toml"), [FOREST, more].concat()).unwrap();
+    let large = i64::MAX;
+    std::fs::write(folder.path("trades.csv"), format!("desk,pnl,large\nFX,1.5,{large}\nRates,2.5,{large}\n"))
+        .unwrap();
+    assert_eq!(folder.shown(&["--measures", "shown", "--format", "csv"]), "shown\n4.0");
+    assert_eq!(folder.shown(&["--measures", "shown", "--format", "csv", "--marker", "count"]), "shown\n2");
+    let words = ["--measures", "pnl,too large", "--format", "csv"];
+    let (status, _, said) = folder.cube(&words);
+    assert!(status != Some(0) && said.contains("does not fit"), "{said}");
+    let shown = folder.shown(&[&words[..], &["--errors-as-values"]].concat());
+    assert!(shown.starts_with("pnl,too large\n4.0,") && shown.contains("does not fit"), "{shown}");
+    let debug = folder.shown(&["--measures", "large", "--by", "desk", "--explain", "debug"]);
+    assert!(debug.contains(&large.to_string()), "{debug}");
+}
+
+#[test]
 fn rows_behind_cells_are_shown() {
     let folder = Folder::new();
     let drill = ["--measures", "each", "--by", "desk", "--drill-through"];

@@ -11,9 +11,12 @@
 
 mod codec;
 mod coded;
+mod codes;
 mod words;
 
 pub(super) use codec::{BlockKeys, KeyCodec};
+pub(crate) use codes::CodeHashes;
+pub(super) use codes::hashes_of_texts;
 pub(super) use words::{Word, Words};
 
 use arrow::row::Rows;

@@ -16,7 +16,7 @@ pub(in super::super) trait Word: ArrowNativeType + Default + Eq {
 }
 
 #[inline(always)]
-fn folded(one: u64, other: u64) -> u64 {
+pub(super) fn folded(one: u64, other: u64) -> u64 {
     let product = u128::from(one) * u128::from(other);
     (product as u64) ^ ((product >> 64) as u64)
 }
@@ -48,7 +48,7 @@ impl Word for i128 {
 }
 
 /// The hash of a NULL that is told beside its word.
-const NULL_HASH: u64 = 0x1319_8a2e_0370_7344;
+pub(super) const NULL_HASH: u64 = 0x1319_8a2e_0370_7344;
 
 /// One word per row.
 #[derive(Clone)]

@@ -5,7 +5,9 @@
 //! other databases leave to it.
 
 use super::super::groups::{GroupDialect, TableFunction};
-use super::super::select::{Comparing, Dialect, Literals, TextOrder, is_text, moment, plain, quoted};
+use super::super::select::{
+    Compared, Comparing, Dialect, Literals, TextOrder, is_text, moment, plain, quoted,
+};
 use super::line::{Line, Reins, failed};
 use super::place::DuckDb;
 use super::values;
@@ -136,12 +138,7 @@ impl Dialect for Words<'_> {
         self.columns.of(column).is_some()
     }
 
-    fn compared(
-        &mut self,
-        column: &str,
-        how: Comparing,
-        values: &[&Coordinate],
-    ) -> Option<(String, Vec<String>)> {
+    fn compared(&mut self, column: &str, how: Comparing, values: &[&Coordinate]) -> Option<Compared> {
         let of = self.columns.of(column)?;
         if let DataType::Timestamp(TimeUnit::Microsecond, zone) = of {
             let word = if zone.is_some() { "TIMESTAMPTZ" } else { "TIMESTAMP" };

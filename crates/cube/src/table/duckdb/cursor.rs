@@ -1,6 +1,7 @@
 //! The rows of a statement, in batches. DuckDB gives a few thousand at a time, as it computes them; here they are brought together into pieces
 //! of work for a stage. Between two batches DuckDB stands still when what it has computed ahead is about a megabyte.
 
+use super::super::reading;
 use super::columns::{Columns, changed, is_it, no_rows};
 use super::line::{Line, Reins, failed};
 use super::place::DuckDb;
@@ -62,7 +63,11 @@ impl Reading {
     }
 }
 
-impl Cursor {
+impl reading::Cursor for Cursor {
+    fn end(&mut self) {
+        self.line = None;
+    }
+
     fn read(&mut self) -> Result<Option<RecordBatch>, CubeError> {
         let Some(line) = &mut self.line else { return Ok(None) };
         let (mut batches, mut rows, mut bytes) = (Vec::new(), 0, 0);
@@ -93,17 +98,5 @@ impl Cursor {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = Arc::new(Schema::new(fields));
         RecordBatch::try_new_with_options(schema, columns, &options).map(Some).map_err(arrow)
-    }
-}
-
-impl Iterator for Cursor {
-    type Item = Result<RecordBatch, CubeError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let read = self.read();
-        if read.is_err() {
-            self.line = None;
-        }
-        read.transpose()
     }
 }

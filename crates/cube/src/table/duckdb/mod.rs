@@ -22,6 +22,7 @@ mod values;
 pub use place::DuckDb;
 
 use super::from::from;
+use super::reading::read;
 use super::reins::PullOnDrop;
 use super::{BatchStream, GroupQuery, Table, TableQuery};
 use crate::error::CubeError;
@@ -110,15 +111,7 @@ impl DuckDbTable {
             wanted,
             reins: Arc::clone(&reins),
         };
-        let begun = stages.mixed().submit("begin statement of DuckDB", move || reading.begin());
-        let (stages, pulled) = (stages.downgrade(), PullOnDrop(reins));
-        async move {
-            let cursor = begun?.await.map_err(|error| CubeError::of_task("table", error))??;
-            let stages =
-                stages.upgrade().ok_or_else(|| CubeError::Closed { what: "the set of stages".to_owned() })?;
-            Ok(BatchStream::blocking(&stages, cursor).on_close(move || drop(pulled)).read_by(statement))
-        }
-        .boxed()
+        read(stages, reins, statement, "begin statement of DuckDB", move || reading.begin())
     }
 }
 

@@ -4,6 +4,7 @@
 //! of the last one were. Rejected: the rows of one `query_raw` after the
 //! other, because the driver takes from the socket whatever is there and keeps it.
 
+use super::super::reading;
 use super::kind::Kind;
 use super::line::{Line, Reins};
 use super::message;
@@ -113,7 +114,11 @@ fn check(columns: &[Column], known: &Columns, table: &str) -> Result<(), CubeErr
     }
 }
 
-impl Cursor {
+impl reading::Cursor for Cursor {
+    fn end(&mut self) {
+        self.line = None;
+    }
+
     fn read(&mut self) -> Result<Option<RecordBatch>, CubeError> {
         let Self { table, line: Some(line), fetch, rows, kinds, schema, reins } = self else {
             return Ok(None);
@@ -167,18 +172,6 @@ impl Cursor {
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         let batch = RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns, &options);
         batch.map(Some).map_err(|error| CubeError::arrow(&*self.table, &error))
-    }
-}
-
-impl Iterator for Cursor {
-    type Item = Result<RecordBatch, CubeError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let read = self.read();
-        if read.is_err() {
-            self.line = None;
-        }
-        read.transpose()
     }
 }
 

@@ -4,7 +4,7 @@
 //! of texts counts, conditions ask for that of bytes. What has no such form is left to the cube.
 
 use super::super::groups::{GroupDialect, TableFunction};
-use super::super::select::{Comparing, Dialect, moment, quoted};
+use super::super::select::{Compared, Comparing, Dialect, moment, quoted};
 use super::kind::Kind;
 use crate::coordinate::Coordinate;
 use arrow::array::AsArray;
@@ -107,12 +107,7 @@ impl Dialect for Parameters<'_> {
         self.columns.kinds.contains_key(column)
     }
 
-    fn compared(
-        &mut self,
-        column: &str,
-        how: Comparing,
-        values: &[&Coordinate],
-    ) -> Option<(String, Vec<String>)> {
+    fn compared(&mut self, column: &str, how: Comparing, values: &[&Coordinate]) -> Option<Compared> {
         let kind = *self.columns.kinds.get(column)?;
         let is_loose = self.columns.is_loose;
         let name = match (kind, how) {

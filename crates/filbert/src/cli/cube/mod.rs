@@ -75,6 +75,12 @@ pub(super) struct Arguments {
     /// At most so many rows; 0 is all.
     #[arg(long, value_name = "ROWS", default_value_t = 1_000, requires = "drill_through")]
     limit: usize,
+    /// What routings may choose by and custom measures are told: a scenario, say.
+    #[arg(long, value_name = "TEXT")]
+    marker: Option<String>,
+    /// A measure that fails is told in its column, and the others are there.
+    #[arg(long)]
+    errors_as_values: bool,
     /// Gives up after so many milliseconds.
     #[arg(long, value_name = "MS")]
     timeout_ms: Option<u64>,
@@ -198,7 +204,17 @@ fn query(arguments: &Arguments, forest: &Forest) -> Result<Query, CubeError> {
     if let Some(megabytes) = arguments.memory_mb {
         query = query.memory_limit(megabytes.saturating_mul(1 << 20));
     }
-    Ok(if arguments.explain.is_some() { query.explain() } else { query })
+    if let Some(marker) = &arguments.marker {
+        query = query.marker(marker);
+    }
+    if arguments.errors_as_values {
+        query = query.errors_are_values();
+    }
+    Ok(match arguments.explain {
+        Some(Explain::Debug) => query.debug(),
+        Some(Explain::Text | Explain::Mermaid) => query.explain(),
+        None => query,
+    })
 }
 
 impl Watch<'_> {

@@ -22,6 +22,8 @@ pub(super) enum Format {
 pub(super) enum Explain {
     /// The steps as a tree, with their costs.
     Text,
+    /// The same, with the first slices of every step and their values.
+    Debug,
     /// A flow chart in Mermaid, for Markdown pages.
     Mermaid,
 }
@@ -32,7 +34,7 @@ const MOST_ACROSS: usize = 16;
 pub(super) fn write(arguments: &Arguments, answer: &CubeResult, out: &mut impl Write) -> Outcome {
     if let (Some(explain), Some(explanation)) = (arguments.explain, answer.explanation()) {
         match explain {
-            Explain::Text => write!(out, "{explanation}")?,
+            Explain::Text | Explain::Debug => write!(out, "{explanation}")?,
             Explain::Mermaid => write!(out, "{}", explanation.mermaid())?,
         }
         return Ok(());
