@@ -92,10 +92,10 @@ pub enum SqlError {
     /// Parsing, planning or running failed.
     #[error("{}", plainly(.0))]
     Failed(Arc<DataFusionError>),
-    /// A text that was to be a date or a time, and is none.
-    #[error("'{text}' is no {what}; write it like '{form}'")]
+    /// A text or a number that was to be a date or a time, and is none.
+    #[error("{text} is no {what}; write it like '{form}'")]
     NoMoment {
-        /// The text.
+        /// What it is, as it is written in SQL.
         text: String,
         /// What it was to be.
         what: &'static str,
@@ -176,7 +176,7 @@ impl SqlError {
             SqlError::TooDeep { at, .. } => *at,
             SqlError::Failed(error) => crate::text::offset(text, location(error)?),
             SqlError::NoTable { place, .. } => crate::text::offset(text, (*place)?),
-            SqlError::NoMoment { text: wrong, .. } => crate::text::offset_of_string(text, wrong)?,
+            SqlError::NoMoment { text: wrong, .. } => crate::text::offset_of_token(text, wrong)?,
             _ => return None,
         };
         text.is_char_boundary(at).then_some(at)

@@ -114,10 +114,9 @@ pub(crate) fn offset(text: &str, location: Location) -> usize {
     Cursor::new(text).advance(location)
 }
 
-/// Where in the text a string in quotes stands, the first of those that say so.
-pub(crate) fn offset_of_string(text: &str, said: &str) -> Option<usize> {
-    let is_it = |token: &Token| matches!(token, Token::SingleQuotedString(string) if string == said);
-    token_places(text).find_map(|(token, start)| is_it(&token).then_some(start))
+/// Where in the text a token stands, the first of those that are written so.
+pub(crate) fn offset_of_token(text: &str, said: &str) -> Option<usize> {
+    token_places(text).find_map(|(token, start)| (token.to_string() == said).then_some(start))
 }
 
 fn tokens(text: &str, dialect: &dyn Dialect) -> Option<Vec<TokenWithSpan>> {

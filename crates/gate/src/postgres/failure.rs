@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn a_mistake_is_pointed_at_in_the_text_that_was_sent() {
-        let error = || SqlError::NoMoment { text: "2026-02-31".into(), what: "date", form: "2026-03-31" };
+        let error = || SqlError::NoMoment { text: "'2026-02-31'".into(), what: "date", form: "2026-03-31" };
         let statement = "SELECT DATE '2026-02-31'";
         let place = |text: &str| Failure::of(error(), statement, text).position;
         assert_eq!(place(statement), Some(13));

@@ -3,7 +3,7 @@
 //! Arrow reads `2026-03-3x` as the third of March: what follows the digits that it looks for is not looked at. A wrong answer is worse than
 //! none, so wherever a text becomes a date, by `CAST`, by `to_date` or since it is compared with one, [`WholeDates`] looks first: at a text
 //! that stands in the statement while it is planned, at a column's by a function ([`WholeText`]) that hands whole dates on and refuses
-//! others. `TRY_CAST` makes NULL of them. Times are looked at only while a statement is planned: Arrow reads all of them or nothing.
+//! others. `TRY_CAST` makes NULL of them. A number that is compared with a date is refused as well. Times are looked at only while a statement is planned: Arrow reads all of them or nothing.
 //!
 //! The rule runs after types are coerced, so that it sees every cast that there will be. Threads: planning and fragments.
 
@@ -14,12 +14,13 @@ use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
+use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::{Cast, ScalarFunction, TryCast};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, LogicalPlan, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF,
-    ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::{Arc, LazyLock};
@@ -77,6 +78,9 @@ fn moment_of(expr: &Expr) -> Option<(&Expr, &DataType)> {
 }
 
 fn looked_at(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
+    if let Some((number, to)) = compared_number(&expr) {
+        return Err(no_moment(number.to_string(), to));
+    }
     let Some((from, to)) = moment_of(&expr) else { return Ok(Transformed::no(expr)) };
     let tries = matches!(expr, Expr::TryCast(_));
     if let Expr::Literal(value, _) = from {
@@ -108,6 +112,34 @@ fn looked_at(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
     }))
 }
 
+/// The number that is compared with a date: as days since 1970, which nobody means by `day = 20260331`.
+fn compared_number(expr: &Expr) -> Option<(&ScalarValue, &DataType)> {
+    let sides: Vec<&Expr> = match expr {
+        Expr::BinaryExpr(compared) if compares(compared.op) => {
+            vec![&compared.left, &compared.right]
+        }
+        Expr::Between(between) => vec![&between.low, &between.high, &between.expr],
+        Expr::InList(list) => list.list.iter().collect(),
+        _ => return None,
+    };
+    sides.into_iter().find_map(|side| match side {
+        Expr::Cast(Cast { expr, field }) => match (expr.as_ref(), field.data_type()) {
+            (Expr::Literal(number, _), to @ (DataType::Date32 | DataType::Date64))
+                if number.data_type().is_integer() && !number.is_null() =>
+            {
+                Some((number, to))
+            }
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
+fn compares(operator: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
+    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq | IsDistinctFrom | IsNotDistinctFrom)
+}
+
 fn is_looked_at(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarFunction(ScalarFunction { func, .. }) if func.name() == WholeText::NAME)
 }
@@ -130,12 +162,16 @@ fn is_whole(text: &str) -> bool {
     bytes.len() > "2026-03-31".len() || is_signed || is_plain
 }
 
-fn wrong(text: &str, to: &DataType) -> datafusion::error::DataFusionError {
+fn wrong(text: &str, to: &DataType) -> DataFusionError {
+    no_moment(format!("'{text}'"), to)
+}
+
+fn no_moment(text: String, to: &DataType) -> DataFusionError {
     let (what, form) = match to {
         DataType::Date32 | DataType::Date64 => ("date", "2026-03-31"),
         _ => ("timestamp", "2026-03-31 09:30:00"),
     };
-    SqlError::NoMoment { text: text.to_owned(), what, form }.into_plan()
+    SqlError::NoMoment { text, what, form }.into_plan()
 }
 
 /// The function that looks at texts: it fails, or with `tries` gives NULL, where one is not whole.
