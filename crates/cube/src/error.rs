@@ -27,10 +27,14 @@ pub enum CubeError {
         nearest: Option<String>,
     },
     /// Two measures of one name.
-    #[error("there are two measures named {name:?}; rename one, or replace it on purpose")]
+    #[error("there are two measures named {name:?}, {first} and {second}; rename one, or take it away")]
     DuplicateMeasure {
         /// The name.
         name: String,
+        /// Where the first of them stands: a line of a text, or its number among the measures, from 1.
+        first: String,
+        /// Where the second stands.
+        second: String,
     },
     /// A measure is not defined well.
     #[error("measure {measure:?}: {problem}")]
@@ -179,9 +183,29 @@ impl CubeError {
         matches!(self, Self::Overloaded { .. } | Self::TimedOut { .. } | Self::TableFailed { .. })
     }
 
+    /// True when nothing of the query can be answered after it, not even the measures that did not fail.
+    pub(crate) fn ends_query(&self) -> bool {
+        matches!(
+            self,
+            Self::Cancelled | Self::TimedOut { .. } | Self::OverMemory { .. } | Self::SpillFailed { .. }
+        )
+    }
+
     /// What Arrow said, at a place.
     pub(crate) fn arrow(place: impl Into<String>, error: &arrow::error::ArrowError) -> Self {
         Self::Computation { place: place.into(), message: error.to_string() }
+    }
+
+    /// The same, of this measure: an aggregation does not know whose it is.
+    pub(crate) fn of_measure(self, measure: &str) -> Self {
+        let measure = measure.to_owned();
+        match self {
+            Self::Panicked { message, .. } => Self::Panicked { measure, message },
+            Self::Computation { place, message } => {
+                Self::Computation { place: format!("{measure}: {place}"), message }
+            }
+            other => other,
+        }
     }
 
     /// A task of this place has no result.

@@ -47,7 +47,7 @@ impl Explanation {
             .filter(|root| seen.insert(*root))
             .collect();
         let head = format!(
-            "{} by {} where {}\n{}: {} {}, {} {} in {} (mixed); {} of {} steps aggregate it; {} partitions, parallelism {}; at most {} bytes held",
+            "{} by {} where {}\n{}: {} {}, {} {} in {} (mixed); {} of {} steps aggregate it; {} partitions{}, parallelism {}; at most {} bytes held",
             query.measures.join(", "),
             if query.group_by.is_empty() { "nothing".to_owned() } else { query.group_by.join(", ") },
             query.filter,
@@ -67,6 +67,10 @@ impl Explanation {
             run.plan.leaves.len(),
             run.plan.steps.len(),
             run.partitions,
+            match run.shard.iter().map(AsRef::as_ref).collect::<Vec<&str>>() {
+                shard if shard.is_empty() => String::new(),
+                shard => format!(" by {}", shard.join(", ")),
+            },
             run.parallelism,
             run.memory.peak(),
         );

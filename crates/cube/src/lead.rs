@@ -15,7 +15,7 @@ use crate::explain::Explanation;
 use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::memory::MemoryAccount;
-use crate::plan::{CubeColumns, StepId, plan};
+use crate::plan::{CubeColumns, StepId, plan, shard};
 use crate::query::Query;
 use crate::query_handle::QueryProgress;
 use crate::result::{CubeResult, build};
@@ -104,11 +104,7 @@ fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeEr
     let plan = plan(query, &question.forest, &question.columns, &question.rights)?;
     let keys = KeySpace::new(question.kept.dictionaries(version), &plan.types)?;
     let declared = question.table.shard_columns();
-    let shard = if declared.is_empty() {
-        plan.shard.clone()
-    } else {
-        declared.iter().map(|column| Arc::from(column.as_str())).collect()
-    };
+    let shard = shard(query, &question.forest, &question.columns, &declared, &plan)?;
     let mut results = Results::new(plan.readers.clone());
     let mut run = Run {
         plan,

@@ -49,6 +49,7 @@ pub(crate) struct QueryOptions {
     pub(crate) timeout: Option<Duration>,
     pub(crate) parallelism: Option<usize>,
     pub(crate) partitions: Option<usize>,
+    pub(crate) shard_by: Vec<String>,
     pub(crate) memory_limit: Option<usize>,
     pub(crate) table_groups: TableGroups,
 }
@@ -72,6 +73,7 @@ impl Query {
                 timeout: None,
                 parallelism: None,
                 partitions: None,
+                shard_by: Vec::new(),
                 memory_limit: None,
                 table_groups: TableGroups::default(),
             },
@@ -166,6 +168,15 @@ impl Query {
     #[must_use]
     pub fn partitions(mut self, partitions: usize) -> Self {
         self.options.partitions = Some(partitions);
+        self
+    }
+
+    /// By which columns slices are spread over partitions, where a level has them all; instead of those that the measures, the table or the
+    /// planner would choose, which no column at all leaves it to. A column with one value in most rows is split all the same, and what the
+    /// cache has already split is taken as it is. The answer is the same for any columns.
+    #[must_use]
+    pub fn shard_by<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
+        self.options.shard_by = columns.into_iter().map(Into::into).collect();
         self
     }
 

@@ -1,10 +1,11 @@
 //! Queries that do not come to their end: typed errors, streams closed once, nothing left running.
 
-use arrow::array::{Float64Array, Int64Array, RecordBatch, StringArray};
-use arrow::datatypes::SchemaRef;
+use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, SchemaRef};
+use filbert_cube::aggregate::{Carriers, CustomAggregate, Values};
 use filbert_cube::{
-    Aggregator, BatchStream, Combinator, Cube, CubeError, Custom, CustomMeasure, Decomposition, Dispatchor,
-    Forest, MemoryTable, Position, Query, Table, TableQuery,
+    Aggregation, Aggregator, BatchStream, Combinator, Cube, CubeError, Custom, CustomMeasure, Decomposition,
+    Dispatchor, Forest, MemoryTable, Position, Query, Table, TableQuery,
 };
 use filbert_pool::{Shutdown, StageKind, Stages};
 use futures::FutureExt;
@@ -274,4 +275,87 @@ fn shutdown_refuses_new_queries_and_waits_for_old_ones() {
     nothing_is_left(&stages);
     assert_eq!(query.wait().unwrap().rows(), 1);
     assert!(cube.query(Query::new(["sum"])).is_err());
+}
+
+/// An aggregation that fails on its first row, or panics.
+#[derive(Debug)]
+struct Refuses {
+    panics: bool,
+}
+
+impl CustomAggregate for Refuses {
+    fn carriers(&self, _input: &DataType) -> Result<Box<dyn Carriers>, CubeError> {
+        Ok(Box::new(Self { panics: self.panics }))
+    }
+}
+
+impl Carriers for Refuses {
+    fn grow(&mut self, _groups: usize) {}
+
+    fn add(&mut self, _groups: &[u32], _values: &Values<'_>) -> Result<(), CubeError> {
+        assert!(!self.panics, "no such row");
+        Err(CubeError::Computation { place: "refuses".into(), message: "not this one".into() })
+    }
+
+    fn merge(&mut self, _groups: &[u32], _from: &dyn Carriers, _rows: &[u32]) -> Result<(), CubeError> {
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<ArrayRef, CubeError> {
+        Err(CubeError::Computation { place: "refuses".into(), message: "nothing".into() })
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A leaf that failed ended the whole query, though errors were to be values.
+#[test]
+fn an_aggregator_that_fails_is_a_value_of_what_stands_on_it_only() {
+    let stages = Stages::start().unwrap();
+    let rows = 20_000_i64;
+    let batch = RecordBatch::try_from_iter([
+        ("key", Arc::new(Int64Array::from_iter_values((0..rows).map(|row| row % 5_000))) as ArrayRef),
+        ("text", Arc::new(StringArray::from_iter_values((0..rows).map(|row| format!("t{}", row % 3))))),
+        ("large", Arc::new(Int64Array::from(vec![i64::MAX / 2; rows as usize]))),
+    ])
+    .unwrap();
+    let table = MemoryTable::new("t", batch.schema(), vec![batch]).unwrap();
+    let forest = Forest::builder()
+        .aggregation("refuses", Refuses { panics: false })
+        .aggregation("panics", Refuses { panics: true })
+        .measure("overflows", Aggregator::sum("large"))
+        .measure("of it", Combinator::sum(&["overflows", "count"]))
+        .measure("refused", Aggregator::new("large", Aggregation::Custom("refuses".into())))
+        .measure("panicked", Aggregator::new("large", Aggregation::Custom("panics".into())))
+        .measure("no number", Aggregator::sum("text"))
+        .measure("largest", Aggregator::new("large", Aggregation::Max))
+        .measure("count", Aggregator::count())
+        .build()
+        .unwrap();
+    let cube = Cube::builder(&stages, forest, table).build().unwrap();
+    let bad = ["overflows", "of it", "refused", "panicked", "no number"];
+    let names = [&bad[..], &["largest", "count"]].concat();
+    for by in [&["text"][..], &["key"], &[]] {
+        for parallelism in [1, 2] {
+            let asked = Query::new(names.clone()).by(by.to_vec()).parallelism(parallelism);
+            let answer = cube.query(asked.clone().errors_are_values()).unwrap().wait().unwrap();
+            let failed: Vec<&str> = answer.failures().iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(failed, bad, "by {by:?}");
+            let told: Vec<String> = answer.failures().iter().map(|(_, error)| error.to_string()).collect();
+            assert!(told[0].starts_with("Sum(large): "), "{told:?}");
+            assert!(told[2].contains("not this one") && told[2].contains("refuses"), "{told:?}");
+            assert!(told[3].contains("panics") && told[3].ends_with("panicked: no such row"), "{told:?}");
+            assert!(told[4].contains("is no number"), "{told:?}");
+            let good = cube.query(Query::new(["largest", "count"]).by(by.to_vec()).no_cache());
+            let good = good.unwrap().wait().unwrap();
+            assert_eq!(answer.batch().columns()[by.len() + 5..], good.batch().columns()[by.len()..]);
+            assert!(cube.query(asked).unwrap().wait().is_err());
+        }
+    }
+    let asked = Query::new(names).by(["key"]).errors_are_values().no_cache().memory_limit(10_000);
+    let error = cube.query(asked).unwrap().wait().unwrap_err();
+    assert!(matches!(error, CubeError::OverMemory { .. }), "{error}");
+    nothing_is_left(&stages);
 }

@@ -330,7 +330,7 @@ proptest! {
         number in prop::option::weighted(0.1, 0..4_i64),
         marker in prop::option::of(prop_oneof![Just("one"), Just("two")]),
         asked in prop::collection::vec(0..20_usize, 1..4),
-        partitions in 1..9_usize,
+        (partitions, shard) in (1..9_usize, any_columns()),
     ) {
         let mut all = aggregators();
         for Recipe(recipe) in &measures {
@@ -365,6 +365,7 @@ proptest! {
         let cube = Cube::builder(stages(), forest.clone(), table(&rows)).parallel_from_rows(0).build().unwrap();
         let columns: Vec<String> = level.iter().cloned().collect();
         let mut query = Query::new(names.iter().cloned()).by(columns.clone()).filter(filter).partitions(partitions);
+        query = query.shard_by(shard);
         if let Some(marker) = marker {
             query = query.marker(marker);
         }

@@ -1,6 +1,7 @@
 //! Aggregates: a function, the input that it reads and the filter that it applies.
 
 use super::carriers::{Carriers, CustomAggregate, carriers_of};
+use super::guard::Failure;
 use super::values::{ColumnNeed, Need, is_text, plain};
 use crate::error::CubeError;
 use arrow::datatypes::DataType;
@@ -59,17 +60,19 @@ pub struct Aggregate {
     function: Function,
     input: Option<(usize, DataType)>,
     filter: Option<usize>,
+    /// Where its failure is kept, if it does not end the grouping.
+    failure: Option<Failure>,
 }
 
 impl Aggregate {
     /// `function` of the input number `input` of every block, which is of type `data_type`.
     pub fn new(function: Function, input: usize, data_type: DataType) -> Self {
-        Self { function, input: Some((input, data_type)), filter: None }
+        Self { function, input: Some((input, data_type)), filter: None, failure: None }
     }
 
     /// How many rows.
     pub fn count_rows() -> Self {
-        Self { function: Function::Count, input: None, filter: None }
+        Self { function: Function::Count, input: None, filter: None, failure: None }
     }
 
     /// Only of the rows that the filter number `filter` of their block keeps. A group without any such row is there all the same, without a
@@ -80,16 +83,29 @@ impl Aggregate {
         self
     }
 
+    /// Its failure does not end the grouping: it is kept, and what it came to is of no worth.
+    #[must_use]
+    pub(crate) fn guarded(mut self, failure: Failure) -> Self {
+        self.failure = Some(failure);
+        self
+    }
+
     /// Carriers of no group yet.
     pub(super) fn carriers(&self) -> Result<Box<dyn Carriers>, CubeError> {
         let data_type = self.input.as_ref().map_or(&DataType::Null, |(_, data_type)| data_type);
-        carriers_of(&self.function, data_type)
+        match &self.failure {
+            None => carriers_of(&self.function, data_type),
+            Some(failure) => failure.guard(|| carriers_of(&self.function, data_type)),
+        }
     }
 
     /// The column that it reads.
     pub(super) fn need(&self) -> ColumnNeed {
         let is_text = self.input.as_ref().is_some_and(|(_, data_type)| is_text(plain(data_type)));
+        let is_lost = self.failure.as_ref().is_some_and(|failure| failure.error().is_some());
         let need = match self.function {
+            // Its column may be of a type that cannot be aggregated.
+            _ if is_lost => Need::Mask,
             Function::Count => Need::Mask,
             Function::Min | Function::Max if is_text => Need::Text,
             Function::CountDistinct | Function::Custom(_) => Need::Array,

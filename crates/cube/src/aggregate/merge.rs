@@ -12,8 +12,9 @@ use super::spill::SpillFile;
 use crate::error::CubeError;
 use crate::lead::bytes_of;
 use crate::memory::Reservation;
-use arrow::array::{Array, ArrayRef, UInt32Array};
+use arrow::array::{Array, ArrayRef, UInt32Array, new_null_array};
 use arrow::compute::{concat, take};
+use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use filbert_pool::WorkStealing;
 use std::sync::{Mutex, PoisonError};
@@ -155,6 +156,12 @@ pub(super) fn together(
         let width = pieces.first().map_or(0, |(piece, _)| of(piece).len());
         let joined = (0..width).map(|column| {
             let arrays: Vec<&dyn Array> = pieces.iter().map(|(piece, _)| &*of(piece)[column]).collect();
+            // An aggregate that failed in one piece has values of no type there.
+            let lost = |array: &&dyn Array| *array.data_type() == DataType::Null;
+            if arrays.iter().any(lost) {
+                let rows = arrays.iter().map(|array| array.len()).sum();
+                return Ok(new_null_array(&DataType::Null, rows));
+            }
             join(&arrays)
         });
         joined.collect::<Result<_, _>>().map_err(|error| CubeError::arrow("partition", &error))

@@ -56,11 +56,14 @@ impl Ask {
     }
 
     /// The question, from one to the composite.
-    pub(crate) fn query(&self, asked: &Query) -> Query {
+    pub(crate) fn query(&self, sub: &SubCube, asked: &Query) -> Query {
+        let own = sub.cube.column_types();
+        let is_own = |column: &&String| own.contains_key(column.as_str());
         let options = QueryOptions {
             // The time of the composite's query is that of all; and a cube has all of its measures.
             timeout: None,
             unknown_measures_are_empty: false,
+            shard_by: asked.options.shard_by.iter().filter(is_own).cloned().collect(),
             ..asked.options.clone()
         };
         Query {

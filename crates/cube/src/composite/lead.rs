@@ -32,7 +32,8 @@ pub(crate) async fn ask_cubes(question: &Question, asks: &[Ask]) -> Result<Vec<O
             true => None,
             false => {
                 let within = question.within(ask.rights.clone());
-                Some(composite.cube(ask.cube).cube.query_within(ask.query(&question.query), &within)?)
+                let sub = composite.cube(ask.cube);
+                Some(sub.cube.query_within(ask.query(sub, &question.query), &within)?)
             }
         });
     }

@@ -13,7 +13,7 @@ use super::group_scan::merging;
 use super::read::{RowReader, pieces};
 use super::tasks::Results;
 use super::trace::{StepTrace, Trace};
-use crate::aggregate::{Aggregate, Block, Grouping};
+use crate::aggregate::{Aggregate, Block, Failure, Grouping};
 use crate::cuboid::{Cuboid, Distinct, Part, Slices};
 use crate::error::CubeError;
 use crate::filter::Filter;
@@ -56,6 +56,8 @@ pub(super) struct LevelScan {
     /// The columns that they aggregate.
     inputs: Vec<Arc<str>>,
     pub(super) grouping: Option<Grouping>,
+    /// Which of the leaves failed, if that does not end the query.
+    failures: Vec<Failure>,
 }
 
 /// Rows of a batch, filtered, with masks and columns of all levels.
@@ -90,6 +92,7 @@ impl Scan {
                 leaves: Vec::new(),
                 inputs: Vec::new(),
                 grouping: None,
+                failures: Vec::new(),
             });
             scan.leaves.push(leaf);
             if let Some(column) = &of.column
@@ -170,7 +173,12 @@ impl Scan {
                 .collect();
             let slices = slices?;
             for (position, leaf) in scan.leaves.iter().enumerate() {
-                let Operation::Leaf(of) = &run.plan.steps[leaf.0].operation else { continue };
+                let step = &run.plan.steps[leaf.0];
+                let Operation::Leaf(of) = &step.operation else { continue };
+                if let Some(error) = scan.failures.get(position).and_then(Failure::error) {
+                    results.put(*leaf, Err(error.clone().of_measure(&step.measure)));
+                    continue;
+                }
                 let parts: Result<Vec<Part>, CubeError> = grouped
                     .partitions
                     .iter()
@@ -220,6 +228,11 @@ impl Scan {
                 } else {
                     aggregate.filtered(filter)
                 });
+            }
+            if run.errors_are_values {
+                scan.failures = aggregates.iter().map(|_| Failure::default()).collect();
+                let each = aggregates.into_iter().zip(&scan.failures);
+                aggregates = each.map(|(aggregate, failure)| aggregate.guarded(failure.clone())).collect();
             }
             let options = run.grouping_options(&scan.level, run.partitions);
             scan.grouping = Some(Grouping::new(run.key_types(&scan.level), aggregates, options)?);

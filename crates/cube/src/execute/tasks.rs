@@ -86,14 +86,7 @@ impl Run {
     fn kept(&self, made: Made) -> Result<Made, CubeError> {
         match made {
             Err(error) => {
-                let ends_all = matches!(
-                    error,
-                    CubeError::Cancelled
-                        | CubeError::TimedOut { .. }
-                        | CubeError::OverMemory { .. }
-                        | CubeError::SpillFailed { .. }
-                );
-                if self.errors_are_values && !ends_all {
+                if self.errors_are_values && !error.ends_query() {
                     Ok(Err(error))
                 } else {
                     Err(self.cancel.explain(error))

@@ -19,6 +19,7 @@ use std::sync::Arc;
 #[must_use = "call `build`"]
 pub struct ForestBuilder {
     pub(super) measures: Vec<(String, Measure)>,
+    pub(super) shards: Vec<(String, Vec<String>)>,
     pub(super) columns: Vec<CalculatedColumn>,
     pub(super) registry: Registry,
 }
@@ -27,6 +28,14 @@ impl ForestBuilder {
     /// Adds a measure.
     pub fn measure(mut self, name: &str, measure: impl Into<Measure>) -> Self {
         self.measures.push((name.to_owned(), measure.into()));
+        self
+    }
+
+    /// By which columns slices are spread when this measure is asked for, or one made of it, and the query does not say. Where several
+    /// measures say so, the columns that they have in common count; where there are none, nobody said anything.
+    pub fn shard(mut self, measure: &str, columns: &[&str]) -> Self {
+        let columns = columns.iter().map(|column| (*column).to_owned()).collect();
+        self.shards.push((measure.to_owned(), columns));
         self
     }
 
@@ -140,12 +149,28 @@ impl ForestBuilder {
     /// Checks everything and makes the forest.
     pub fn build(self) -> Result<Forest, CubeError> {
         let mut measures = BTreeMap::new();
-        for (name, measure) in self.measures {
-            if measures.insert(name.clone(), measure).is_some() {
-                return Err(CubeError::DuplicateMeasure { name });
+        let mut places = BTreeMap::new();
+        for (index, (name, measure)) in self.measures.into_iter().enumerate() {
+            let here = format!("measure {} of the forest", index + 1);
+            if let Some(first) = places.insert(name.clone(), here.clone()) {
+                return Err(CubeError::DuplicateMeasure { name, first, second: here });
             }
+            measures.insert(name, measure);
         }
         validate::check(&measures, &self.columns, &self.registry)?;
-        Ok(Forest { inner: Arc::new(Inner { measures, columns: self.columns, registry: self.registry }) })
+        let mut shards = BTreeMap::new();
+        for (measure, columns) in self.shards {
+            if !measures.contains_key(&measure) {
+                return Err(validate::unknown(&measures, &measure, Vec::new()));
+            }
+            if columns.is_empty() {
+                let problem = "its `shard` needs at least one column; leave it out for none".to_owned();
+                return Err(CubeError::InvalidMeasure { measure, problem });
+            }
+            shards.insert(measure, columns);
+        }
+        Ok(Forest {
+            inner: Arc::new(Inner { measures, shards, columns: self.columns, registry: self.registry }),
+        })
     }
 }

@@ -64,6 +64,8 @@ pub struct Forest {
 #[derive(Debug)]
 struct Inner {
     measures: BTreeMap<String, Measure>,
+    /// The columns that slices are spread by for the sake of a measure.
+    shards: BTreeMap<String, Vec<String>>,
     columns: Vec<CalculatedColumn>,
     registry: Registry,
 }
@@ -92,6 +94,11 @@ impl Forest {
     /// The measure of that name, or an error that says which one was perhaps meant.
     pub(crate) fn expect(&self, name: &str) -> Result<&Measure, CubeError> {
         self.measure(name).ok_or_else(|| self.unknown(name, Vec::new()))
+    }
+
+    /// The columns that slices are spread by for the sake of a measure, of those that say so.
+    pub(crate) fn shards(&self) -> &BTreeMap<String, Vec<String>> {
+        &self.inner.shards
     }
 
     pub(crate) fn registry(&self) -> &Registry {

@@ -18,7 +18,7 @@ fn what_is_wrong_is_told_with_its_path() {
         Forest::builder().measure("pnl", Aggregator::sum("pnl")).measure("top", Combinator::sum(&["pln"]));
     assert_eq!(problem(unknown), "there is no measure \"pln\", which is referred to by top; is it \"pnl\"?");
     let twice = Forest::builder().measure("a", Aggregator::count()).measure("a", Aggregator::count());
-    assert!(problem(twice).contains("two measures named \"a\""));
+    assert!(problem(twice).contains("named \"a\", measure 1 of the forest and measure 2 of the forest"));
     let unregistered =
         Forest::builder().measure("a", Aggregator::count()).measure("b", Combinator::function(&["a"], "f"));
     assert!(problem(unregistered).contains("no function is registered as \"f\""));
@@ -79,6 +79,18 @@ fn what_is_written_is_read_back() {
     assert_eq!(ForestText::from_toml(&text.to_toml().unwrap()).unwrap(), text);
     assert_eq!(ForestText::from_json(&text.to_json().unwrap()).unwrap(), text);
     assert!(forest.mermaid().contains("aggregator"));
+}
+
+#[test]
+fn a_name_that_stands_twice_is_told_with_both_places() {
+    let count =
+        |name: &str| format!("[[measure]]\nname = '{name}'\nkind = 'aggregator'\naggregation = 'count'\n\n");
+    let text = [count("a"), count("b"), count("a")].concat();
+    let error = ForestText::from_toml(&text).unwrap_err().to_string();
+    assert!(error.contains("named \"a\", line 2 and line 12"), "{error}");
+    let one = r#"{"name": "a", "kind": "aggregator", "aggregation": "count"}"#;
+    let error = ForestText::from_json(&format!("{{\"measure\": [{one}, {one}]}}")).unwrap_err().to_string();
+    assert!(error.contains("measure 1 of the list and measure 2 of the list"), "{error}");
 }
 
 #[test]

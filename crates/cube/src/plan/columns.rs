@@ -57,6 +57,7 @@ impl CubeColumns {
             let empty = columns.calculate(column, &inputs?, 0)?;
             columns.types.insert(column.name.as_str().into(), logical_type(empty.data_type()));
         }
+        forest.shards().values().flatten().try_for_each(|column| columns.check_named(column))?;
         Ok(columns)
     }
 
@@ -67,6 +68,14 @@ impl CubeColumns {
             column: column.to_owned(),
             known: self.types.keys().map(ToString::to_string).collect(),
         })
+    }
+
+    /// Refuses what is no column, of the table, calculated or made by a Dispatchor.
+    pub(super) fn check_named(&self, column: &str) -> Result<(), CubeError> {
+        match self.dispatched.contains_key(column) {
+            true => Ok(()),
+            false => self.type_of(column).map(|_| ()),
+        }
     }
 
     /// The type of a column, if there is one of that name.

@@ -17,11 +17,13 @@ mod expand;
 mod induce;
 mod linear;
 mod recipe;
+mod shard;
 mod step;
 mod targets;
 
 pub(crate) use behind::{Area, Behind, behind};
 pub(crate) use columns::{CubeColumns, Named};
+pub(crate) use shard::shard;
 pub(crate) use step::{Along, Cells, CustomCode, Leaf, Level, Operation, ShiftBy, Spread, Step, StepId};
 pub(crate) use targets::Destination;
 

@@ -144,6 +144,10 @@ combination = "sum"
     assert!(status != Some(0) && said.contains("does not fit"), "{said}");
     let shown = folder.shown(&[&words[..], &["--errors-as-values"]].concat());
     assert!(shown.starts_with("pnl,too large\n4.0,") && shown.contains("does not fit"), "{shown}");
+    let unknown = ["--measures", "pnl,none", "--format", "csv", "--unknown-measures-as-empty"];
+    assert_eq!(folder.shown(&unknown), "pnl,none\n4.0,");
+    let spread = ["--measures", "pnl", "--by", "desk", "--partitions", "3", "--shard-by", "desk"];
+    assert!(folder.shown(&[&spread[..], &["--explain"]].concat()).contains("3 partitions by desk"));
     let debug = folder.shown(&["--measures", "large", "--by", "desk", "--explain", "debug"]);
     assert!(debug.contains(&large.to_string()), "{debug}");
 }

@@ -140,7 +140,7 @@ pub(super) fn carriers_of(function: &Function, input: &DataType) -> Result<Box<d
 }
 
 /// Another's carriers, of one's own type.
-fn same<T: Carriers>(from: &dyn Carriers) -> Result<&T, CubeError> {
+pub(super) fn same<T: Carriers>(from: &dyn Carriers) -> Result<&T, CubeError> {
     (from as &dyn Any).downcast_ref().ok_or_else(|| CubeError::Computation {
         place: "aggregate".to_owned(),
         message: "carriers of different aggregates cannot be merged".to_owned(),

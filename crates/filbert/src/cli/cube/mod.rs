@@ -81,12 +81,21 @@ pub(super) struct Arguments {
     /// A measure that fails is told in its column, and the others are there.
     #[arg(long)]
     errors_as_values: bool,
+    /// A measure that the forest does not have is a column without values, instead of an error.
+    #[arg(long)]
+    unknown_measures_as_empty: bool,
     /// Gives up after so many milliseconds.
     #[arg(long, value_name = "MS")]
     timeout_ms: Option<u64>,
     /// At most so many threads compute at a time; the answer is the same for any number.
     #[arg(long, value_name = "THREADS")]
     parallelism: Option<usize>,
+    /// Into how many partitions slices are spread; the answer is the same for any number.
+    #[arg(long, value_name = "PARTITIONS")]
+    partitions: Option<usize>,
+    /// By which columns slices are spread, separated by commas; without, the forest, the table or the planner chooses.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = text::name)]
+    shard_by: Vec<String>,
     /// The query may hold so many megabytes; 1,024 unless this says otherwise.
     #[arg(long, value_name = "MB")]
     memory_mb: Option<usize>,
@@ -191,7 +200,13 @@ fn query(arguments: &Arguments, forest: &Forest) -> Result<Query, CubeError> {
         false => arguments.measures.clone(),
     };
     let mut query = Query::new(measures).by(arguments.by.clone()).totals(arguments.totals.clone());
-    query = query.table_groups(arguments.table_groups.into());
+    query = query.table_groups(arguments.table_groups.into()).shard_by(arguments.shard_by.clone());
+    if let Some(partitions) = arguments.partitions {
+        query = query.partitions(partitions);
+    }
+    if arguments.unknown_measures_as_empty {
+        query = query.unknown_measures_are_empty();
+    }
     if let Some(filter) = &arguments.filter {
         query = query.filter(filter.parse()?);
     }
