@@ -41,11 +41,16 @@ fn forest() -> ForestBuilder {
         .measure("by region", Dispatchor::new("pnl", "ccy", "region", regions()))
         .measure("so far", Dispatchor::cumulating("pnl", "day"))
         .measure("best so far", Dispatchor::cumulating("day before", "day").aggregation(Aggregation::Max))
-        .measure(
-            "by bucket",
-            Dispatchor::new("pnl", "number", "bucket", Decomposition::Linear(vec![0.0, 3.0, 6.0])),
-        )
+        .measure("by bucket", Dispatchor::new("pnl", "number", "bucket", buckets()))
         .measure("buckets", Combinator::expression("2 * \"by bucket\"").unwrap())
+        .measure("so far by number", Dispatchor::cumulating("pnl", "number"))
+        .measure("one before", Shiftor::offset("pnl", "number", -1))
+        .measure("totals by bucket", Dispatchor::new("so far by number", "number", "bucket", buckets()))
+        .measure("others by bucket", Dispatchor::new("one before", "number", "bucket", buckets()))
+}
+
+fn buckets() -> Decomposition {
+    Decomposition::Linear(vec![0.0, 3.0, 6.0])
 }
 
 fn regions() -> Decomposition {
@@ -159,6 +164,22 @@ fn a_number_between_others_shows_what_lies_around_it() {
         let filtered = Query::new([measure]).filter(Filter::equals("bucket", 0)).by(["desk"]);
         assert_eq!(behind(&cube, DrillThrough::new(filtered).cell("desk", "Rates")), [2]);
     }
+}
+
+#[test]
+fn what_lies_around_a_number_goes_on_behind_totals_and_shifts() {
+    let (_stages, cube) = cube();
+    let at = |measure: &str, bucket: i64| {
+        let query = Query::new([measure]).by(["bucket"]);
+        behind(&cube, DrillThrough::new(query).cell("bucket", bucket))
+    };
+    // Totals at four and five, which the third and the fourth bucket share, have all before them in them.
+    assert_eq!(at("totals by bucket", 6), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(at("totals by bucket", 3), [1, 2, 3, 4, 5]);
+    assert_eq!(at("totals by bucket", 0), [1, 2]);
+    // At number n is the value of the one before; where no value is written is not known here, so that of six for seven is among them.
+    assert_eq!(at("others by bucket", 6), [3, 4, 5, 6]);
+    assert_eq!(at("others by bucket", 0), [1]);
 }
 
 #[test]

@@ -134,3 +134,32 @@ fn however_a_query_ends_no_file_stays() {
     let report = stages.shutdown(Shutdown::Drain).unwrap();
     assert!(report.left_behind.is_empty() && report.cut_short.is_empty(), "{report:?}");
 }
+
+/// Groups that are read back belong to a measure that failed meanwhile.
+#[test]
+fn a_measure_that_fails_leaves_others_their_groups_on_disk() {
+    let (stages, folder) = (Stages::start().unwrap(), tempfile::tempdir().unwrap());
+    let (rows, keys) = (3 * KEYS as i64, KEYS as i64);
+    let batch = RecordBatch::try_from_iter([
+        ("key", Arc::new(Int64Array::from_iter_values((0..rows).map(|row| row % keys))) as ArrayRef),
+        ("large", Arc::new(Int64Array::from(vec![i64::MAX / 2; rows as usize]))),
+    ])
+    .unwrap();
+    let table = MemoryTable::new("t", batch.schema(), vec![batch]).unwrap();
+    let forest = Forest::builder()
+        .measure("overflows", Aggregator::sum("large"))
+        .measure("largest", Aggregator::new("large", Aggregation::Max))
+        .measure("count", Aggregator::count());
+    let cube = Cube::builder(&stages, forest.build().unwrap(), table).spill(folder.path(), 1 << 30);
+    let cube = cube.build().unwrap();
+    let asked = Query::new(["overflows", "largest", "count"]).by(["key"]).errors_are_values().no_cache();
+    let asked = asked.explain().parallelism(1);
+    let roomy = cube.query(asked.clone()).unwrap().wait().unwrap();
+    let limit = roomy.explanation().unwrap().peak_bytes() * 3 / 4;
+    let answer = cube.query(asked.memory_limit(limit)).unwrap().wait().unwrap();
+    assert!(answer.explanation().unwrap().spilled_bytes() > 0);
+    let failed: Vec<&str> = answer.failures().iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((failed, answer.rows()), (vec!["overflows"], keys as usize));
+    assert_eq!(answer.batch().columns()[2..], roomy.batch().columns()[2..]);
+    assert!(is_empty(folder.path()));
+}

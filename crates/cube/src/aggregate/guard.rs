@@ -94,7 +94,13 @@ impl Carriers for Guarded {
     }
 
     fn load(&mut self, columns: &[ArrayRef]) -> Result<(), CubeError> {
-        self.groups = columns.first().map_or(0, |column| column.len());
-        self.inner.load(columns)
+        let groups = columns.first().map_or(0, |column| column.len());
+        self.groups = groups;
+        let inner = &mut self.inner;
+        if self.failure.keep(|| inner.load(columns))?.is_none() {
+            // What it carried is lost; there are as many groups all the same.
+            self.grow(groups);
+        }
+        Ok(())
     }
 }

@@ -59,15 +59,24 @@ impl Run {
                 }
             };
             let (mut targets, mut parts) = (Vec::new(), Vec::new());
+            let mut listed = self.memory.try_reserve(0)?;
             // The rows of these for each coordinate.
             let mut destinations: Vec<Range<u32>> = Vec::with_capacity(coordinates.len());
             for row in 0..coordinates.len() {
                 let Cells { count, keys, parts: of } =
                     self.destination(&Coordinate::at(&coordinates, row), spread)?;
                 let start = destinations.last().map_or(0, |last| last.end);
-                destinations.push(start..start + count as u32);
+                let end = u32::try_from(count).ok().and_then(|count| start.checked_add(count));
+                let end = end.ok_or_else(|| CubeError::Computation {
+                    place: place.to_owned(),
+                    message: "its cells go to more than four billion targets".to_owned(),
+                })?;
+                destinations.push(start..end);
+                let of = of.map(|parts| Arc::new(parts) as ArrayRef);
+                // Once as they are, and once put together.
+                listed.try_grow(2 * keys.iter().chain(&of).map(bytes_of).sum::<usize>())?;
                 targets.extend(keys);
-                parts.extend(of.map(|parts| Arc::new(parts) as ArrayRef));
+                parts.extend(of);
             }
             let goes = || of_row.iter().enumerate().filter(|(row, _)| part.values.is_valid(*row));
             let cells: usize = goes().map(|(_, number)| destinations[*number as usize].len()).sum();
@@ -111,7 +120,8 @@ impl Run {
     /// Where the cells of a coordinate go.
     fn destination(&self, coordinate: &Coordinate, spread: &Spread) -> Result<Cells, CubeError> {
         let arrow = |error| CubeError::arrow("dispatch", &error);
-        let Destination { mut targets, mut parts } = spread.targets.of(coordinate, &spread.output)?;
+        let Destination { mut targets, mut parts } =
+            spread.targets.of(coordinate, (&spread.to, &spread.output))?;
         if spread.wanted != Filter::All {
             let mask = spread.wanted.mask_of(&cast(&targets, &spread.output).map_err(arrow)?)?;
             targets = filter(&targets, &mask).map_err(arrow)?;

@@ -9,8 +9,8 @@ use filbert_pool::{caught, sharded_for_each};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 impl Run {
-    /// Runs `body` for each of `count` partitions, which have `rows` rows in all; results in order. The error or panic of the first
-    /// partition that fails is told as one of `place`.
+    /// Runs `body` for each of `count` partitions, which have `rows` rows in all; results in order. The error or panic that came
+    /// first is told as one of `place`.
     pub(crate) fn each_partition<T: Send>(
         &self,
         place: &str,

@@ -122,6 +122,10 @@ pub(crate) fn behind(
             Operation::Dispatch { from, spread } => rest.push((*from, sources(spread, area)?)),
             Operation::Cumulate { from, along } => {
                 let mut there = area;
+                // What is wanted of the totals has all before it behind it.
+                if let Some(bound) = there.bounds.remove(&along.column) {
+                    there.bound(&along.column, bound.up_to(&along.column)?);
+                }
                 if let Some(coordinates) = there.slices.remove(&along.column) {
                     let up_to = Filter::is_in(&along.column, coordinates).up_to(&along.column)?;
                     there.bound(&along.column, up_to);
@@ -214,7 +218,8 @@ fn sources(spread: &Spread, mut area: Area) -> Result<Area, CubeError> {
         }
         Targets::Linear(numbers) => {
             let each = numbers.iter().map(|number| {
-                let targets = spread.targets.of(&Coordinate::Float(*number), &spread.output)?.targets;
+                let targets =
+                    spread.targets.of(&Coordinate::Float(*number), (&spread.to, &spread.output))?.targets;
                 is_wanted(targets)
             });
             let wanted = each.collect::<Result<Vec<bool>, CubeError>>()?;
@@ -224,7 +229,7 @@ fn sources(spread: &Spread, mut area: Area) -> Result<Area, CubeError> {
         Targets::Function(_) => {
             let Some(known) = area.slices.get(column) else { return Ok(area) };
             for source in known {
-                if is_wanted(spread.targets.of(source, &spread.output)?.targets)? {
+                if is_wanted(spread.targets.of(source, (&spread.to, &spread.output))?.targets)? {
                     from.insert(source.clone());
                 }
             }

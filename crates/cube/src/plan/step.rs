@@ -125,6 +125,8 @@ impl ShiftBy {
             Self::Function(function) => function(from),
             Self::Offset(offset) => match from {
                 Coordinate::Int(value) => value.checked_add(*offset).into(),
+                // Of no column, but of a bound on one.
+                Coordinate::Float(value) => Coordinate::Float(value + *offset as f64),
                 other => {
                     let days = other.days().and_then(|days| i64::from(days).checked_add(*offset));
                     days.and_then(|days| i32::try_from(days).ok())

@@ -30,20 +30,25 @@ pub(crate) struct Destination {
 }
 
 impl Destination {
-    fn new(targets: &[(Coordinate, f64)], output: &DataType) -> Result<Self, CubeError> {
-        let typed = targets.iter().filter_map(|(target, part)| Some((target.typed(output)?, *part)));
-        let (targets, parts): (Vec<Coordinate>, Vec<f64>) = typed.unzip();
+    fn new(of: &[(Coordinate, f64)], (to, output): Typed<'_>) -> Result<Self, CubeError> {
+        let (mut targets, mut parts) = (Vec::with_capacity(of.len()), Vec::with_capacity(of.len()));
+        for (target, part) in of {
+            if let Some(target) = target.typed_in(to, output)? {
+                targets.push(target);
+                parts.push(*part);
+            }
+        }
         Ok(Self { targets: column(&targets, output)?, parts: Some(parts.into()) })
     }
 }
 
 impl Targets {
-    /// Where the cells of a coordinate go, when the new column is of type `output`.
-    pub(crate) fn of(&self, coordinate: &Coordinate, output: &DataType) -> Result<Destination, CubeError> {
+    /// Where the cells of a coordinate go, in this column.
+    pub(crate) fn of(&self, coordinate: &Coordinate, to: Typed<'_>) -> Result<Destination, CubeError> {
         match self {
             Self::List(list) => Ok(list.of(coordinate)),
-            Self::Linear(numbers) => Destination::new(&linear::around(numbers, coordinate), output),
-            Self::Function(function) => Destination::new(&function(coordinate), output),
+            Self::Linear(numbers) => Destination::new(&linear::around(numbers, coordinate), to),
+            Self::Function(function) => Destination::new(&function(coordinate), to),
         }
     }
 
@@ -57,7 +62,7 @@ impl Targets {
 }
 
 /// A column with its type.
-pub(super) type Typed<'a> = (&'a str, &'a DataType);
+pub(crate) type Typed<'a> = (&'a str, &'a DataType);
 
 /// The targets of all coordinates of a list.
 pub(crate) struct TargetList {

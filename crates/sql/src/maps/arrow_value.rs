@@ -141,7 +141,20 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
+/// Refuses a float in the place of a whole number that floats do not tell apart from its neighbours: where a column has numbers of several
+/// types it is read as a float, and what is computed from that is not what was meant.
+pub(crate) fn exact(old: &Value, new: &Value) -> Result<(), String> {
+    match (old, new) {
+        (Value::Long(old), Value::Double(_) | Value::Float(_)) if old.unsigned_abs() >= 1 << 53 => {
+            Err(format!(
+                "{old} has more digits than a DOUBLE keeps, as which a column with numbers of several types is read; set it to a BIGINT"
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Nothing for what is not whole, or not told apart from its neighbours.
 fn whole_float(number: f64) -> Option<i64> {
-    (number.fract() == 0.0 && number.abs() <= (1_u64 << 53) as f64).then_some(number as i64)
+    (number.fract() == 0.0 && number.abs() < (1_u64 << 53) as f64).then_some(number as i64)
 }

@@ -3,7 +3,7 @@
 //! A side of an entry is either one value, in the kind of its format, or an object that is made of its fields' columns. Where the whole
 //! (`this`) is given too, it is what the fields are put into. A member that is NULL is left out of a JSON object.
 
-use super::arrow_value::{in_kind, value_at};
+use super::arrow_value::{exact, in_kind, value_at};
 use super::decoder::shown;
 use super::format::Format;
 use super::json_object::spliced;
@@ -145,10 +145,12 @@ impl Encoder {
         if value.is_null() {
             return Err(no("NULL cannot be stored; DELETE removes an entry".to_owned()));
         }
+        let old = Value::from_data_with(old, &self.catalog).ok();
         let kind = match self.layout.format(Side::Value) {
             Format::Plain(kind) => Some(*kind),
-            _ => Value::from_data_with(old, &self.catalog).ok().as_ref().and_then(Kind::of),
+            _ => old.as_ref().and_then(Kind::of),
         };
+        old.as_ref().map_or(Ok(()), |old| exact(old, &value)).map_err(no)?;
         let value = match kind {
             Some(Kind::Nested | Kind::Opaque) | None => {
                 return Err(no("only its fields can be changed".to_owned()));
@@ -218,8 +220,8 @@ impl Encoder {
                 return Err(self.refused(&column.name, &at(&text)));
             };
             let kind = Kind::of_field(schema.fields()[position].kind);
-            values[position] =
-                in_kind(value.clone(), kind).map_err(|problem| self.refused(&column.name, &at(&problem)))?;
+            let new = exact(&values[position], value).and_then(|()| in_kind(value.clone(), kind));
+            values[position] = new.map_err(|problem| self.refused(&column.name, &at(&problem)))?;
         }
         compact_data(schema, &values).map_err(|error| self.refused(side.whole(), &error.to_string()))
     }

@@ -9,7 +9,7 @@
 
 use crate::error::SqlError;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
-use arrow::compute::nullif;
+use arrow::compute::{cast, nullif};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
@@ -19,8 +19,8 @@ use datafusion::logical_expr::expr::{Cast, ScalarFunction, TryCast};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ReturnFieldArgs, ScalarFunctionArgs,
-    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, GroupingSet, LogicalPlan, Operator, ReturnFieldArgs,
+    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::{Arc, LazyLock};
@@ -54,12 +54,37 @@ fn of_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &source)?);
     }
     let names = NamePreserver::new(&plan);
-    let changed = plan.map_expressions(|expr| {
+    let one = |expr: Expr| -> Result<Transformed<Expr>> {
         let name = names.save(&expr);
         let changed = expr.transform_up(|expr| looked_at(expr, &schema))?;
         Ok(changed.update_data(|expr| name.restore(expr)))
+    };
+    let changed = plan.map_expressions(|expr| match expr {
+        Expr::GroupingSet(set) => of_set(set, one),
+        expr => one(expr),
     })?;
     if changed.transformed { changed.map_data(LogicalPlan::recompute_schema) } else { Ok(changed) }
+}
+
+/// A set of groupings keeps its form: its members have names, it has none.
+fn of_set(set: GroupingSet, one: impl Fn(Expr) -> Result<Transformed<Expr>>) -> Result<Transformed<Expr>> {
+    let mut is_changed = false;
+    let mut each = |members: Vec<Expr>| -> Result<Vec<Expr>> {
+        let members = members.into_iter().map(|member| {
+            let changed = one(member)?;
+            is_changed |= changed.transformed;
+            Ok(changed.data)
+        });
+        members.collect()
+    };
+    let set = match set {
+        GroupingSet::Rollup(members) => GroupingSet::Rollup(each(members)?),
+        GroupingSet::Cube(members) => GroupingSet::Cube(each(members)?),
+        GroupingSet::GroupingSets(sets) => {
+            GroupingSet::GroupingSets(sets.into_iter().map(each).collect::<Result<_>>()?)
+        }
+    };
+    Ok(Transformed::new(Expr::GroupingSet(set), is_changed, TreeNodeRecursion::Continue))
 }
 
 /// What an expression makes a date or a time of, and of which type that is.
@@ -145,7 +170,11 @@ fn is_looked_at(expr: &Expr) -> bool {
 }
 
 fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+        DataType::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
 }
 
 /// True when all of a text is a date or time of this type.
@@ -241,6 +270,10 @@ impl ScalarUDFImpl for WholeText {
             DataType::Utf8 => self.texts(all.as_string::<i32>().iter(), &all)?,
             DataType::LargeUtf8 => self.texts(all.as_string::<i64>().iter(), &all)?,
             DataType::Utf8View => self.texts(all.as_string_view().iter(), &all)?,
+            DataType::Dictionary(..) => {
+                let plain = cast(&all, &DataType::Utf8)?;
+                self.texts(plain.as_string::<i32>().iter(), &all)?
+            }
             _ => return Ok(value),
         };
         Ok(match is_scalar {

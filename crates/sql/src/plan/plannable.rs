@@ -51,7 +51,7 @@ fn show_tables(statement: &mut SqlStatement) -> Result<(), SqlError> {
     if !matches!(statement, SqlStatement::ShowTables { .. }) || statement.to_string() != "SHOW TABLES" {
         return Ok(());
     }
-    let text = "SELECT * FROM information_schema.tables WHERE table_schema <> 'information_schema' AND table_schema NOT LIKE 'pg_%' \
+    let text = "SELECT * FROM information_schema.tables WHERE table_schema <> 'information_schema' AND left(table_schema, 3) <> 'pg_' \
                 ORDER BY table_catalog, table_schema, table_name";
     if let Some(Statement::Statement(tables)) = DFParser::parse_sql(text)?.pop_front() {
         *statement = *tables;

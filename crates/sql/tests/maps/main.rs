@@ -560,6 +560,14 @@ fn an_update_of_mixed_numbers_keeps_the_kind_of_each_or_says_why_not() {
     member.put("decimals", 2, Value::Decimal(Decimal::new(25, 1)));
     assert_eq!(member.changed("UPDATE decimals SET this = this + 1"), 2);
     assert_eq!(member.get("decimals", 1), Some(Value::Long(4)));
+    // Read as a double it is another number, and what is computed from that is stored as no whole number.
+    let large = (1_i64 << 53) + 3;
+    member.put("large", 1, large);
+    member.put("large", 2, 1.5_f64);
+    let says = member.says("UPDATE large SET this = this - 5 WHERE __key = 1");
+    assert!(says.contains("has more digits than a DOUBLE keeps"), "{says}");
+    assert_eq!(member.changed("UPDATE large SET this = this WHERE __key = 1"), 1);
+    assert_eq!(member.get("large", 1), Some(Value::Long(large)));
 }
 
 /// Whatever a statement does not set stays byte for byte: more digits than a double has, the order of members, white space.

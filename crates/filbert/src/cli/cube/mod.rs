@@ -287,6 +287,9 @@ impl Watch<'_> {
 
 /// The query that a table is, in parentheses or not; none of a file.
 fn query_of(table: &str) -> Option<&str> {
+    if Path::new(table).exists() {
+        return None;
+    }
     let table = table.trim();
     let first = table.split(|letter: char| !letter.is_ascii_alphabetic()).next().unwrap_or_default();
     let is_query = ["select", "with", "values"].iter().any(|word| first.eq_ignore_ascii_case(word));

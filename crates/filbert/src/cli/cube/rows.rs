@@ -61,7 +61,10 @@ fn coordinates(text: &str) -> Result<Vec<(String, Option<String>)>, String> {
     let (mut parts, mut begin, mut is_quoted) = (Vec::new(), 0, false);
     for (at, letter) in text.char_indices() {
         match letter {
-            '\'' => is_quoted = !is_quoted,
+            // Quotes stand around a value; inside of one that has none around it, it is a letter.
+            '\'' if is_quoted || text[begin..at].trim_end().ends_with('=') => is_quoted = !is_quoted,
+            // Two of them are one in the value.
+            '\'' if text[..at].ends_with('\'') && text[begin..at].contains("='") => is_quoted = true,
             ',' if !is_quoted => {
                 parts.push(&text[begin..at]);
                 begin = at + 1;
@@ -128,6 +131,9 @@ mod tests {
         let quoted = read("book='a, b',desk='it''s'");
         assert_eq!(quoted.as_deref(), Ok("book=Some(\"a, b\") desk=Some(\"it's\")"));
         assert_eq!(read("desk=''").as_deref(), Ok("desk=Some(\"\")"));
+        let letters = read("desk=O'Brien,ccy=EUR, book='it''s, it',x= 'y'");
+        let expected = "desk=Some(\"O'Brien\") ccy=Some(\"EUR\") book=Some(\"it's, it\") x=Some(\"y\")";
+        assert_eq!(letters.as_deref(), Ok(expected));
         for wrong in ["desk", "book=a, b", "=x", "book='a", ""] {
             assert!(read(wrong).unwrap_err().contains("is no coordinate"), "{wrong}");
         }
