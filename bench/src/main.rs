@@ -55,7 +55,8 @@ enum Suite {
     #[cfg(feature = "cube")]
     /// Cubes: rows to groups against DataFusion, DuckDB and Polars; queries on one worker and on two.
     Cube {
-        /// Only the parts whose name contains this: `group`, `workloads`.
+        /// Only the parts whose name contains this: `group`, `workloads`, or one of these: `product`, `tower`, `chain`, `shift`, `dispatch`,
+        /// `induction`.
         #[arg(long)]
         only: Option<String>,
         /// DuckDB and Polars too: installs their Python packages; needs python3.

@@ -1,23 +1,25 @@
-//! What was aggregated before: leaves of plans, kept across queries.
+//! What was aggregated before: leaves of plans, by what they are made of.
 //!
 //! Leaves are what costs: they read the table. All else is computed from them in memory. A leaf is found again only by the same version of
 //! the table, the same dictionaries, and slices spread in the same way, so a cached cuboid is as good as a fresh one. Its filter has the
-//! rights of the user in it: nobody sees what they may not. Weighted by size; what is too much goes by use. A table that does not tell
-//! its version is never cached. Housekeeping runs on `maintenance`.
+//! rights of the user in it: nobody sees what they may not. Weighted by size; what is too much goes by use. Whether a leaf may still be
+//! used, [`Kept`](crate::kept::Kept) decides. Housekeeping runs on `maintenance`.
 //!
 //! What is kept counts here, by its weight, and for no query: the one that made it gives its own count back when it is done with it.
 
-use crate::cuboid::{Cuboid, Dictionaries};
+use crate::cuboid::Cuboid;
 use crate::execute::Run;
 use crate::filter::Filter;
 use crate::plan::{Leaf, Level, Operation, StepId};
 use moka::sync::Cache;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// A leaf of some plan.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct LeafKey {
-    version: u64,
+    /// None when the table does not tell any.
+    version: Option<u64>,
     dictionaries: u64,
     leaf: Leaf,
     level: Level,
@@ -27,12 +29,12 @@ pub(crate) struct LeafKey {
 }
 
 impl LeafKey {
-    /// The key of a leaf of a plan; nothing when the table does not tell its version.
+    /// The key of a leaf of a plan.
     pub(crate) fn of(run: &Run, version: Option<u64>, step: StepId) -> Option<Self> {
         let step = &run.plan.steps[step.0];
         let Operation::Leaf(leaf) = &step.operation else { return None };
         Some(Self {
-            version: version?,
+            version,
             dictionaries: run.keys.dictionaries.id(),
             leaf: leaf.clone(),
             level: Arc::clone(&step.level),
@@ -41,39 +43,34 @@ impl LeafKey {
             partitions: run.partitions,
         })
     }
+
+    /// The same leaf, however its slices are spread.
+    pub(crate) fn however_spread(self) -> Self {
+        Self { shard: None, ..self }
+    }
 }
 
-/// What a cube keeps from query to query.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    pub(crate) cache: LeafCache,
-    /// Those of the version of the table that was seen last.
-    dictionaries: Mutex<(Option<u64>, Arc<Dictionaries>)>,
-    /// What they may hold before new ones are begun, in bytes.
-    dictionary_limit: usize,
+/// One pass over a table that tells no version.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading {
+    /// Later readings have greater ones.
+    pub(crate) number: u64,
+    /// When it began, by the clock of the stages.
+    pub(crate) began: Duration,
 }
 
-impl Kept {
-    /// Nothing yet; so many bytes of leaves and of dictionaries may come.
-    pub(crate) fn new(cache_bytes: usize, dictionary_limit: usize) -> Self {
-        Self { cache: LeafCache::new(cache_bytes), dictionaries: Mutex::default(), dictionary_limit }
-    }
-
-    /// The dictionaries of this version of the table; new ones when it changed or they became too large.
-    pub(crate) fn dictionaries(&self, version: Option<u64>) -> Arc<Dictionaries> {
-        let mut known = self.dictionaries.lock().unwrap_or_else(|broken| broken.into_inner());
-        if known.0 != version || known.1.bytes() > self.dictionary_limit {
-            *known = (version, Arc::default());
-            self.cache.clear();
-        }
-        Arc::clone(&known.1)
-    }
+/// A leaf with what tells how good it is.
+#[derive(Debug, Clone)]
+pub(crate) struct KeptLeaf {
+    pub(crate) cuboid: Cuboid,
+    /// The pass that it was read by; none when its key has a version.
+    pub(crate) reading: Option<Reading>,
 }
 
 /// Cuboids of leaves; a handle that is cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct LeafCache {
-    cache: Cache<LeafKey, Cuboid>,
+    cache: Cache<LeafKey, KeptLeaf>,
 }
 
 impl LeafCache {
@@ -81,16 +78,16 @@ impl LeafCache {
     pub(crate) fn new(bytes: usize) -> Self {
         // Weights are 32 bits wide: counted in kilobytes, from 1.
         let weight =
-            |_: &LeafKey, cuboid: &Cuboid| u32::try_from(cuboid.size() / 1_024 + 1).unwrap_or(u32::MAX);
+            |_: &LeafKey, leaf: &KeptLeaf| u32::try_from(leaf.cuboid.size() / 1_024 + 1).unwrap_or(u32::MAX);
         Self { cache: Cache::builder().max_capacity(bytes as u64 / 1_024).weigher(weight).build() }
     }
 
-    pub(crate) fn get(&self, key: &LeafKey) -> Option<Cuboid> {
+    pub(crate) fn get(&self, key: &LeafKey) -> Option<KeptLeaf> {
         self.cache.get(key)
     }
 
-    pub(crate) fn put(&self, key: LeafKey, cuboid: Cuboid) {
-        self.cache.insert(key, cuboid);
+    pub(crate) fn put(&self, key: LeafKey, leaf: KeptLeaf) {
+        self.cache.insert(key, leaf);
     }
 
     /// Forgets everything: the table changed.

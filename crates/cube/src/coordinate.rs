@@ -5,20 +5,22 @@
 //! and in no other way: Arrow would read `2026-03-3x` as the third, and answer a question that nobody asked.
 
 use crate::error::CubeError;
+use crate::exact;
 use crate::filter::Literal;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array, StringArray,
 };
-use arrow::compute::{CastOptions, cast_with_options};
-use arrow::datatypes::{DataType, Date32Type, Float64Type, Int64Type};
+use arrow::compute::{CastOptions, cast, cast_with_options};
+use arrow::datatypes::{DataType, Date32Type, Float64Type, Int64Type, TimeUnit};
 use arrow::error::ArrowError;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// A value of a column, or its absence.
+/// A value of a column, or its absence. Floats have one zero and one NaN, which is above all numbers.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub enum Coordinate {
@@ -81,15 +83,15 @@ impl Coordinate {
             | (DataType::Float64, Self::Float(_))
             | (DataType::Boolean, Self::Bool(_))
             | (DataType::Utf8, Self::Text(_)) => return Some(self.clone()),
-            (DataType::Int64, Self::Float(value)) => {
-                let whole = *value as i64;
-                return (whole as f64 == *value).then_some(Self::Int(whole));
-            }
+            (DataType::Int64, Self::Float(value)) => return exact::whole(*value).map(Self::Int),
+            // No double, but a decimal can be it: filters compare them as what they are.
+            (DataType::Float64, Self::Int(value)) if !exact::is_double(*value) => return Some(self.clone()),
             (DataType::Utf8, other) => return Some(Self::Text(other.to_string().into())),
-            (DataType::Date32 | DataType::Date64 | DataType::Timestamp(..), other) => {
+            (temporal, other) if is_date_or_time(temporal) => {
                 let Self::Text(text) = other else { return None };
-                // What is longer has a time, of which Arrow reads all or nothing.
-                if logical == DataType::Date32 || text.len() <= "2026-03-31".len() {
+                // What is longer has a time, of which Arrow reads all or nothing; as it does where there is only a time.
+                let is_time = matches!(temporal, DataType::Time32(_) | DataType::Time64(_));
+                if *temporal == DataType::Date32 || !is_time && text.len() <= "2026-03-31".len() {
                     other.days()?;
                 }
             }
@@ -107,25 +109,29 @@ impl Coordinate {
         data_type: &DataType,
     ) -> Result<Option<Coordinate>, CubeError> {
         let typed = self.typed(data_type);
-        match logical_type(data_type) {
-            DataType::Date32 | DataType::Date64 | DataType::Timestamp(..) if typed.is_none() => {
-                Err(self.wrong_in(column, data_type))
-            }
-            _ => Ok(typed),
+        if typed.is_none() && is_date_or_time(&logical_type(data_type)) {
+            return Err(self.wrong_in(column, data_type));
+        }
+        Ok(typed)
+    }
+
+    /// The same for a bound: nothing is less or greater than what is of another kind, so that is an error. Whole numbers have bounds that
+    /// are none of them.
+    pub(crate) fn bound_in(&self, column: &str, data_type: &DataType) -> Result<Coordinate, CubeError> {
+        match (self.typed_in(column, data_type)?, self, logical_type(data_type)) {
+            (Some(typed), ..) => Ok(typed),
+            (None, Self::Float(_), DataType::Int64) => Ok(self.clone()),
+            (None, Self::Text(text), DataType::Int64) => match text.parse::<f64>() {
+                Ok(number) => Ok(Self::Float(number)),
+                Err(_) => Err(self.wrong_in(column, &DataType::Float64)),
+            },
+            (None, ..) => Err(self.wrong_in(column, data_type)),
         }
     }
 
     /// What is said of a value that no column of this type has.
     pub(crate) fn wrong_in(&self, column: &str, data_type: &DataType) -> CubeError {
-        let wanted = match logical_type(data_type) {
-            DataType::Date32 => "date; write dates like '2026-03-31'".to_owned(),
-            DataType::Date64 | DataType::Timestamp(..) => {
-                "time; write times like '2026-03-31T09:30:00' or '2026-03-31'".to_owned()
-            }
-            DataType::Int64 => "whole number".to_owned(),
-            DataType::Float64 => "number".to_owned(),
-            other => format!("value of type {other}"),
-        };
+        let wanted = wanted(data_type);
         CubeError::InvalidValue { column: column.to_owned(), value: Literal(self).to_string(), wanted }
     }
 
@@ -174,6 +180,7 @@ impl Coordinate {
             DataType::Int64 => Self::Int(array.as_primitive::<Int64Type>().value(row)),
             DataType::Float64 => Self::Float(array.as_primitive::<Float64Type>().value(row)),
             DataType::Utf8 => Self::Text(array.as_string::<i32>().value(row).into()),
+            DataType::Timestamp(unit, Some(_)) => zoned(array, row, *unit),
             _ => match arrow::util::display::array_value_to_string(array, row) {
                 Ok(text) => match logical_type(array.data_type()) {
                     DataType::Int64 => text.parse().map_or(Self::Null, Self::Int),
@@ -210,13 +217,59 @@ impl Coordinate {
     }
 }
 
+/// What the values of a type are called, and how they are written.
+pub(crate) fn wanted(data_type: &DataType) -> String {
+    match logical_type(data_type) {
+        DataType::Date32 => "date; write dates like '2026-03-31'".to_owned(),
+        DataType::Date64 | DataType::Timestamp(..) => {
+            "time; write times like '2026-03-31T09:30:00' or '2026-03-31'".to_owned()
+        }
+        DataType::Time32(_) | DataType::Time64(_) => "time of a day; write times like '09:30:00'".to_owned(),
+        DataType::Int64 => "whole number".to_owned(),
+        DataType::Float64 => "number".to_owned(),
+        other => format!("value of type {other}"),
+    }
+}
+
+/// A time with a zone: in UTC and with all digits of its unit, so that the order of texts is that of times.
+fn zoned(array: &dyn Array, row: usize, unit: TimeUnit) -> Coordinate {
+    let digits = match unit {
+        TimeUnit::Second => "%Y-%m-%dT%H:%M:%SZ",
+        TimeUnit::Millisecond => "%Y-%m-%dT%H:%M:%S%.3fZ",
+        TimeUnit::Microsecond => "%Y-%m-%dT%H:%M:%S%.6fZ",
+        TimeUnit::Nanosecond => "%Y-%m-%dT%H:%M:%S%.9fZ",
+    };
+    let options = FormatOptions::new().with_timestamp_tz_format(Some(digits));
+    let text = cast(&array.slice(row, 1), &DataType::Timestamp(unit, Some("+00:00".into())))
+        .and_then(|utc| ArrayFormatter::try_new(&utc, &options)?.value(0).try_to_string());
+    text.map_or(Coordinate::Null, |text| Coordinate::Text(text.into()))
+}
+
+/// True for types whose values are written as texts of one form.
+pub(crate) fn is_date_or_time(logical: &DataType) -> bool {
+    matches!(
+        logical,
+        DataType::Date32
+            | DataType::Date64
+            | DataType::Timestamp(..)
+            | DataType::Time32(_)
+            | DataType::Time64(_)
+    )
+}
+
 /// The type that columns of a type are told apart by: one for whole numbers, one for other numbers, one for texts; dates and times stay.
+/// Decimals without digits after the point are whole numbers. A value that the type does not have is an error where it is a coordinate
+/// ([`exact::logical`]), and compared as what it is in filters.
 pub(crate) fn logical_type(data_type: &DataType) -> DataType {
     match data_type {
         DataType::Dictionary(_, values) => logical_type(values),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => DataType::Utf8,
         integer if integer.is_integer() => DataType::Int64,
         float if float.is_floating() => DataType::Float64,
+        DataType::Decimal32(_, 0)
+        | DataType::Decimal64(_, 0)
+        | DataType::Decimal128(_, 0)
+        | DataType::Decimal256(_, 0) => DataType::Int64,
         DataType::Decimal32(..)
         | DataType::Decimal64(..)
         | DataType::Decimal128(..)
@@ -244,7 +297,7 @@ impl Ord for Coordinate {
         match (self, other) {
             (Self::Bool(a), Self::Bool(b)) => a.cmp(b),
             (Self::Int(a), Self::Int(b)) => a.cmp(b),
-            (Self::Float(a), Self::Float(b)) => a.total_cmp(b),
+            (Self::Float(a), Self::Float(b)) => exact::compare_floats(*a, *b),
             (Self::Text(a), Self::Text(b)) => a.cmp(b),
             _ => self.rank().cmp(&other.rank()),
         }
@@ -258,7 +311,7 @@ impl Hash for Coordinate {
             Self::Null => {}
             Self::Bool(value) => value.hash(state),
             Self::Int(value) => value.hash(state),
-            Self::Float(value) => value.to_bits().hash(state),
+            Self::Float(value) => exact::one_zero(*value).to_bits().hash(state),
             Self::Text(value) => value.hash(state),
         }
     }
@@ -323,11 +376,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn there_is_one_zero_and_one_nan() {
+        use std::collections::HashSet;
+        let floats = [0.0, -0.0, f64::NAN, -f64::NAN, f64::INFINITY];
+        let different: HashSet<Coordinate> = floats.into_iter().map(Coordinate::Float).collect();
+        assert_eq!(different.len(), 3);
+        assert!(Coordinate::Float(-f64::NAN) > Coordinate::Float(f64::INFINITY));
+    }
+
+    #[test]
     fn a_literal_takes_the_type_of_its_column() {
         let typed = |value: Coordinate, data_type| value.typed(&data_type);
         assert_eq!(typed("7".into(), DataType::Int32), Some(Coordinate::Int(7)));
         assert_eq!(typed(7.0.into(), DataType::Int64), Some(Coordinate::Int(7)));
         assert_eq!(typed(7.5.into(), DataType::Int64), None);
+        assert_eq!(typed(9_223_372_036_854_775_808.0.into(), DataType::Int64), None);
+        assert_eq!(typed(f64::NAN.into(), DataType::Int64), None);
         assert_eq!(typed("x".into(), DataType::Int64), None);
         assert_eq!(typed(7.into(), DataType::Utf8), Some("7".into()));
         assert_eq!(typed(7.into(), DataType::Float32), Some(7.0.into()));
@@ -347,6 +411,13 @@ mod tests {
         }
         for of_type in [DataType::Date32, DataType::Date64, moment] {
             assert_eq!(typed(20_260_331.into(), of_type), None);
+        }
+        let time = DataType::Time64(arrow::datatypes::TimeUnit::Microsecond);
+        assert_eq!(typed("09:30:00".into(), time.clone()), Some("09:30:00".into()));
+        for wrong in ["soon".into(), "09:30:00x".into(), Coordinate::Int(34_200), Coordinate::Float(0.5)] {
+            assert_eq!(typed(wrong.clone(), time.clone()), None, "{wrong}");
+            let error = wrong.typed_in("at", &time).unwrap_err().to_string();
+            assert!(error.contains("is no time of a day; write times like '09:30:00'"), "{error}");
         }
         let date = Coordinate::from("1970-01-03");
         assert_eq!((date.days(), Coordinate::of_days(2)), (Some(2), date));

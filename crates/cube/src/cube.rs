@@ -1,11 +1,11 @@
 //! The cube: a forest over a table, and the queries that are asked of it.
 
-use crate::cache::Kept;
 use crate::drill::{DrillRows, DrillThrough, Through, drill};
 use crate::error::CubeError;
 use crate::execute::CancelToken;
 use crate::filter::Filter;
 use crate::forest::Forest;
+use crate::kept::{Ages, Kept};
 use crate::lead::{Question, lead};
 use crate::memory::MemoryAccount;
 use crate::plan::CubeColumns;
@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// What a user may see: a filter that is added to every query of theirs.
 pub type Rights = Arc<dyn Fn(Option<&str>) -> Filter + Send + Sync>;
@@ -74,6 +75,8 @@ pub(crate) struct CubeSettings {
     pub(crate) dictionary_limit: usize,
     /// What the cache may hold, in bytes.
     pub(crate) cache_bytes: usize,
+    /// How old what it holds of a table without a version may become; without, it holds nothing of such tables.
+    pub(crate) ages: Option<Ages>,
     /// Where queries put what has no room in memory, and how much each may.
     pub(crate) spill: Option<(PathBuf, u64)>,
 }
@@ -85,6 +88,8 @@ pub struct CubeBuilder {
     forest: Forest,
     table: Arc<dyn Table>,
     settings: CubeSettings,
+    expire_after: Option<Duration>,
+    refresh_after: Option<Duration>,
     rights: Option<Rights>,
 }
 
@@ -120,24 +125,42 @@ impl CubeBuilder {
         self
     }
 
+    /// Keeps what was read of a table that tells no version (a map, a server's table) for other queries, for so long. Without this, each
+    /// of them reads such a table. An answer is never made of rows that were read at different times. Of a table that tells a version
+    /// nothing old is used, whatever this says.
+    pub fn expire_after(mut self, age: Duration) -> Self {
+        self.expire_after = Some(age);
+        self
+    }
+
+    /// A query that is answered from what was read at least so long ago has it read anew, on `maintenance`: nobody waits for that, and the
+    /// next query finds the new. If it fails, the old is used until it [expires](CubeBuilder::expire_after), and the next query has it tried
+    /// again. Less than `expire_after`.
+    pub fn refresh_after(mut self, age: Duration) -> Self {
+        self.refresh_after = Some(age);
+        self
+    }
+
     /// What users may see: a filter for each, added to all of their queries.
     pub fn rights(mut self, rights: impl Fn(Option<&str>) -> Filter + Send + Sync + 'static) -> Self {
         self.rights = Some(Arc::new(rights));
         self
     }
 
-    /// Checks calculated columns against the table, and makes the cube.
-    pub fn build(self) -> Result<Cube, CubeError> {
+    /// Checks the settings, and calculated columns and those that slices are spread by against the table, and makes the cube.
+    pub fn build(mut self) -> Result<Cube, CubeError> {
+        self.settings.ages = Ages::new(self.expire_after, self.refresh_after)?;
         if let Some(composite) = self.table.cubes() {
             composite.check(&self.forest)?;
         }
         let columns = CubeColumns::new(self.table.name(), &self.table.schema(), &self.forest)?;
+        self.table.shard_columns().iter().try_for_each(|column| columns.check_named(column))?;
         Ok(Cube {
             inner: Arc::new(Inner {
                 forest: self.forest,
                 columns,
                 rights: self.rights,
-                kept: Arc::new(Kept::new(self.settings.cache_bytes, self.settings.dictionary_limit)),
+                kept: Arc::new(Kept::new(&self.settings)),
                 turns: Turns::new((2 * self.stages.cpu().threads()).max(4)),
                 stages: self.stages,
                 settings: self.settings,
@@ -177,8 +200,11 @@ impl Cube {
                 memory_limit: 1 << 30,
                 dictionary_limit: 256 << 20,
                 cache_bytes: 64 << 20,
+                ages: None,
                 spill: None,
             },
+            expire_after: None,
+            refresh_after: None,
             rights: None,
         }
     }
@@ -200,6 +226,7 @@ impl Cube {
 
     /// Begins a query. It is over when its handle is: dropping that cancels it.
     pub fn query(&self, query: Query) -> Result<QueryHandle, CubeError> {
+        query.check_names()?;
         let limit = query.options.memory_limit.unwrap_or(self.inner.settings.memory_limit);
         self.query_within(query, &Within::nothing(limit))
     }
@@ -260,10 +287,10 @@ impl Cube {
         let rights = own.and(within.rights.clone());
         let cancel = Arc::<CancelToken>::default();
         let clock = inner.stages.clock();
-        if let Some(limit) = query.options.timeout {
+        let timer = query.options.timeout.map(|limit| {
             let cancel = Arc::clone(&cancel);
-            clock.after(limit, move || cancel.cancel(CubeError::TimedOut { limit }));
-        }
+            clock.timer(limit, move || cancel.cancel(CubeError::TimedOut { limit }))
+        });
         let led = leading(Question {
             forest: inner.forest.clone(),
             table: Arc::clone(&inner.table),
@@ -278,12 +305,13 @@ impl Cube {
             cpu: inner.stages.cpu().clone(),
             clock,
             stages: inner.stages.downgrade(),
+            is_refresh: false,
             query,
         });
         let reason = Arc::clone(&cancel);
         let future = inner.stages.mixed().spawn(task, async move {
             let result = led.await.map_err(|error| reason.explain(error));
-            drop(engaged);
+            drop((timer, engaged));
             result
         })?;
         Ok((future, cancel))

@@ -4,6 +4,7 @@
 //! `Clone`, because one failed step is told to everything that waits for it.
 
 use filbert_pool::{SubmitError, TaskError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Why there is no result.
@@ -51,14 +52,21 @@ pub enum CubeError {
         problem: String,
     },
     /// A column that the table does not have.
-    #[error("table {table:?} has no column {column:?}; it has: {}", .known.join(", "))]
+    #[error(
+        "table {table:?} has no column {column:?}; it has: {}{}{}",
+        .known.join(", "), made_by_dispatchors(.dispatched), is_it(.nearest.as_deref())
+    )]
     UnknownColumn {
         /// The table.
         table: String,
         /// The column that was asked for.
         column: String,
-        /// What it has.
+        /// What it has, calculated columns included.
         known: Vec<String>,
+        /// The columns that Dispatchors make. Measures below or beside them do not have these.
+        dispatched: Vec<String>,
+        /// A column with almost this name.
+        nearest: Option<String>,
     },
     /// A column or a value is of a type that is not handled here.
     #[error("{place}: {problem}")]
@@ -97,6 +105,12 @@ pub enum CubeError {
     /// A query that makes no sense as it stands.
     #[error("the query: {problem}")]
     InvalidQuery {
+        /// What is wrong and what to do.
+        problem: String,
+    },
+    /// Settings of a cube that contradict each other.
+    #[error("the settings of the cube: {problem}")]
+    InvalidSettings {
         /// What is wrong and what to do.
         problem: String,
     },
@@ -177,6 +191,12 @@ pub enum CubeError {
     },
 }
 
+/// What a place begins with that names a measure.
+const MEASURE: &str = "measure ";
+
+/// Stands for a measure where none is known.
+const AGGREGATION: &str = "aggregation";
+
 impl CubeError {
     /// True when the same query may succeed later without a change.
     pub fn is_retryable(&self) -> bool {
@@ -196,16 +216,35 @@ impl CubeError {
         Self::Computation { place: place.into(), message: error.to_string() }
     }
 
-    /// The same, of this measure: an aggregation does not know whose it is.
-    pub(crate) fn of_measure(self, measure: &str) -> Self {
-        let measure = measure.to_owned();
+    /// What was refused, at another place: the one who refused it does not know where it stands.
+    pub(crate) fn of_place(self, place: &str) -> Self {
         match self {
-            Self::Panicked { message, .. } => Self::Panicked { measure, message },
-            Self::Computation { place, message } => {
-                Self::Computation { place: format!("{measure}: {place}"), message }
-            }
+            Self::Computation { message, .. } => Self::Computation { place: place.to_owned(), message },
             other => other,
         }
+    }
+
+    /// The same, of this measure, or of one of its aggregations: what computes does not know whose it is. What is told of a measure already
+    /// stays as it is: it comes from a step below.
+    pub(crate) fn of_measure(self, measure: &str, what: Option<&Arc<str>>) -> Self {
+        let what = what.map_or_else(String::new, |what| format!("{what}: "));
+        let of = |place: String| match place.starts_with(MEASURE) {
+            true => place,
+            false => format!("{MEASURE}{measure:?}: {what}{place}").trim_end_matches([':', ' ']).to_owned(),
+        };
+        match self {
+            Self::Panicked { measure: nobody, message } if nobody == AGGREGATION => {
+                Self::Panicked { measure: measure.to_owned(), message: format!("{what}{message}") }
+            }
+            Self::Computation { place, message } => Self::Computation { place: of(place), message },
+            Self::UnsupportedType { place, problem } => Self::UnsupportedType { place: of(place), problem },
+            other => other,
+        }
+    }
+
+    /// Code of an aggregation panicked, whosever it is.
+    pub(crate) fn aggregation_panicked(message: String) -> Self {
+        Self::Panicked { measure: AGGREGATION.to_owned(), message }
     }
 
     /// A task of this place has no result.
@@ -229,6 +268,13 @@ impl From<SubmitError> for CubeError {
 
 fn by_path(path: &[String]) -> String {
     if path.is_empty() { String::new() } else { format!(", which is referred to by {}", path.join(" -> ")) }
+}
+
+fn made_by_dispatchors(columns: &[String]) -> String {
+    if columns.is_empty() {
+        return String::new();
+    }
+    format!("; dispatchors make, for their own measures and those above: {}", columns.join(", "))
 }
 
 fn is_it(name: Option<&str>) -> String {

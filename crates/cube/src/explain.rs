@@ -30,12 +30,17 @@ struct Node {
 impl Explanation {
     pub(crate) fn new(query: &Query, run: &Run, trace: &Trace) -> Self {
         let costs: BTreeMap<StepId, &StepTrace> = trace.steps.iter().map(|step| (step.step, step)).collect();
+        let failures: BTreeMap<StepId, &str> =
+            trace.failures.iter().map(|(step, why)| (*step, why.as_str())).collect();
         let nodes = run
             .plan
             .steps
             .iter()
             .enumerate()
-            .map(|(id, step)| node(step, costs.get(&StepId(id)).copied()))
+            .map(|(id, step)| {
+                let failure = failures.get(&StepId(id)).copied();
+                node(step, costs.get(&StepId(id)).copied(), failure)
+            })
             .collect();
         let mut seen = BTreeSet::new();
         let roots = run
@@ -112,7 +117,7 @@ impl Explanation {
     }
 }
 
-fn node(step: &Step, cost: Option<&StepTrace>) -> Node {
+fn node(step: &Step, cost: Option<&StepTrace>, failure: Option<&str>) -> Node {
     let what = match &step.operation {
         Operation::Combine { cells, .. } => format!("{} {cells:?}", step.kind()),
         Operation::RollUp { aggregation, .. } => format!("{} {aggregation:?}", step.kind()),
@@ -125,14 +130,21 @@ fn node(step: &Step, cost: Option<&StepTrace>) -> Node {
     };
     let sample = cost.and_then(|cost| cost.sample.clone());
     let cost = cost.map_or_else(
-        || "within another step (cpu)".to_owned(),
+        || match failure {
+            Some(why) => format!("failed: {}", cut(why)),
+            None => "within another step (cpu)".to_owned(),
+        },
         |cost| {
             let with = if cost.fused > 1 {
                 format!(", one pass with {} others", cost.fused - 1)
             } else {
                 String::new()
             };
-            let cache = if cost.from_cache { ", from the cache" } else { "" };
+            let cache = match (cost.from_cache, cost.age) {
+                (false, _) => String::new(),
+                (true, None) => ", from the cache".to_owned(),
+                (true, Some(age)) => format!(", from the cache, read {} ms ago", age.as_millis()),
+            };
             format!(
                 "{} (cpu){with}{cache}, {} slices, {} bytes, skew {:.1}",
                 time(cost.time),

@@ -1,33 +1,34 @@
 //! The future that leads a query: plan, pass over the table, tasks, result.
 //!
 //! It runs on `mixed` and never blocks. Plans are made on `cpu`. What groups and computes is a closure on a thread of `mixed` that may wait
-//! for `cpu`. The next batches are read while the last ones are grouped, so at most twice as many are in memory as are grouped at a time.
-//! However it ends, the stream is closed and no closure is left running.
+//! for `cpu`; for a refresh, on one of `maintenance`. The next batches are read while the last ones are grouped, so at most twice as many are in memory as are grouped at a time.
+//! However it ends, the stream is closed and no closure is left running but a plan, which looks between its steps whether it is wanted.
 
 use crate::aggregate::SpillSpace;
-use crate::cache::{Kept, LeafKey};
 use crate::composite::{Answer, Ask, ask_cubes, asks, take_answers};
 use crate::cube::{CubeSettings, Within};
-use crate::cuboid::{Cuboid, KeySpace};
+use crate::cuboid::KeySpace;
 use crate::error::CubeError;
 use crate::execute::{CancelToken, Results, Run, Scan, StepTrace, Trace, run_tasks};
 use crate::explain::Explanation;
 use crate::filter::Filter;
 use crate::forest::Forest;
-use crate::memory::MemoryAccount;
-use crate::plan::{CubeColumns, StepId, plan, shard};
+use crate::kept::{Kept, Recalled, Renewal, Stamp};
+use crate::memory::{MemoryAccount, bytes_of};
+use crate::plan::{CubeColumns, plan, shard};
 use crate::query::Query;
 use crate::query_handle::QueryProgress;
+use crate::refresh::begin_refresh;
 use crate::result::{CubeResult, build};
 use crate::table::{BatchStream, Table, TableGroups};
 use crate::turns::Turns;
-use arrow::array::{Array, ArrayRef, RecordBatch};
-use filbert_pool::{Clock, Stages, SubmitError, WeakStages, WorkStealing};
+use arrow::array::RecordBatch;
+use filbert_pool::{Clock, Stages, SubmitError, TaskFuture, WeakStages, WorkStealing};
 use futures::future::{BoxFuture, Either, join, select};
-use std::collections::HashMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Rows that are grouped at a time: enough for all workers. A table's batches may be smaller, or larger.
 const ROWS_AT_ONCE: usize = 256 * 1024;
@@ -36,6 +37,7 @@ const ROWS_AT_ONCE: usize = 256 * 1024;
 const BYTES_AT_ONCE: usize = 32 << 20;
 
 /// A query with all that it needs.
+#[derive(Clone)]
 pub(crate) struct Question {
     pub(crate) query: Query,
     pub(crate) forest: Forest,
@@ -51,6 +53,8 @@ pub(crate) struct Question {
     pub(crate) cpu: WorkStealing,
     pub(crate) clock: Clock,
     pub(crate) stages: WeakStages,
+    /// Nobody waits for an answer: its leaves are read anew for others. What computes stands on `maintenance` then.
+    pub(crate) is_refresh: bool,
 }
 
 impl Question {
@@ -68,27 +72,20 @@ struct Prepared {
     /// What the cubes of a composite are asked for.
     asks: Vec<Ask>,
     trace: Trace,
-    /// The table's version when the query began; none when nothing is kept.
-    version: Option<u64>,
+    /// How leaves that are read are kept; none when they are not.
+    stamp: Option<Stamp>,
+    /// Leaves from the cache that are to be read anew.
+    renewal: Option<Renewal>,
 }
 
 /// Answers a question.
 pub(crate) async fn lead(question: Question) -> Result<CubeResult, CubeError> {
     let question = Arc::new(question);
-    question.cancel.check()?;
-    let version = unless_cancelled(&question, question.table.version()).await?;
-    let planned = Arc::clone(&question);
-    let planning = question.cpu.submit("plan cube query", move || prepare(&planned, version))?;
-    let mut prepared = planning.await.map_err(|error| CubeError::of_task("plan", error))??;
-    if prepared.scan.is_some() {
-        prepared = read(&question, prepared).await?;
-        // What was read while the table changed is of no version.
-        if prepared.version.is_some()
-            && unless_cancelled(&question, question.table.version()).await? != prepared.version
-        {
-            prepared.version = None;
-        }
+    let mut prepared = begin(&question).await?;
+    if let Some(renewal) = prepared.renewal.take() {
+        begin_refresh(&question, renewal);
     }
+    let prepared = read(&question, prepared).await?;
     let answers = match prepared.asks.is_empty() {
         true => Vec::new(),
         false => ask_cubes(&question, &prepared.asks).await?,
@@ -98,11 +95,29 @@ pub(crate) async fn lead(question: Question) -> Result<CubeResult, CubeError> {
     blocking(&question, "compute cube query", closure).await?
 }
 
+/// Reads the leaves of a question anew, for others.
+pub(crate) async fn lead_refresh(question: Question) -> Result<(), CubeError> {
+    let question = Arc::new(question);
+    let prepared = begin(&question).await?;
+    let mut prepared = read(&question, prepared).await?;
+    let asked = Arc::clone(&question);
+    blocking(&question, "make leaves of cube", move || make_leaves(&asked, &mut prepared)).await?
+}
+
+/// Everything before the table.
+async fn begin(question: &Arc<Question>) -> Result<Prepared, CubeError> {
+    question.cancel.check()?;
+    let version = unless_cancelled(question, question.table.version()).await?;
+    let planned = Arc::clone(question);
+    let planning = question.cpu.submit("plan cube query", move || prepare(&planned, version))?;
+    unless_unwanted(question, "plan", planning).await?
+}
+
 /// Plans, and finds out what is to be read. On `cpu`.
 fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeError> {
     let Question { query, settings, .. } = question;
-    let plan = plan(query, &question.forest, &question.columns, &question.rights)?;
-    let keys = KeySpace::new(question.kept.dictionaries(version), &plan.types)?;
+    let plan = plan(query, &question.forest, &question.columns, &question.rights, &question.cancel)?;
+    let keys = KeySpace::new(question.kept.dictionaries(version), &plan.types, &question.memory)?;
     let declared = question.table.shard_columns();
     let shard = shard(query, &question.forest, &question.columns, &declared, &plan)?;
     let mut results = Results::new(plan.readers.clone());
@@ -128,42 +143,32 @@ fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeEr
         });
     }
     let mut trace = Trace::default();
-    let version = version.filter(|_| !query.options.no_cache && settings.cache_bytes > 0);
-    if version.is_some() {
-        for (leaf, cuboid) in known(&question.kept, &mut run, version) {
-            trace.steps.push(StepTrace::cached(&run, leaf, &cuboid));
-            results.put(leaf, Ok(cuboid));
-        }
+    let Recalled { leaves, age, stamp, renewal } = recall(question, &mut run, version);
+    for (leaf, cuboid) in leaves {
+        trace.steps.push(StepTrace::cached(&run, leaf, &cuboid, age));
+        results.put(leaf, Ok(cuboid));
     }
     let (scan, asks) = match question.table.cubes() {
         None => (Scan::new(&run, &question.columns, &results), Vec::new()),
         Some(composite) => (None, asks(composite, &run.plan, &question.rights)?),
     };
-    Ok(Prepared { run, results, scan, asks, trace, version })
+    Ok(Prepared { run, results, scan, asks, trace, stamp, renewal })
 }
 
-/// The leaves that the cache has. If an earlier query found the shard key skewed, they are spread by all of their columns, and so is this one.
-fn known(kept: &Kept, run: &mut Run, version: Option<u64>) -> Vec<(StepId, Cuboid)> {
-    let find = |run: &Run| -> Vec<(StepId, Cuboid)> {
-        let cached = |leaf: &StepId| {
-            let key = LeafKey::of(run, version, *leaf)?;
-            Some((*leaf, kept.cache.get(&key)?))
-        };
-        run.plan.leaves.iter().filter_map(cached).collect()
-    };
-    let known = find(run);
-    if !known.is_empty() || run.shard.is_empty() {
-        return known;
+/// What the cache has for a question that may use it.
+fn recall(question: &Question, run: &mut Run, version: Option<u64>) -> Recalled {
+    let is_kept = !question.query.options.no_cache && question.settings.cache_bytes > 0;
+    // The cubes of a composite have caches of their own.
+    if !is_kept || question.table.cubes().is_some() {
+        return Recalled::default();
     }
-    let shard = std::mem::take(&mut run.shard);
-    let known = find(run);
-    if known.is_empty() {
-        run.shard = shard;
+    match question.is_refresh {
+        true => question.kept.recall_nothing(run, version),
+        false => question.kept.recall(run, version),
     }
-    known
 }
 
-/// Takes batches, grouped while the next ones are read.
+/// Takes batches, grouped while the next ones are read; nothing when all leaves are there.
 async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepared, CubeError> {
     let begin = question.clock.now();
     let Some(request) = prepared.scan.as_ref().map(Scan::request) else { return Ok(prepared) };
@@ -183,6 +188,7 @@ async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepar
         prepared.trace.rows += next.iter().map(RecordBatch::num_rows).sum::<usize>();
         let grouped = blocking(question, "group batches", move || {
             let Prepared { run, scan, .. } = &mut prepared;
+            let _vigil = run.vigil(next.iter().map(RecordBatch::num_rows).sum());
             let taken = scan.as_mut().map_or(Ok(()), |scan| scan.take(run, &next));
             taken.map(|()| prepared)
         });
@@ -192,6 +198,12 @@ async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepar
     }
     stream.close();
     prepared.trace.scan = question.clock.now().saturating_sub(begin);
+    // What was read while the table changed is of no version.
+    if let Some(Stamp::Version(version)) = prepared.stamp
+        && unless_cancelled(question, question.table.version()).await? != Some(version)
+    {
+        prepared.stamp = None;
+    }
     Ok(prepared)
 }
 
@@ -214,7 +226,7 @@ fn groups_of_table(
     prepared.trace.are_groups = true;
     if asked == TableGroups::Always {
         // The next query may want sums of floats as the cube makes them.
-        prepared.version = None;
+        prepared.stamp = None;
     }
     Some(opening)
 }
@@ -231,11 +243,6 @@ async fn take_next(question: &Question, stream: &mut BatchStream) -> Result<Vec<
         batches.push(batch);
     }
     Ok(batches)
-}
-
-/// What the rows of an array hold, which may be a part of a larger one.
-pub(crate) fn bytes_of(array: &ArrayRef) -> usize {
-    array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
 }
 
 /// What the table said, with its name.
@@ -259,18 +266,48 @@ pub(crate) async fn unless_cancelled<T>(
     }
 }
 
-/// Runs a closure on a thread of `mixed` that may wait, when it is this query's turn.
+/// What a task makes that nobody needs to wait for, or why the query is not wanted any more: the task then never begins, or looks itself.
+pub(crate) async fn unless_unwanted<T: Send + 'static>(
+    question: &Question,
+    place: &str,
+    task: TaskFuture<T>,
+) -> Result<T, CubeError> {
+    match select(task, pin!(question.cancel.cancelled())).await {
+        Either::Left((made, _)) => made.map_err(|error| CubeError::of_task(place, error)),
+        Either::Right((reason, task)) => {
+            task.cancel();
+            Err(reason)
+        }
+    }
+}
+
+/// Runs a closure on a thread of `mixed` that may wait, when it is this query's turn. One that has begun is waited for; a query that is not
+/// wanted any more waits for neither a turn nor a thread. What nobody waits for takes neither from queries: it has the threads of
+/// `maintenance`.
 async fn blocking<T: Send + 'static>(
     question: &Question,
     task: &'static str,
     closure: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, CubeError> {
-    let _turn = question.turns.take().await;
+    let _turn = match question.is_refresh {
+        true => None,
+        false => Some(unless_cancelled(question, question.turns.take()).await?),
+    };
+    // Whoever is first sets it: the thread that begins, or the query that does not want it any more.
+    let is_settled = Arc::<AtomicBool>::default();
+    let settled = Arc::clone(&is_settled);
+    let begins = move || (!settled.swap(true, Ordering::AcqRel)).then(closure);
     let submitted = match question.stages.upgrade() {
-        Some(stages) => stages.mixed().submit(task, closure)?,
+        Some(stages) if question.is_refresh => stages.maintenance().submit(task, begins)?,
+        Some(stages) => stages.mixed().submit(task, begins)?,
         None => return Err(CubeError::Closed { what: "the set of stages".to_owned() }),
     };
-    submitted.await.map_err(|error| CubeError::of_task(task, error))
+    let made = match select(submitted, pin!(question.cancel.cancelled())).await {
+        Either::Left((made, _)) => made,
+        Either::Right((reason, _)) if !is_settled.swap(true, Ordering::AcqRel) => return Err(reason),
+        Either::Right((_, submitted)) => submitted.await,
+    };
+    made.map_err(|error| CubeError::of_task(task, error))?.ok_or(CubeError::Cancelled)
 }
 
 /// Computes something on `cpu`. A stage that has no room for more ends nothing that is under way: a thread of `mixed` that may wait then takes
@@ -281,7 +318,7 @@ pub(crate) async fn on_cpu<T: Send + 'static>(
     closure: impl FnOnce() -> T + Clone + Send + 'static,
 ) -> Result<T, CubeError> {
     match question.cpu.submit(task, closure.clone()) {
-        Ok(submitted) => submitted.await.map_err(|error| CubeError::of_task(task, error)),
+        Ok(submitted) => unless_unwanted(question, task, submitted).await,
         Err(SubmitError::Overloaded { .. }) => {
             let cpu = question.cpu.clone();
             blocking(question, task, move || cpu.run(closure)).await
@@ -293,17 +330,14 @@ pub(crate) async fn on_cpu<T: Send + 'static>(
 /// Everything after the table.
 fn finish(
     question: &Question,
-    prepared: Prepared,
+    mut prepared: Prepared,
     answers: Vec<Option<Answer>>,
 ) -> Result<CubeResult, CubeError> {
-    let Prepared { run, mut results, scan, asks, mut trace, version } = prepared;
-    take_answers(question, &run, &asks, answers, (&mut results, &mut trace))?;
-    if let Some(scan) = scan {
-        let made = scan.finish(&run, &mut results, &mut trace)?;
-        if version.is_some() {
-            keep(question, &run, &results, version, &made);
-        }
-    }
+    let Prepared { run, results, asks, trace, .. } = &mut prepared;
+    take_answers(question, run, asks, answers, (results, trace))?;
+    let _vigil = run.vigil(trace.rows.max(results.most_rows()));
+    make_leaves(question, &mut prepared)?;
+    let Prepared { run, mut results, mut trace, .. } = prepared;
     run_tasks(&run, &mut results, &mut trace)?;
     let mut result = build(&question.query, &run, &results)?;
     if question.query.options.explain {
@@ -312,14 +346,13 @@ fn finish(
     Ok(result)
 }
 
-/// Keeps what was aggregated for the next query of this version of the table.
-fn keep(question: &Question, run: &Run, results: &Results, version: Option<u64>, made: &[StepId]) {
-    let mut known = HashMap::new();
-    for leaf in made {
-        if let (Some(key), Ok(Ok(cuboid))) = (LeafKey::of(run, version, *leaf), results.get(*leaf)) {
-            question.kept.cache.put(key, cuboid.uncounted(&mut known));
-        }
-    }
+/// Makes the leaves that were read, and keeps them for others where that may be.
+fn make_leaves(question: &Question, prepared: &mut Prepared) -> Result<(), CubeError> {
+    let Prepared { run, results, scan, trace, stamp, .. } = prepared;
+    let Some(scan) = scan.take() else { return Ok(()) };
+    let made = scan.finish(run, results, trace)?;
+    let Some(stamp) = *stamp else { return Ok(()) };
+    question.kept.keep(run, results, stamp, &made);
     if let Some(stages) = question.stages.upgrade() {
         let cache = question.kept.cache.clone();
         // Refused at the end of the stages, when nobody needs it any more.
@@ -327,4 +360,5 @@ fn keep(question: &Question, run: &Run, results: &Results, version: Option<u64>,
             tidied.detach();
         }
     }
+    Ok(())
 }

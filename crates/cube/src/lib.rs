@@ -6,23 +6,28 @@
 
 pub mod aggregate;
 mod cache;
+pub mod cell;
 mod composite;
 mod coordinate;
 mod cube;
 mod cuboid;
 mod drill;
 mod error;
+mod exact;
 mod execute;
 mod explain;
 mod expression;
 mod filter;
 mod forest;
+mod kept;
 mod lead;
 mod memory;
+mod nearest;
 mod plan;
 mod quantile;
 mod query;
 mod query_handle;
+mod refresh;
 mod result;
 mod syntax;
 mod table;
@@ -35,7 +40,7 @@ pub use drill::{DrillRows, DrillThrough, DrilledRows};
 pub use error::CubeError;
 pub use explain::Explanation;
 pub use expression::Expression;
-pub use filter::{Comparison, Filter, Matcher};
+pub use filter::{Comparison, Filter, Matcher, Pattern};
 pub use forest::{
     Aggregation, Aggregator, CalculatedColumn, CellFunction, ColumnFormula, Columnator, Combination,
     Combinator, Custom, CustomMeasure, Decomposition, DecompositionFunction, Dispatchor, ExpressionText,

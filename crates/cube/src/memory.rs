@@ -4,6 +4,7 @@
 //! Counting is an atomic addition per block or partition, never per row. Threads: any.
 
 use crate::error::CubeError;
+use arrow::array::{Array, ArrayRef};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -96,6 +97,11 @@ impl Reservation {
         }
     }
 
+    /// Takes over what another one of the same account holds.
+    pub(crate) fn merge(&mut self, mut other: Reservation) {
+        self.bytes += std::mem::take(&mut other.bytes);
+    }
+
     /// Makes it hold exactly `bytes`: grows, which may be refused, or gives back.
     pub fn try_resize(&mut self, bytes: usize) -> Result<(), CubeError> {
         if bytes > self.bytes {
@@ -110,6 +116,19 @@ impl Reservation {
 impl Drop for Reservation {
     fn drop(&mut self) {
         self.account.shared.held.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// What the rows of an array hold. It may be a part of a larger one, whose whole size would be counted once for every part.
+pub(crate) fn bytes_of(array: &ArrayRef) -> usize {
+    array.to_data().get_slice_memory_size().unwrap_or_else(|_| array.get_array_memory_size())
+}
+
+/// About what so many rows of an array would hold: by the width of its values, or by what the mean of its rows holds.
+pub(crate) fn bytes_of_rows(array: &ArrayRef, rows: usize) -> usize {
+    match array.data_type().primitive_width() {
+        Some(width) => rows * width + rows.div_ceil(8),
+        None => (bytes_of(array) as u128 * rows as u128 / array.len().max(1) as u128) as usize,
     }
 }
 

@@ -1,7 +1,9 @@
 //! What is asked: measures by columns under a filter, and how it is to be answered.
 
+use crate::error::CubeError;
 use crate::filter::Filter;
 use crate::table::TableGroups;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Where a measure is read: the columns of its slices, and which rows count.
@@ -87,7 +89,9 @@ impl Query {
         self
     }
 
-    /// Adds rows of totals over each of these columns, in which the column has the value `*`.
+    /// Adds rows of totals over each of these columns, in which the column is `*`. All columns are texts then. A real value that is a star
+    /// stands in single quotes, `'*'`, and one that is this already in another pair;
+    /// [`CubeResult::is_total`](crate::CubeResult::is_total) tells as well.
     #[must_use]
     pub fn totals<S: Into<String>>(mut self, columns: impl IntoIterator<Item = S>) -> Self {
         self.totals = columns.into_iter().map(Into::into).collect();
@@ -136,7 +140,8 @@ impl Query {
         self
     }
 
-    /// A measure that fails is told in its column, and the others are there; instead of an error for all.
+    /// A measure that fails is told in its column, and the others are there; instead of an error for all. Its column is one of texts: what it
+    /// said where it failed, its values where it did not.
     #[must_use]
     pub fn errors_are_values(mut self) -> Self {
         self.options.errors_are_values = true;
@@ -193,6 +198,27 @@ impl Query {
     pub fn table_groups(mut self, groups: TableGroups) -> Self {
         self.options.table_groups = groups;
         self
+    }
+
+    /// Every column of the answer has a name of its own: objects in JSON have each once, and so have files.
+    ///
+    /// Of what people ask. The queries that a composite makes of it are read by position, and their columns and measures are named by others.
+    pub(crate) fn check_names(&self) -> Result<(), CubeError> {
+        let invalid = |problem: String| Err(CubeError::InvalidQuery { problem });
+        let (mut columns, mut measures) = (BTreeSet::new(), BTreeSet::new());
+        if let Some(column) = self.group_by.iter().find(|column| !columns.insert(column.as_str())) {
+            return invalid(format!("it groups by {column:?} twice; name each column once"));
+        }
+        if let Some(measure) = self.measures.iter().find(|measure| !measures.insert(measure.as_str())) {
+            return invalid(format!("it asks for measure {measure:?} twice; name each once"));
+        }
+        if let Some(name) = columns.intersection(&measures).next() {
+            return invalid(format!(
+                "{name:?} is a measure and a column that it groups by, and the answer would have two columns of that name; \
+                 give the measure another name, or group by a calculated column"
+            ));
+        }
+        Ok(())
     }
 
     /// The measures that are asked for.

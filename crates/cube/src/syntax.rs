@@ -126,8 +126,21 @@ impl Tokens {
             *at += 1;
         }
         let text: String = chars[begin..*at].iter().collect();
-        let number = text.parse().map(Token::Int).or_else(|_| text.parse().map(Token::Float));
-        number.map_err(|_| self.error_at(begin, format!("{text:?} is not a number")))
+        if let Ok(whole) = text.parse() {
+            return Ok(Token::Int(whole));
+        }
+        let Ok(number) = text.parse::<f64>() else {
+            return Err(self.error_at(begin, format!("{text:?} is not a number")));
+        };
+        // As a double it would be another number, and match what nobody asked for.
+        let is_other = text.bytes().all(|byte| byte.is_ascii_digit())
+            && format!("{number:.0}") != text.trim_start_matches('0');
+        if is_other {
+            let problem =
+                format!("{text} has more digits than numbers have here; write a double, such as {number:e}");
+            return Err(self.error_at(begin, problem));
+        }
+        Ok(Token::Float(number))
     }
 
     pub(crate) fn peek(&self) -> Option<&Token> {
@@ -163,6 +176,13 @@ impl Tokens {
     }
 
     /// An error at the next token.
+    /// How many signs there are of these.
+    pub(crate) fn count(&self, signs: &[&str]) -> usize {
+        let is_one =
+            |(_, token): &&(usize, Token)| matches!(token, Token::Sign(sign) if signs.contains(sign));
+        self.tokens.iter().filter(is_one).count()
+    }
+
     pub(crate) fn error(&self, problem: String) -> CubeError {
         let at = self.tokens.get(self.next).map_or(self.end, |(at, _)| *at);
         self.error_at(at, problem)
@@ -203,11 +223,13 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_told_with_its_place() {
-        for (text, place) in [("a = 'b", 4), ("a # b", 2), ("a = 1x", 4)] {
+        let too_long = "a = 18446744073709551615";
+        for (text, place) in [("a = 'b", 4), ("a # b", 2), ("a = 1x", 4), (too_long, 4)] {
             let Err(CubeError::InvalidFilter { at, .. }) = Tokens::of(text, Kind::Filter) else {
                 panic!("{text} was taken");
             };
             assert_eq!(at, place, "{text}");
         }
+        assert_eq!(all("9223372036854775808"), [Token::Float(9_223_372_036_854_775_808.0)]);
     }
 }

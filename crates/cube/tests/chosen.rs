@@ -155,3 +155,18 @@ fn what_is_wrong_is_told() {
     let listed = Routing { underlyings: vec!["a".into()], ..Routing::new().rule(Route::to("a").by(&["c"])) };
     assert!(problem("m", listed.into()).contains("only a function needs `underlyings`"));
 }
+
+/// What is stricter is found by the values that are left, however the two are written.
+#[test]
+fn a_rule_holds_under_a_stricter_filter() {
+    let routing = Routing::new().rule(Route::to("rows").filter("lots < 5".parse().unwrap()));
+    let builder = forest().measure("rows", Aggregator::count()).measure("routed", routing.default_to("lots"));
+    let (_stages, cube) = cube(builder);
+    let routed = |filter: &str| answer(&cube, Query::new(["routed"]).filter(filter.parse().unwrap()));
+    assert_eq!(routed("lots < 3 or lots = 4"), "3");
+    assert_eq!(routed("lots in (1, 2)"), "2");
+    assert_eq!(routed("desk = 'FX' and not lots >= 4 and lots is not null"), "2");
+    assert_eq!(routed("(lots < 2 and desk = 'FX') or (lots = 2 and ccy = 'EUR')"), "2");
+    assert_eq!(routed("lots < 6"), "15");
+    assert_eq!(routed("not lots >= 4"), "6", "also where there is no value, of which the rule says nothing");
+}

@@ -4,8 +4,9 @@ use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray}
 use arrow::datatypes::{DataType, SchemaRef};
 use filbert_cube::aggregate::{Carriers, CustomAggregate, Values};
 use filbert_cube::{
-    Aggregation, Aggregator, BatchStream, Combinator, Cube, CubeError, Custom, CustomMeasure, Decomposition,
-    Dispatchor, Forest, MemoryTable, Position, Query, Table, TableQuery,
+    Aggregation, Aggregator, BatchStream, Combination, Combinator, Cube, CubeError, Custom, CustomMeasure,
+    Decomposition, Dispatchor, Forest, MemoryTable, Partitionor, Position, Query, Shift, Shiftor, Table,
+    TableQuery,
 };
 use filbert_pool::{Shutdown, StageKind, Stages};
 use futures::FutureExt;
@@ -220,21 +221,14 @@ fn partitions_cost_nothing_while_they_are_empty() {
     assert!(result.rows() == 100 && peak > 0 && peak < 1 << 20, "{peak} bytes");
 }
 
+/// Few groups lie in one array, of which each partition has a part: it was counted once for each.
 #[test]
-fn queries_that_wait_take_no_thread_each() {
-    let (stages, table) = (Stages::start().unwrap(), Odd::new(Then::Sleeps(Duration::from_millis(100))));
-    let cube = Cube::builder(&stages, forest(), table.clone()).build().unwrap();
-    let threads = || std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
-    let before = threads();
-    let queries: Vec<_> = (0..500).map(|_| cube.query(Query::new(["sum"]).by(["text"])).unwrap()).collect();
-    let mut most = 0;
-    for query in queries {
-        most = most.max(threads());
-        assert_eq!(query.wait().unwrap().rows(), 7);
-    }
-    assert_eq!((table.opened.load(Ordering::Relaxed), table.closed().len()), (500, 1_000));
-    // Other tests of this process run beside it; a thread for each query would be hundreds.
-    assert!(most < before + 250, "{most} threads, {before} before");
+fn many_partitions_of_few_groups_fit_comfortably() {
+    let stages = Stages::start().unwrap();
+    let table = MemoryTable::new("t", batch(0).schema(), vec![batch(16_000)]).unwrap();
+    let cube = Cube::builder(&stages, forest(), table).build().unwrap();
+    let query = Query::new(["sum"]).by(["key", "text"]).partitions(4_096).memory_limit(16 << 20);
+    assert_eq!(cube.query(query).unwrap().wait().unwrap().rows(), 16_000);
     nothing_is_left(&stages);
 }
 
@@ -344,18 +338,98 @@ fn an_aggregator_that_fails_is_a_value_of_what_stands_on_it_only() {
             let failed: Vec<&str> = answer.failures().iter().map(|(name, _)| name.as_str()).collect();
             assert_eq!(failed, bad, "by {by:?}");
             let told: Vec<String> = answer.failures().iter().map(|(_, error)| error.to_string()).collect();
-            assert!(told[0].starts_with("Sum(large): "), "{told:?}");
+            assert!(told[0].starts_with("measure \"overflows\": Sum(large): sum: a total"), "{told:?}");
             assert!(told[2].contains("not this one") && told[2].contains("refuses"), "{told:?}");
-            assert!(told[3].contains("panics") && told[3].ends_with("panicked: no such row"), "{told:?}");
+            let panicked = "measure \"panicked\" panicked: Custom(\"panics\")(large): no such row";
+            assert_eq!(told[3], panicked);
             assert!(told[4].contains("is no number"), "{told:?}");
             let good = cube.query(Query::new(["largest", "count"]).by(by.to_vec()).no_cache());
             let good = good.unwrap().wait().unwrap();
             assert_eq!(answer.batch().columns()[by.len() + 5..], good.batch().columns()[by.len()..]);
             assert!(cube.query(asked).unwrap().wait().is_err());
+            // Alone, and not as values, they are told in the same words.
+            for (name, told) in bad.iter().zip(&told) {
+                let alone = Query::new([*name]).by(by.to_vec()).parallelism(parallelism);
+                assert_eq!(cube.query(alone).unwrap().wait().unwrap_err().to_string(), *told);
+            }
+            let explained =
+                Query::new(["of it", "count"]).by(by.to_vec()).errors_are_values().explain().no_cache();
+            let explained = cube.query(explained).unwrap().wait().unwrap();
+            let explanation = explained.explanation().unwrap().to_string();
+            assert_eq!(
+                explanation.matches(": failed: measure \"overflows\": Sum(large): ").count(),
+                2,
+                "{explanation}"
+            );
         }
     }
     let asked = Query::new(names).by(["key"]).errors_are_values().no_cache().memory_limit(10_000);
     let error = cube.query(asked).unwrap().wait().unwrap_err();
     assert!(matches!(error, CubeError::OverMemory { .. }), "{error}");
+    nothing_is_left(&stages);
+}
+
+/// Reads what it is told to, or panics when it is asked.
+struct PanicsInPlan;
+
+impl CustomMeasure for PanicsInPlan {
+    fn reads(&self, _underlying: &str, _position: &Position) -> Position {
+        panic!("not a position")
+    }
+
+    fn produce(&self, _position: &Position, inputs: &[RecordBatch]) -> Result<RecordBatch, String> {
+        Ok(inputs[0].clone())
+    }
+}
+
+/// They were told as those of a measure "plan".
+#[test]
+fn panics_while_planning_name_their_measure() {
+    let stages = Stages::start().unwrap();
+    let table = MemoryTable::new("t", batch(0).schema(), vec![batch(10)]).unwrap();
+    let forest = Forest::builder()
+        .custom("panics", PanicsInPlan)
+        .shift_function("panics", |_| panic!("not a coordinate"))
+        .measure("sum", Aggregator::sum("value"))
+        .measure("custom", Custom::new(&["sum"], "panics"))
+        .measure("shifted", Shiftor::new("sum", "text", Shift::Function("panics".into())))
+        .measure("above", Combinator::sum(&["shifted", "sum"]));
+    let cube = Cube::builder(&stages, forest.build().unwrap(), table).build().unwrap();
+    for (asked, measure, message) in [
+        ("custom", "custom", "not a position"),
+        ("shifted", "shifted", "not a coordinate"),
+        ("above", "shifted", "not a coordinate"),
+    ] {
+        let query = Query::new([asked]).filter("text = 't1'".parse().unwrap());
+        let error = cube.query(query).unwrap().wait().unwrap_err();
+        assert_eq!(error, CubeError::Panicked { measure: measure.into(), message: message.into() });
+    }
+    nothing_is_left(&stages);
+}
+
+/// Columns behind the 63rd shared a null, so that slices which differ were one.
+#[test]
+fn more_columns_than_slices_can_have_are_refused() {
+    let stages = Stages::start().unwrap();
+    let columns: Vec<String> = (0..64).map(|column| format!("c{column}")).collect();
+    let values = |column: usize| Arc::new(Int64Array::from(vec![Some(column as i64), None])) as ArrayRef;
+    let named = columns.iter().enumerate().map(|(number, name)| (name.as_str(), values(number), true));
+    let batch = RecordBatch::try_from_iter_with_nullable(named).unwrap();
+    let table = MemoryTable::new("t", batch.schema(), vec![batch]).unwrap();
+    let best = |by: &[String]| {
+        let by: Vec<&str> = by.iter().map(String::as_str).collect();
+        Partitionor::new(&["count"], &by, Combination::Sum, Aggregation::Max)
+    };
+    let forest = Forest::builder()
+        .measure("count", Aggregator::count())
+        .measure("most", best(&columns[..60]))
+        .measure("more", best(&columns[..61]));
+    let cube = Cube::builder(&stages, forest.build().unwrap(), table).build().unwrap();
+    assert_eq!(cube.query(Query::new(["most"])).unwrap().wait().unwrap().rows(), 1);
+    assert_eq!(cube.query(Query::new(["most"]).by(["c0"])).unwrap().wait().unwrap().rows(), 2);
+    for query in [Query::new(["more"]), Query::new(["most"]).by(["c60"])] {
+        let error = cube.query(query).unwrap().wait().unwrap_err();
+        assert!(error.to_string().contains("computed by 61 columns"), "{error}");
+    }
     nothing_is_left(&stages);
 }

@@ -7,11 +7,11 @@ use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type};
 use filbert_cube::{
     Aggregation, Aggregator, Columnator, Combination, Combinator, Comparison, Composite, Coordinate, Cube,
-    CubeError, Decomposition, Dispatchor, DrillThrough, Filter, Filtrator, Forest, ForestBuilder, Measure,
-    MemoryTable, Partitionor, Position, Query, Route, Routing, Shift, Shiftor, Unfiltrator,
+    CubeError, Custom, Decomposition, Dispatchor, DrillThrough, Filter, Filtrator, Forest, ForestBuilder,
+    Measure, MemoryTable, Partitionor, Query, Route, Routing, Shift, Shiftor, Unfiltrator,
 };
 use filbert_pool::{StageKind, Stages};
-use naive::{Cells, Naive, Row};
+use naive::{Cells, Naive, Row, code};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
@@ -58,7 +58,12 @@ fn table(rows: &[Values]) -> MemoryTable {
 
 fn naive_rows(rows: &[Values]) -> Vec<Row> {
     let row = |row: &Values| {
+        // The calculated columns are computed here once more.
+        let z = row.3.unwrap_or(0) + row.2;
         Row::from([
+            ("z", z.into()),
+            ("w", (if z > 2 { "many" } else { "few" }).into()),
+            ("h", row.4.map(|value| value as f64 / 4.0).into()),
             ("a", row.0.map(|text| TEXTS[text]).into()),
             ("b", row.1.into()),
             ("d", row.2.into()),
@@ -83,6 +88,8 @@ fn any_filter() -> impl Strategy<Value = Filter> {
         3 => (0..3_i64).prop_map(|value| Filter::equals("b", value)),
         2 => prop::collection::vec(0..4_i64, 1..3).prop_map(|values| Filter::is_in("d", values)),
         1 => (comparison, 0..4_i64).prop_map(|(comparison, bound)| Filter::compare("d", comparison, bound)),
+        1 => prop_oneof![Just("p%"), Just("_")].prop_map(|pattern| Filter::like("a", pattern)),
+        1 => prop_oneof![Just("^p"), Just("[qr]")].prop_map(|pattern| Filter::regex("a", pattern)),
     ];
     leaf.prop_recursive(2, 6, 3, |inner| {
         prop_oneof![
@@ -91,6 +98,16 @@ fn any_filter() -> impl Strategy<Value = Filter> {
             inner.prop_map(Filter::negated),
         ]
     })
+}
+
+/// Conditions on calculated columns, or none.
+fn any_calculated_filter() -> impl Strategy<Value = Filter> {
+    prop_oneof![
+        6 => Just(Filter::All),
+        1 => (-1..5_i64).prop_map(|value| Filter::compare("z", Comparison::AtMost, value)),
+        1 => Just(Filter::equals("w", "many")),
+        1 => Just(Filter::compare("h", Comparison::Less, 0.5)),
+    ]
 }
 
 fn any_columns() -> impl Strategy<Value = Vec<&'static str>> {
@@ -117,7 +134,9 @@ fn any_measure() -> impl Strategy<Value = Recipe> {
             Just(Aggregation::Avg),
             Just(Aggregation::Count),
             Just(Aggregation::Median),
-            Just(Aggregation::quantile(0.9))
+            Just(Aggregation::quantile(0.9)),
+            Just(Aggregation::Smallest(2)),
+            Just(Aggregation::Custom("spread".to_owned()))
         ]
     };
     let name = |number: usize, before: usize| format!("m{}", number % before);
@@ -127,6 +146,7 @@ fn any_measure() -> impl Strategy<Value = Recipe> {
         (-1..2_i64).prop_map(|offset| ("d", Shift::Offset(offset))),
         (0..3_usize).prop_map(|to| ("a", Shift::To(TEXTS[to].into()))),
         Just(("a", Shift::Map(vec![("p".into(), "q".into()), ("q".into(), "p".into())]))),
+        Just(("a", Shift::Function("turn".to_owned()))),
     ];
     let pairs = prop::collection::vec((0..3_usize, 0..3_usize), 0..5);
     prop_oneof![
@@ -215,6 +235,16 @@ fn any_measure() -> impl Strategy<Value = Recipe> {
             }
         ),
         any_routing(),
+        (0..20_usize).prop_map(move |a| {
+            Recipe(Arc::new(move |before| Custom::new(&[&name(a, before)], "doubled").into()))
+        }),
+        (0..20_usize, roll_up()).prop_map(move |(a, aggregation)| {
+            Recipe(Arc::new(move |before| {
+                Dispatchor::new(&name(a, before), "a", "g", Decomposition::Function("letters".to_owned()))
+                    .aggregation(aggregation.clone())
+                    .into()
+            }))
+        }),
     ]
 }
 
@@ -224,7 +254,8 @@ fn any_combination() -> impl Strategy<Value = Combination> {
         Just(Combination::Subtraction),
         Just(Combination::Product),
         Just(Combination::Divide),
-        Just(Combination::Coalesce)
+        Just(Combination::Coalesce),
+        Just(Combination::Function("blend".to_owned()))
     ]
 }
 
@@ -265,12 +296,6 @@ fn any_routing() -> impl Strategy<Value = Recipe> {
     })
 }
 
-/// Chooses by the number of columns, up to 2.
-fn route(position: &Position) -> Option<String> {
-    let columns = position.group_by.len();
-    (columns < 3).then(|| format!("m{columns}"))
-}
-
 fn aggregators() -> Vec<Measure> {
     vec![
         Aggregator::sum("x").into(),
@@ -285,6 +310,18 @@ fn aggregators() -> Vec<Measure> {
         Aggregator::new("b", Aggregation::Count).into(),
         Aggregator::new("y", Aggregation::Median).into(),
         Aggregator::new("x", Aggregation::quantile(0.8)).into(),
+        Aggregator::new("y", Aggregation::Smallest(2)).into(),
+        Aggregator::new("x", Aggregation::Custom("spread".to_owned())).into(),
+    ]
+}
+
+/// Of calculated columns.
+fn calculated_aggregators() -> Vec<Measure> {
+    vec![
+        Aggregator::sum("z").into(),
+        Aggregator::new("h", Aggregation::Avg).into(),
+        Aggregator::new("w", Aggregation::CountDistinct).into(),
+        Aggregator::new("x", Aggregation::Avg).into(),
     ]
 }
 
@@ -331,12 +368,16 @@ proptest! {
         marker in prop::option::of(prop_oneof![Just("one"), Just("two")]),
         asked in prop::collection::vec(0..20_usize, 1..4),
         (partitions, shard) in (1..9_usize, any_columns()),
+        (calculated, by_calculated) in (any_calculated_filter(), prop::option::weighted(0.2, prop_oneof![Just("z"), Just("w")])),
+        rights in prop_oneof![3 => Just(Filter::All), 1 => any_filter()],
+        totals in prop::option::weighted(0.3, any_columns()),
     ) {
         let mut all = aggregators();
+        all.extend(calculated_aggregators());
         for Recipe(recipe) in &measures {
             all.push(recipe(all.len()));
         }
-        let (mut builder, count) = (builder(), all.len());
+        let (mut builder, count) = (code::register_columns(builder()), all.len());
         for (number, measure) in all.into_iter().enumerate() {
             builder = builder.measure(&format!("m{number}"), measure);
         }
@@ -350,6 +391,8 @@ proptest! {
         if by_number {
             by.push("n");
         }
+        by.extend(by_calculated);
+        let filter = filter.and(calculated);
         let filter = match group {
             Some(group) => filter.and(Filter::equals("g", format!("g{group}"))),
             None => filter,
@@ -359,13 +402,21 @@ proptest! {
             None => filter,
         };
         let rows_of_naive = naive_rows(&rows);
-        let naive = Naive { forest: &forest, rows: &rows_of_naive, marker };
+        let naive = Naive { rights: rights.clone(), ..Naive::new(&forest, &rows_of_naive, marker) };
         let level: BTreeSet<String> = by.iter().map(ToString::to_string).collect();
-        let expected: Result<Vec<Cells>, _> = names.iter().map(|name| naive.cells(name, &level, &filter)).collect();
-        let cube = Cube::builder(stages(), forest.clone(), table(&rows)).parallel_from_rows(0).build().unwrap();
+        let totals: Option<Vec<&str>> = totals.map(|totals| totals.into_iter().filter(|column| level.contains(*column)).collect());
+        let totals = totals.filter(|totals| !totals.is_empty());
+        let expected: Result<Vec<Cells>, _> = names.iter().map(|name| match &totals {
+            None => naive.cells(name, &level, &filter),
+            Some(totals) => with_totals(&naive, name, &level, &filter, totals),
+        }).collect();
+        let cube = Cube::builder(stages(), forest.clone(), table(&rows)).rights(move |_| rights.clone()).parallel_from_rows(0).build().unwrap();
         let columns: Vec<String> = level.iter().cloned().collect();
         let mut query = Query::new(names.iter().cloned()).by(columns.clone()).filter(filter).partitions(partitions);
         query = query.shard_by(shard);
+        if let Some(totals) = totals {
+            query = query.totals(totals);
+        }
         if let Some(marker) = marker {
             query = query.marker(marker);
         }
@@ -391,7 +442,7 @@ proptest! {
                 }
             }
             // A whole number that became too large is refused by the cube, and a float to the naive evaluator.
-            (Err(CubeError::Computation { .. }), Ok(_)) => {}
+            (Err(CubeError::Computation { .. }), Ok(_)) if naive.may_overflow() => {}
             // Without rows, and where measures are hidden, nobody looks at columns that are not there.
             (Err(CubeError::UnknownColumn { .. }), Ok(cells)) if rows.is_empty() || cells.iter().all(Cells::is_empty) => {}
             (Err(_), Err(_)) => {}
@@ -400,9 +451,100 @@ proptest! {
     }
 }
 
+/// The cells of all levels of totals, keys as texts and `*` for what is added up over.
+fn with_totals(
+    naive: &Naive<'_>,
+    measure: &str,
+    level: &BTreeSet<String>,
+    filter: &Filter,
+    totals: &[&str],
+) -> Result<Cells, naive::Refused> {
+    let mut all = Cells::new();
+    for set in 0..1_usize << totals.len() {
+        let is_over = |column: &String| {
+            totals.iter().position(|total| total == column).is_some_and(|bit| set >> bit & 1 == 1)
+        };
+        let finer: BTreeSet<String> = level.iter().filter(|column| !is_over(column)).cloned().collect();
+        for (key, value) in naive.cells(measure, &finer, filter)? {
+            let mut coordinates = key.into_iter();
+            let written = level.iter().map(|column| match is_over(column) {
+                true => Coordinate::from("*"),
+                false => match coordinates.next() {
+                    None | Some(Coordinate::Null) => Coordinate::Null,
+                    Some(coordinate) => coordinate.to_string().into(),
+                },
+            });
+            all.insert(written.collect(), value);
+        }
+    }
+    Ok(all)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    /// More rows than the first range of a grouping has: parts are merged. (Quantiles of so many values are those of sketches.)
+    #[test]
+    fn a_table_of_several_ranges_gives_what_the_definitions_say(
+        some in prop::collection::vec(any_rows(), 3),
+        seed in any::<u64>(),
+        by in any_columns(),
+        filter in any_filter(),
+        measures in prop::collection::vec(any_measure(), 0..3),
+    ) {
+        let some: Vec<Values> = some.into_iter().flatten().collect();
+        if some.is_empty() {
+            return Ok(());
+        }
+        let mut number = seed;
+        let rows: Vec<Values> = (0..20_000).map(|_| {
+            number = number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            some[(number >> 33) as usize % some.len()]
+        }).collect();
+        let (forest, count) = forest_of(&measures, |_| true);
+        let names: Vec<String> = (0..count).filter(|number| ![8, 10, 11].contains(number)).map(|number| format!("m{number}")).collect();
+        let rows_of_naive = naive_rows(&rows);
+        let naive = Naive::new(&forest, &rows_of_naive, None);
+        let level: BTreeSet<String> = by.iter().map(ToString::to_string).collect();
+        let cube = Cube::builder(stages(), forest.clone(), table(&rows)).build().unwrap();
+        for name in names {
+            // Those that are made of a quantile or a product of all rows have other values to begin with.
+            let reads_inexact = reads(&forest, &name, &["m8", "m10", "m11"]);
+            let query = Query::new([name.clone()]).by(by.clone()).filter(filter.clone());
+            let [one, two] = [1, 3].map(|parallelism| cube.query(query.clone().parallelism(parallelism)).unwrap().wait());
+            match (&one, &two) {
+                (Ok(one), Ok(two)) => prop_assert_eq!(one.batch(), two.batch(), "depends on the parallelism"),
+                (one, two) => prop_assert_eq!(one.is_err(), two.is_err()),
+            }
+            if reads_inexact {
+                continue;
+            }
+            match (one, naive.cells(&name, &level, &filter)) {
+                (Ok(answer), Ok(expected)) => {
+                    let found = found(answer.batch(), by.len()).remove(0);
+                    prop_assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "slices of {}", name);
+                    for (key, value) in &found {
+                        prop_assert!(is_close(*value, expected[key]), "{} at {:?}: {} instead of {}", name, key, value, expected[key]);
+                    }
+                }
+                (Err(CubeError::Computation { .. }), Ok(_)) if naive.may_overflow() => {}
+                (Err(CubeError::UnknownColumn { .. }), Ok(cells)) if cells.is_empty() => {}
+                (Err(_), Err(_)) => {}
+                (answer, expected) => prop_assert!(false, "{}: {:?} instead of {:?}", name, answer.map(|answer| answer.to_text()), expected.is_ok()),
+            }
+        }
+    }
+}
+
+/// True when a measure is one of these or is made of one.
+fn reads(forest: &Forest, measure: &str, of: &[&str]) -> bool {
+    let underlyings = forest.measure(measure).unwrap().underlyings();
+    of.contains(&measure) || underlyings.iter().any(|underlying| reads(forest, underlying, of))
+}
+
 /// A forest without measures, with the code that random ones use.
 fn builder() -> ForestBuilder {
-    Forest::builder().route_function("route", route)
+    code::register(Forest::builder())
 }
 
 /// A forest of the aggregators and of what stands on them, and how many measures it has.
@@ -532,7 +674,7 @@ proptest! {
 fn the_naive_evaluator_is_right_where_it_is_easy_to_see() {
     let rows = naive_rows(&[(Some(0), Some(1), 0, Some(2), None), (Some(0), None, 1, Some(-1), Some(3))]);
     let forest = Forest::builder().measure("m", Aggregator::sum("x")).build().unwrap();
-    let naive = Naive { forest: &forest, rows: &rows, marker: None };
+    let naive = Naive::new(&forest, &rows, None);
     let level = BTreeSet::from(["a".to_owned()]);
     assert_eq!(naive.cells("m", &level, &Filter::All), Ok(BTreeMap::from([(vec!["p".into()], 1.0)])));
 }

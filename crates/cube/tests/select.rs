@@ -22,7 +22,7 @@ fn conditions_are_written_where_both_sides_agree() {
     assert_eq!(bytes("ccy = 'E''R'"), "\"ccy\" = 'E''R'");
     assert_eq!(
         bytes("n in (1, 2) and x > 1.5"),
-        "(\"n\" IN (1, 2) AND \"x\" > CAST('1.5e0' AS DOUBLE PRECISION))"
+        "(\"n\" IN (1, 2) AND (\"x\" > CAST('1.5e0' AS DOUBLE PRECISION) OR \"x\" < CAST('-Infinity' AS DOUBLE PRECISION)))"
     );
     assert_eq!(bytes("day >= '2026-03-31'"), "\"day\" >= DATE '2026-03-31'");
     assert_eq!(bytes("ccy is null or not n < 3"), "(\"ccy\" IS NULL OR (\"n\" IS NULL OR NOT \"n\" < 3))");

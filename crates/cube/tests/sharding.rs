@@ -1,6 +1,6 @@
 //! By which columns slices are spread: said by the query, by measures, by the table. The answer is always the same.
 
-use arrow::array::{Float64Array, RecordBatch, StringArray};
+use arrow::array::{Float64Array, Int64Array, RecordBatch, StringArray};
 use filbert_cube::{
     Aggregation, Aggregator, Combination, Composite, Cube, CubeError, Forest, ForestText, MemoryTable,
     Partitionor, Query,
@@ -59,7 +59,10 @@ fn the_query_comes_before_the_measure_and_that_before_the_table() {
     assert_eq!(asked(&cube, of(&["pnl"])).1, "ccy");
     assert_eq!(asked(&cube, of(&["best", "other"])).1, "desk");
     let error = cube.query(of(&["pnl"]).shard_by(["dsk"])).unwrap().wait().unwrap_err();
-    assert_eq!(error.to_string(), "table \"trades\" has no column \"dsk\"; it has: book, ccy, desk, pnl");
+    assert_eq!(
+        error.to_string(),
+        "table \"trades\" has no column \"dsk\"; it has: book, ccy, desk, pnl; is it \"desk\"?"
+    );
 }
 
 #[test]
@@ -90,4 +93,81 @@ fn a_cube_of_a_composite_is_told_the_columns_that_it_has() {
         let answer = all.query(query.clone().shard_by(columns.to_vec())).unwrap().wait().unwrap();
         assert_eq!(answer.to_csv().unwrap(), expected);
     }
+}
+
+/// Rows of a desk and a trade each, in batches of so many.
+fn trades(batch_rows: usize, rows: i64, desk: impl Fn(i64) -> i64) -> MemoryTable {
+    let batches: Vec<RecordBatch> = (0..rows)
+        .step_by(batch_rows)
+        .map(|first| {
+            let numbers = first..rows.min(first + batch_rows as i64);
+            let desks = Int64Array::from_iter_values(numbers.clone().map(&desk));
+            let trades = Int64Array::from_iter_values(numbers.clone().map(|row| row % 1_000));
+            let values = Float64Array::from_iter_values(numbers.map(|row| row as f64 * 0.1));
+            RecordBatch::try_from_iter([
+                ("desk", Arc::new(desks) as _),
+                ("trade", Arc::new(trades) as _),
+                ("pnl", Arc::new(values) as _),
+            ])
+            .unwrap()
+        })
+        .collect();
+    MemoryTable::new("trades", batches[0].schema(), batches).unwrap().sharded_by(&["desk"])
+}
+
+/// The columns that slices were spread by; the answer is that of slices spread by others.
+fn spread(table: MemoryTable, filter: &str) -> String {
+    let stages = Stages::start().unwrap();
+    let forest = Forest::builder().measure("pnl", Aggregator::sum("pnl")).build().unwrap();
+    let cube = Cube::builder(&stages, forest, table).build().unwrap();
+    let query = || Query::new(["pnl"]).by(["desk", "trade"]).filter(filter.parse().unwrap()).no_cache();
+    let (answer, by) = asked(&cube, query());
+    for parallelism in [1, 3] {
+        assert_eq!(asked(&cube, query().parallelism(parallelism)), (answer.clone(), by.clone()));
+    }
+    assert_eq!(asked(&cube, query().shard_by(["trade"])).0, answer);
+    by
+}
+
+const ALL: &str = "trade >= 0";
+
+#[test]
+fn a_skewed_key_is_split() {
+    let skewed = |row: i64| if row % 5 == 0 { row % 35 } else { 7 };
+    assert_eq!(spread(trades(50_000, 60_000, skewed), ALL), "");
+    assert_eq!(spread(trades(50_000, 60_000, |row| row % 35), ALL), "desk");
+}
+
+/// The first batch was asked alone, and had too few rows to tell.
+#[test]
+fn small_batches_and_few_rows_of_each_tell_together() {
+    let skewed = |row: i64| if row % 5 == 0 { row % 35 } else { 7 };
+    assert_eq!(spread(trades(256, 60_000, skewed), ALL), "");
+    assert_eq!(spread(trades(256, 60_000, |row| row % 35), ALL), "desk");
+    // One row of a hundred is wanted, some hundred of all that is read at a time.
+    assert_eq!(spread(trades(50_000, 900_000, skewed), "trade < 10"), "");
+    // With fewer rows in all it does not matter.
+    assert_eq!(spread(trades(50_000, 60_000, skewed), "trade < 10"), "desk");
+}
+
+/// Its first piece has one key.
+#[test]
+fn a_table_that_is_sorted_by_its_shard_key_is_not_skewed() {
+    assert_eq!(spread(trades(50_000, 400_000, |row| row / 40_000), ALL), "desk");
+    assert_eq!(spread(trades(256, 400_000, |row| row / 200_000), ALL), "desk");
+}
+
+#[test]
+fn what_a_table_declares_is_checked_and_used_where_a_level_has_it() {
+    let stages = Stages::start().unwrap();
+    let cube = |columns: &[&str]| Cube::builder(&stages, forest(), table().sharded_by(columns)).build();
+    let error = cube(&["ccy", "dsk"]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "table \"trades\" has no column \"dsk\"; it has: book, ccy, desk, pnl; is it \"desk\"?"
+    );
+    // The planner's own choice was lost to columns that no level has.
+    let cube = cube(&["ccy"]).unwrap();
+    assert_eq!(asked(&cube, Query::new(["pnl"]).by(["desk", "book"])).1, "book, desk");
+    assert_eq!(asked(&cube, Query::new(["pnl"]).by(["desk", "ccy"])).1, "ccy");
 }

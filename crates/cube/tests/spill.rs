@@ -3,7 +3,9 @@
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch};
 use arrow::datatypes::DataType;
 use filbert_cube::aggregate::{Carriers, CustomAggregate, Values};
-use filbert_cube::{Aggregation, Aggregator, Cube, CubeBuilder, CubeError, Forest, MemoryTable, Query};
+use filbert_cube::{
+    Aggregation, Aggregator, Cube, CubeBuilder, CubeError, Forest, MemoryTable, Quantile, Query,
+};
 use filbert_pool::{Shutdown, Stages};
 use std::path::Path;
 use std::sync::Arc;
@@ -139,7 +141,8 @@ fn however_a_query_ends_no_file_stays() {
 #[test]
 fn a_measure_that_fails_leaves_others_their_groups_on_disk() {
     let (stages, folder) = (Stages::start().unwrap(), tempfile::tempdir().unwrap());
-    let (rows, keys) = (3 * KEYS as i64, KEYS as i64);
+    // Many rows of each key: what failed is told in every slice of the answer, which no disk makes smaller.
+    let (rows, keys) = (ROWS as i64, 30_000);
     let batch = RecordBatch::try_from_iter([
         ("key", Arc::new(Int64Array::from_iter_values((0..rows).map(|row| row % keys))) as ArrayRef),
         ("large", Arc::new(Int64Array::from(vec![i64::MAX / 2; rows as usize]))),
@@ -161,5 +164,29 @@ fn a_measure_that_fails_leaves_others_their_groups_on_disk() {
     let failed: Vec<&str> = answer.failures().iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!((failed, answer.rows()), (vec!["overflows"], keys as usize));
     assert_eq!(answer.batch().columns()[2..], roomy.batch().columns()[2..]);
+    assert!(is_empty(folder.path()));
+}
+
+/// Sketches stayed in memory, and with them all groups of their level.
+#[test]
+fn quantiles_go_to_disk_with_the_same_answer() {
+    let (stages, folder) = (Stages::start().unwrap(), tempfile::tempdir().unwrap());
+    let forest = Forest::builder()
+        .measure("sum", Aggregator::sum("value"))
+        .measure("median", Aggregator::new("value", Aggregation::Median))
+        .measure("high", Aggregator::new("value", Aggregation::Quantile(Quantile(0.95))));
+    let cube = Cube::builder(&stages, forest.build().unwrap(), table()).spill(folder.path(), 1 << 30);
+    let cube = cube.build().unwrap();
+    let asked = || Query::new(["sum", "median", "high"]).by(["key"]).no_cache().explain().parallelism(1);
+    let roomy = cube.query(asked()).unwrap().wait().unwrap();
+    let explanation = roomy.explanation().unwrap();
+    assert_eq!((explanation.spilled_bytes(), roomy.rows()), (0, KEYS as usize));
+    let limit = explanation.peak_bytes() * 3 / 4;
+    for parallelism in [1, 4] {
+        let answer =
+            cube.query(asked().memory_limit(limit).parallelism(parallelism)).unwrap().wait().unwrap();
+        assert_eq!(answer.batch(), roomy.batch());
+        assert!(answer.explanation().unwrap().spilled_bytes() > 0);
+    }
     assert!(is_empty(folder.path()));
 }

@@ -168,6 +168,49 @@ fn every_kind_of_table_gives_the_same_answers() {
     }
 }
 
+/// Engines order NaN by its sign, the cube has one above all numbers.
+#[test]
+fn floats_are_seen_by_sql_as_the_cube_sees_them() {
+    let place = Place::new();
+    let csv = place.path("floats.csv");
+    std::fs::write(&csv, "x\n0.0\n-0.0\nNaN\n-NaN\n1.0\n5.0\n-5.0\n-inf\ninf\n").unwrap();
+    let path = place.path("floats.arrow");
+    let negated = "CASE WHEN x = '-NaN' THEN -CAST('NaN' AS DOUBLE) ELSE CAST(x AS DOUBLE) END AS x";
+    place.run(&format!(
+        "COPY (SELECT {negated} FROM (SELECT CAST(x AS VARCHAR) AS x FROM '{}')) TO '{}'",
+        csv.display(),
+        path.display()
+    ));
+    let floats: Float64Array =
+        [0.0, -0.0, f64::NAN, -f64::NAN, 1.0, 5.0, -5.0, f64::NEG_INFINITY, f64::INFINITY]
+            .into_iter()
+            .map(Some)
+            .collect();
+    let batch = RecordBatch::try_from_iter([("x", Arc::new(floats) as ArrayRef)]).unwrap();
+    let forest = Forest::builder().measure("rows", Aggregator::count()).build().unwrap();
+    let memory = MemoryTable::new("floats", batch.schema(), vec![batch]).unwrap();
+    let memory = Cube::builder(&place.stages, forest.clone(), memory).build().unwrap();
+    let other = Cube::builder(&place.stages, forest, place.file(&path)).build().unwrap();
+    for (filter, rows) in [
+        ("x > 1.5", "4"),
+        ("x >= 5", "4"),
+        ("x < 1.5", "5"),
+        ("x <= -5", "2"),
+        ("not x > 1.5", "5"),
+        ("not x < 1.5", "4"),
+        ("x = 0", "2"),
+        ("not x = 1", "8"),
+        ("x > 1.5 and x < 7", "1"),
+    ] {
+        let query = Query::new(["rows"]).filter(filter.parse().unwrap());
+        assert_eq!(answer(&memory, &query).0, format!("rows\n{rows}\n"), "{filter}");
+        for groups in [TableGroups::Never, TableGroups::Always] {
+            let (got, how) = answer(&other, &query.clone().no_cache().table_groups(groups));
+            assert_eq!(got, format!("rows\n{rows}\n"), "{filter}, {groups:?}\n{how}");
+        }
+    }
+}
+
 #[test]
 fn columns_and_conditions_are_pushed_down() {
     let place = Place::new();

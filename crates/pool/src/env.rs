@@ -9,7 +9,7 @@ use crate::panics::caught;
 use crate::rules::StageKind;
 use crate::sim::Simulator;
 use crate::thread::Threads;
-use crate::timers::Timers;
+use crate::timers::{Due, Timers};
 use filbert_sync::Ticks;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -112,12 +112,13 @@ impl Env {
     }
 
     /// Runs `action` once, `delay` from now: on the timer thread, or when virtual time gets there. It must be short.
-    pub(crate) fn after(self: &Arc<Self>, delay: Duration, action: impl FnOnce() + Send + 'static) {
-        let due = self.now().saturating_add(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX));
-        let earliest = self.timers.add(due, Box::new(action));
-        if earliest && self.simulator().is_none() {
+    pub(crate) fn after(self: &Arc<Self>, delay: Duration, action: impl FnOnce() + Send + 'static) -> Due {
+        let at = self.now().saturating_add(u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX));
+        let (due, is_first) = self.timers.add(at, Box::new(action));
+        if is_first && self.simulator().is_none() {
             self.timers.wake(self);
         }
+        due
     }
 
     /// Where user callbacks run, once the `generic` stage exists.

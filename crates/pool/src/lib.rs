@@ -109,7 +109,7 @@ pub use blocking::{
 };
 #[doc(inline)]
 pub use chunked_list::ChunkedList;
-pub use clock::Clock;
+pub use clock::{Clock, Timer};
 pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
 pub use event::{EventSettings, EventStage, Offer, Offered, Topic, TopicSnapshot};
@@ -132,5 +132,5 @@ pub use stages::{
     Engagement, ExecutorSettings, Shutdown, ShutdownRefused, ShutdownReport, Simulation, Stages,
     StagesBuilder, UnknownExecutor, WeakStages,
 };
-pub use steal::{Completer, Forks, Scope, WorkStealing, join, shape};
+pub use steal::{Completer, Forks, Scope, Vigil, WorkStealing, join, shape};
 pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};

@@ -1,12 +1,13 @@
-//! Actions that are due at a moment: one heap, served by one thread that sleeps until the next of them, or by the
+//! Actions that are due at a moment: one ordered map, served by one thread that sleeps until the next of them, or by the
 //! simulator when virtual time gets there. The thread is made with the first timer and uses no CPU while it waits.
+//!
+//! A map and not a heap: most time-outs never come, and what waited for them takes its timer away, wherever it stands.
 
 use crate::context::{self, StageId};
 use crate::env::Env;
-use crate::panics::caught;
+use crate::panics::{caught, discard};
 use crate::rules::StageKind;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -20,16 +21,17 @@ pub(crate) struct Timers {
 
 #[derive(Default)]
 struct State {
-    heap: BinaryHeap<Reverse<Entry>>,
+    waiting: BTreeMap<Due, Action>,
     order: u64,
     thread_started: bool,
     closed: bool,
 }
 
-struct Entry {
-    due: u64,
+/// When an action is due; those of one moment run in the order in which they were added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Due {
+    at: u64,
     order: u64,
-    action: Action,
 }
 
 impl Timers {
@@ -41,38 +43,50 @@ impl Timers {
         self.state.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 
-    /// Adds an action; true when it is now the first one due.
-    pub(crate) fn add(&self, due: u64, action: Action) -> bool {
+    /// Adds an action; says how it is found again, and whether it is now the first one due.
+    pub(crate) fn add(&self, at: u64, action: Action) -> (Due, bool) {
         let mut state = self.lock();
+        let due = Due { at, order: state.order };
         if state.closed {
-            return false;
+            return (due, false);
         }
-        let order = state.order;
         state.order += 1;
-        state.heap.push(Reverse(Entry { due, order, action }));
-        state.heap.peek().is_some_and(|first| first.0.order == order)
+        state.waiting.insert(due, action);
+        let is_first = state.waiting.first_key_value().is_some_and(|(first, _)| *first == due);
+        (due, is_first)
+    }
+
+    /// Forgets an action, unless it ran or is running. The thread may wake up for it once more, and finds nothing.
+    pub(crate) fn remove(&self, due: Due) {
+        let forgotten = self.lock().waiting.remove(&due);
+        // What it owns is the user's, and is dropped without the lock.
+        discard(forgotten);
+    }
+
+    /// How many actions wait.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.lock().waiting.len()
     }
 
     /// When the next action is due.
     pub(crate) fn next_due(&self) -> Option<u64> {
-        self.lock().heap.peek().map(|first| first.0.due)
+        self.lock().waiting.first_key_value().map(|(first, _)| first.at)
     }
 
     /// Runs what is due at `now`; true if anything was.
     pub(crate) fn run_due(&self, now: u64) -> bool {
         let mut any = false;
         loop {
-            let entry = {
+            let first = {
                 let mut state = self.lock();
-                match state.heap.peek() {
-                    Some(first) if first.0.due <= now => state.heap.pop(),
+                match state.waiting.first_entry() {
+                    Some(first) if first.key().at <= now => first.remove(),
                     _ => return any,
                 }
             };
-            if let Some(Reverse(entry)) = entry {
-                any = true;
-                let _ = caught(entry.action);
-            }
+            any = true;
+            let _ = caught(first);
         }
     }
 
@@ -102,8 +116,8 @@ impl Timers {
             if state.closed {
                 return;
             }
-            let wait = match state.heap.peek() {
-                Some(first) => Duration::from_nanos(first.0.due.saturating_sub(env.now()).max(1)),
+            let wait = match state.waiting.first_key_value() {
+                Some((first, _)) => Duration::from_nanos(first.at.saturating_sub(env.now()).max(1)),
                 None => Duration::from_secs(3_600),
             };
             drop(self.changed.wait_timeout(state, wait));
@@ -115,29 +129,9 @@ impl Timers {
         let forgotten = {
             let mut state = self.lock();
             state.closed = true;
-            std::mem::take(&mut state.heap)
+            std::mem::take(&mut state.waiting)
         };
         self.changed.notify_all();
         drop(forgotten);
-    }
-}
-
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.order == other.order
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.due, self.order).cmp(&(other.due, other.order))
     }
 }

@@ -6,9 +6,15 @@
 use crate::harness::Times;
 use crate::python::cache;
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
 
 const PROGRAM: &str = include_str!("Adhoc.java");
+
+/// A workload that takes longer, with its warm-up, is given up.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
 /// A workload as the program knows it.
 #[derive(Debug, Clone, Copy)]
@@ -17,18 +23,33 @@ pub(super) struct Theirs {
     pub(super) sizes: (usize, usize),
 }
 
-/// The Java program.
+/// How long it took, and how many slices with which sum came out.
+pub(super) type Answer = (Times, (usize, f64));
+
+/// What became of a workload.
+pub(super) enum Outcome {
+    Ended(Answer),
+    /// No answer, after so long.
+    GivenUp(Duration),
+    Failed(String),
+}
+
+/// Adhoc, compiled; a process for as long as it answers.
 pub(super) struct Adhoc {
+    classpath: String,
+    process: Option<Process>,
+}
+
+struct Process {
     child: Child,
     questions: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    answers: Receiver<String>,
 }
 
 impl Adhoc {
-    /// Compiles and starts the program.
-    pub(super) fn start(classpath: &str) -> Result<Self, String> {
-        let folder = cache().join("adhoc");
-        std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    /// Compiles the program.
+    pub(super) fn new(classpath: &str) -> Result<Self, String> {
+        let folder = folder()?;
         let source = folder.join("Adhoc.java");
         std::fs::write(&source, PROGRAM).map_err(|error| error.to_string())?;
         let compiled =
@@ -38,33 +59,70 @@ impl Adhoc {
             Ok(status) => return Err(format!("javac ended with {status}: is it the JDK of the jars?")),
             Err(error) => return Err(format!("javac: {error}")),
         }
+        Ok(Self { classpath: format!("{}:{classpath}", folder.display()), process: None })
+    }
+
+    /// Runs a workload, in a new process if the last one did not answer.
+    pub(super) fn run(&mut self, theirs: Theirs, rounds: usize) -> Outcome {
+        let (first, second) = theirs.sizes;
+        let question = format!("{} {first} {second} {rounds}", theirs.name);
+        let process = match self.process.take().map_or_else(|| Process::start(&self.classpath), Ok) {
+            Ok(process) => process,
+            Err(error) => return Outcome::Failed(error),
+        };
+        let begin = Instant::now();
+        match process.ask(&question) {
+            None if begin.elapsed() >= PATIENCE => Outcome::GivenUp(begin.elapsed()),
+            None => Outcome::Failed("the process ended".to_owned()),
+            Some((process, said)) => {
+                self.process = Some(process);
+                answer(&said)
+                    .map_or_else(|| Outcome::Failed(format!("it said {:?}", said.trim())), Outcome::Ended)
+            }
+        }
+    }
+}
+
+fn folder() -> Result<PathBuf, String> {
+    let folder = cache().join("adhoc");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    Ok(folder)
+}
+
+impl Process {
+    fn start(classpath: &str) -> Result<Self, String> {
         let mut child = Command::new("java")
-            .arg("-cp")
-            .arg(format!("{}:{classpath}", folder.display()))
-            .arg("Adhoc")
+            // A quarter of the memory, the default, is too little for its ten million cells.
+            .args(["-XX:MaxRAMPercentage=60", "-cp", classpath, "Adhoc"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .map_err(|error| format!("java: {error}"))?;
-        let (Some(questions), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+        let (Some(questions), Some(lines)) = (child.stdin.take(), child.stdout.take()) else {
             return Err("the pipes were asked for".to_owned());
         };
-        Ok(Self { child, questions, answers: BufReader::new(answers) })
+        let (sender, answers) = channel();
+        // Ends with the process.
+        std::thread::spawn(move || {
+            for line in BufReader::new(lines).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self { child, questions, answers })
     }
 
-    /// How long it takes, and how many slices with which sum come out; or why not.
-    pub(super) fn run(&mut self, theirs: Theirs, rounds: usize) -> Result<(Times, (usize, f64)), String> {
-        let (first, second) = theirs.sizes;
-        writeln!(self.questions, "{} {first} {second} {rounds}", theirs.name)
-            .map_err(|error| error.to_string())?;
-        let mut said = String::new();
-        self.answers.read_line(&mut said).map_err(|error| error.to_string())?;
-        answer(&said).ok_or_else(|| format!("it said {:?}", said.trim()))
+    /// What it says, and itself; nothing when it is gone, or took too long and is ended.
+    fn ask(mut self, question: &str) -> Option<(Self, String)> {
+        writeln!(self.questions, "{question}").ok()?;
+        let said = self.answers.recv_timeout(PATIENCE).ok()?;
+        Some((self, said))
     }
 }
 
 /// Reads `ok slices sum nanos...`.
-fn answer(said: &str) -> Option<(Times, (usize, f64))> {
+fn answer(said: &str) -> Option<Answer> {
     let mut words = said.strip_prefix("ok ")?.split_whitespace();
     let (slices, sum) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     let nanos: Option<Vec<f64>> = words.map(|word| word.parse().ok()).collect();
@@ -72,7 +130,7 @@ fn answer(said: &str) -> Option<(Times, (usize, f64))> {
     Some((Times::from_nanos("Adhoc", nanos), (slices, sum)))
 }
 
-impl Drop for Adhoc {
+impl Drop for Process {
     fn drop(&mut self) {
         // It may have ended by itself.
         let _ = self.child.kill();

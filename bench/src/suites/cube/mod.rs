@@ -3,7 +3,7 @@
 //! | part | asks |
 //! |---|---|
 //! | `group` | a sum by key over rows in memory, for few and for many keys |
-//! | `workloads` | queries of a cube: time, memory, what the second worker brings, and Adhoc with the same |
+//! | `workloads` | queries of a cube: time, memory, what the second worker brings, and Adhoc with the same; or one of them by its name |
 
 mod adhoc;
 #[cfg(feature = "sql-peers")]
@@ -22,7 +22,7 @@ const SUITE: &str = "cube";
 /// How many threads compute, on every side.
 const THREADS: usize = 2;
 
-/// Runs the parts of the suite whose name contains `only`; `python` adds the peers that are Python packages, the class path of its jars
+/// Runs the parts of the suite, and the workloads, whose name contains `only`; `python` adds the peers that are Python packages, the class path of its jars
 /// Adhoc.
 pub(crate) fn run(
     effort: Effort,
@@ -34,9 +34,7 @@ pub(crate) fn run(
     if "group".contains(only) {
         group::run(effort, python, report);
     }
-    if "workloads".contains(only) {
-        workloads::run(effort, adhoc_classpath, report);
-    }
+    workloads::run(effort, only, adhoc_classpath, report);
 }
 
 #[cfg(test)]

@@ -2,15 +2,16 @@
 //!
 //! A draft is written beside its target under a hidden name. When the job has completed it takes the target's name, in one step that
 //! replaces what was there; when the job failed, was cancelled or the process lost the draft otherwise, it is removed. All calls block.
+//! The command line writes answers this way too.
 
 use super::error::FileError;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A file that is being written.
+/// A file that is being written, and appears when it is kept. Dropped, it is gone, and what was there before still is.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub struct Draft {
     draft: PathBuf,
     target: PathBuf,
     is_kept: bool,
@@ -18,7 +19,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// A new draft for `target`, and the file to write to.
-    pub(crate) fn create(target: &Path) -> Result<(Self, File), FileError> {
+    pub fn create(target: &Path) -> Result<(Self, File), FileError> {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let bad =
             |problem: &str| FileError::BadTarget { path: target.to_owned(), problem: problem.to_owned() };
@@ -33,8 +34,8 @@ impl Draft {
         Ok((Self { draft, target: target.to_owned(), is_kept: false }, file))
     }
 
-    /// Gives it the target's name.
-    pub(crate) fn keep(mut self) -> Result<(), FileError> {
+    /// Gives it the target's name, in place of what had it.
+    pub fn keep(mut self) -> Result<(), FileError> {
         std::fs::rename(&self.draft, &self.target)
             .map_err(|error| FileError::io("rename to", &self.target, error))?;
         self.is_kept = true;

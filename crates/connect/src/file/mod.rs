@@ -45,6 +45,7 @@ mod write_behind;
 pub use bad_rows::BadRows;
 pub use block::{Block, BlockLines};
 pub use csv::{CsvRows, ReadCsv, csv};
+pub use draft::Draft;
 pub use each_line::{EachLine, EachLineOfBlock, each_line};
 pub use error::FileError;
 pub use lines::{Blocks, Lines, ReadBlocks, ReadLines, blocks, lines};

@@ -36,7 +36,10 @@ impl Groups {
         let Self { keys, carriers, mut held } = self;
         let groups = keys.len();
         let keys = plan.codec.decode(&keys)?;
-        let values = carriers.into_iter().map(Carriers::finish).collect::<Result<_, _>>()?;
+        let finished = carriers.into_iter().zip(&plan.aggregates);
+        let values = finished
+            .map(|(carriers, aggregate)| aggregate.telling(|| carriers.finish()))
+            .collect::<Result<_, _>>()?;
         let partition = GroupedPartition { keys, values, groups };
         held.try_resize(partition.bytes())?;
         Ok((partition, held))
@@ -61,6 +64,13 @@ impl<'a> Accumulation<'a> {
             groups: Vec::new(),
             held: plan.memory.try_reserve(0)?,
         })
+    }
+
+    /// For so many groups at most, as far as is known.
+    pub(super) fn expecting(plan: &'a Plan, groups: usize) -> Result<Self, CubeError> {
+        let mut accumulation = Self::new(plan)?;
+        accumulation.table.expect(groups);
+        Ok(accumulation)
     }
 
     /// How many groups there are.
@@ -109,9 +119,12 @@ impl<'a> Accumulation<'a> {
 
     fn add_to(&mut self, groups: &[u32], columns: &[Column], rows: Range<usize>) -> Result<(), CubeError> {
         let count = self.table.len();
-        for (carriers, column) in self.carriers.iter_mut().zip(&self.plan.reads) {
-            carriers.grow(count);
-            carriers.add(groups, &columns[*column].values(rows.clone()))?;
+        let each = self.carriers.iter_mut().zip(&self.plan.reads).zip(&self.plan.aggregates);
+        for ((carriers, column), aggregate) in each {
+            aggregate.telling(|| {
+                carriers.grow(count);
+                carriers.add(groups, &columns[*column].values(rows.clone()))
+            })?;
         }
         Ok(())
     }
@@ -121,9 +134,12 @@ impl<'a> Accumulation<'a> {
         let mut groups = vec![0; rows.len()];
         self.table.assign_chosen(&from.keys, rows, &mut groups);
         let count = self.table.len();
-        for (carriers, from) in self.carriers.iter_mut().zip(&from.carriers) {
-            carriers.grow(count);
-            carriers.merge(&groups, &**from, rows)?;
+        let each = self.carriers.iter_mut().zip(&from.carriers).zip(&self.plan.aggregates);
+        for ((carriers, from), aggregate) in each {
+            aggregate.telling(|| {
+                carriers.grow(count);
+                carriers.merge(&groups, &**from, rows)
+            })?;
         }
         self.count()?;
         Ok(groups)

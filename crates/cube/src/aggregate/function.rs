@@ -5,6 +5,7 @@ use super::guard::Failure;
 use super::values::{ColumnNeed, Need, is_text, plain};
 use crate::error::CubeError;
 use arrow::datatypes::DataType;
+use filbert_pool::caught;
 use std::fmt;
 use std::sync::Arc;
 
@@ -62,17 +63,19 @@ pub struct Aggregate {
     filter: Option<usize>,
     /// Where its failure is kept, if it does not end the grouping.
     failure: Option<Failure>,
+    /// The measure that it is of, and which of its aggregations.
+    whose: Option<(Arc<str>, Option<Arc<str>>)>,
 }
 
 impl Aggregate {
     /// `function` of the input number `input` of every block, which is of type `data_type`.
     pub fn new(function: Function, input: usize, data_type: DataType) -> Self {
-        Self { function, input: Some((input, data_type)), filter: None, failure: None }
+        Self { function, input: Some((input, data_type)), filter: None, failure: None, whose: None }
     }
 
     /// How many rows.
     pub fn count_rows() -> Self {
-        Self { function: Function::Count, input: None, filter: None, failure: None }
+        Self { function: Function::Count, input: None, filter: None, failure: None, whose: None }
     }
 
     /// Only of the rows that the filter number `filter` of their block keeps. A group without any such row is there all the same, without a
@@ -90,11 +93,29 @@ impl Aggregate {
         self
     }
 
+    /// What goes wrong with it is told of this measure, and of which of its aggregations.
+    #[must_use]
+    pub(crate) fn told_as(mut self, measure: &Arc<str>, what: Option<&Arc<str>>) -> Self {
+        self.whose = Some((Arc::clone(measure), what.cloned()));
+        self
+    }
+
+    /// Does something with its carriers; an error or a panic is told as one of its measure.
+    #[inline]
+    pub(super) fn telling<T>(&self, body: impl FnOnce() -> Result<T, CubeError>) -> Result<T, CubeError> {
+        caught(body).unwrap_or_else(|message| Err(CubeError::aggregation_panicked(message))).map_err(
+            |error| match &self.whose {
+                Some((measure, what)) => error.of_measure(measure, what.as_ref()),
+                None => error,
+            },
+        )
+    }
+
     /// Carriers of no group yet.
     pub(super) fn carriers(&self) -> Result<Box<dyn Carriers>, CubeError> {
         let data_type = self.input.as_ref().map_or(&DataType::Null, |(_, data_type)| data_type);
         match &self.failure {
-            None => carriers_of(&self.function, data_type),
+            None => self.telling(|| carriers_of(&self.function, data_type)),
             Some(failure) => failure.guard(|| carriers_of(&self.function, data_type)),
         }
     }

@@ -1,13 +1,14 @@
 //! One aggregation: blocks go in, partitions of groups come out.
 //!
-//! Rows are cut into *ranges* of a fixed number of rows, small ones first, so that a short input is shared too. A range is a task on `cpu`
-//! as soon as its last row is there; at most as many are under way as the parallelism says, then [`Grouping::push`] waits for the oldest.
+//! Rows are cut into *ranges* of a fixed number of rows, small ones first, so that a short input is shared too. A range is in line for `cpu` as
+//! soon as its last row is there; at most as many are made at a time as the parallelism says, one of them by [`Grouping::push`] itself.
 //! Where ranges begin depends on the number of rows alone, and parts are merged in the order of the ranges: so sums of floats are the same
 //! for any parallelism, any timing and any number of partitions.
 
 use super::accumulation::Groups;
 use super::block::Block;
 use super::function::Aggregate;
+use super::line::{Line, Rows};
 use super::merge::{GroupedPartition, are_few, few, partitions};
 use super::one_by_one::one_by_one;
 use super::options::GroupingOptions;
@@ -17,7 +18,7 @@ use super::spill::SpillFile;
 use crate::error::CubeError;
 use crate::memory::Reservation;
 use arrow::datatypes::DataType;
-use filbert_pool::{Level, SubmitError, TaskFuture, WorkStealing, current};
+use filbert_pool::{Level, WorkStealing, current};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -54,20 +55,12 @@ pub struct Grouping {
     held: Reservation,
     /// How many ranges there were before.
     ranges: usize,
-    running: VecDeque<Running>,
+    line: Line,
+    /// The rows of the ranges in line, oldest first, where there is a disk: a range is made again when there was no room for its part.
+    in_line: VecDeque<Rows>,
     parts: Vec<Part>,
     /// Where parts go when there is no room for them.
     file: Option<SpillFile>,
-}
-
-/// The rows of a range, and what they hold.
-type Rows = Arc<(Vec<Block>, Reservation)>;
-
-/// A range under way.
-struct Running {
-    part: TaskFuture<Result<Part, CubeError>>,
-    /// Where there is a disk, it is made again when there was no room for its part.
-    rows: Option<Rows>,
 }
 
 /// What comes out: the groups of all rows.
@@ -98,6 +91,7 @@ impl Grouping {
         // Only threads of this level may wait for a disk.
         let may_block = current().kind.level() == Level::A;
         let lanes = if may_wait { options.parallelism.clamp(1, cpu.threads()) } else { 1 };
+        let line = Line::new(&plan, &cpu, lanes);
         Ok(Self {
             plan,
             cpu,
@@ -106,7 +100,8 @@ impl Grouping {
             rows: 0,
             held: options.memory.try_reserve(0)?,
             ranges: 0,
-            running: VecDeque::new(),
+            line,
+            in_line: VecDeque::new(),
             parts: Vec::new(),
             file: options.spill.filter(|_| may_block).map(SpillFile::new),
         })
@@ -117,7 +112,7 @@ impl Grouping {
         self.plan.codec.types()
     }
 
-    /// Adds a block of rows. Waits while as many ranges are under way as may be.
+    /// Adds a block of rows. Makes the part of a range when as many are in line as may be.
     pub fn push(&mut self, block: Block) -> Result<(), CubeError> {
         block.check()?;
         let mut start = 0;
@@ -134,7 +129,7 @@ impl Grouping {
             self.blocks.push(part);
             (self.rows, start) = (self.rows + rows, start + rows);
             // Rows cannot be put on disk, so those that wait never take the room that parts are made in.
-            while !self.running.is_empty() && self.is_tight() && self.has_many_rows() {
+            while !self.line.is_empty() && self.is_tight() && self.has_many_rows() {
                 self.wait_for_oldest()?;
             }
             if rows == room {
@@ -149,9 +144,7 @@ impl Grouping {
         if self.rows > 0 {
             self.end_range()?;
         }
-        while !self.running.is_empty() {
-            self.wait_for_oldest()?;
-        }
+        self.wait_for_all()?;
         let is_few = are_few(&self.plan, self.parts.iter());
         let is_saved = self.parts.iter().any(|part| part.saved.is_some());
         // One part alone is the result, which no disk makes smaller.
@@ -182,41 +175,32 @@ impl Grouping {
         let held = std::mem::replace(&mut self.held, self.plan.memory.try_reserve(0)?);
         (self.rows, self.ranges) = (0, self.ranges + 1);
         let rows: Rows = Arc::new((blocks, held));
-        if self.lanes == 1 {
-            return self.end_of(rows);
+        if self.file.is_some() {
+            self.in_line.push_back(Arc::clone(&rows));
         }
-        // One more in line when the stage itself is the bound: a worker that is done before the oldest finds its next range.
-        let most = if self.lanes == self.cpu.threads() { self.lanes + 1 } else { self.lanes };
-        while self.running.len() >= most {
-            self.wait_for_oldest()?;
-        }
-        let (plan, range) = (Arc::clone(&self.plan), Arc::clone(&rows));
-        match self.cpu.submit("aggregate", move || Part::of(&plan, &range.0)) {
-            Ok(part) => {
-                let rows = self.file.is_some().then_some(rows);
-                self.running.push_back(Running { part, rows });
-            }
-            Err(SubmitError::Overloaded { .. }) => {
-                // Others fill the stage; this thread does its own part, after those that came before.
-                while !self.running.is_empty() {
-                    self.wait_for_oldest()?;
-                }
-                self.end_of(rows)?;
-            }
-            Err(error) => return Err(error.into()),
+        self.line.add(rows)?;
+        while let Some(part) = self.line.try_take() {
+            self.take_oldest(part)?;
         }
         Ok(())
     }
 
-    /// Makes the part of a range here and now.
-    fn end_of(&mut self, rows: Rows) -> Result<(), CubeError> {
-        let part = Part::of(&self.plan, &rows.0);
-        self.take(part, Some(rows))
+    fn wait_for_all(&mut self) -> Result<(), CubeError> {
+        while !self.line.is_empty() {
+            self.wait_for_oldest()?;
+        }
+        Ok(())
     }
 
     fn wait_for_oldest(&mut self) -> Result<(), CubeError> {
-        let Some(Running { part, rows }) = self.running.pop_front() else { return Ok(()) };
-        let part = part.wait().map_err(|error| CubeError::of_task("aggregation", error))?;
+        match self.line.take()? {
+            Some(part) => self.take_oldest(part),
+            None => Ok(()),
+        }
+    }
+
+    fn take_oldest(&mut self, part: Result<Part, CubeError>) -> Result<(), CubeError> {
+        let rows = self.in_line.pop_front();
         self.take(part, rows)
     }
 
@@ -230,26 +214,29 @@ impl Grouping {
                 return self.save_when_tight();
             }
         };
-        // Those behind it end first, so that it has all the room there is. Their parts come after this one.
+        // Those behind it end first, or do not begin, so that it has all the room there is. Their parts come after this one.
+        let not_begun = self.line.hold()?;
         let mut later = Vec::new();
-        for Running { part, rows } in self.running.drain(..) {
-            let mut part = part.wait().map_err(|error| CubeError::of_task("aggregation", error))?;
+        while let Some(mut part) = self.line.take()? {
+            let rows = self.in_line.pop_front();
             if let (Ok(part), Some(file)) = (&mut part, &mut self.file) {
                 part.save(&self.plan, file)?;
             }
             let rows = rows.filter(|_| part.is_err());
             later.push((part, rows));
         }
+        self.in_line.clear();
         self.make_room(short)?;
-        let plan = &self.plan;
-        let made = match self.lanes {
-            1 => Part::of(plan, &rows.0),
-            _ => self.cpu.run(|| Part::of(plan, &rows.0)),
-        };
+        let made = self.line.make(&rows);
         drop(rows);
         self.parts.push(made?);
         self.save_when_tight()?;
-        later.into_iter().try_for_each(|(part, rows)| self.take(part, rows))
+        later.into_iter().try_for_each(|(part, rows)| self.take(part, rows))?;
+        for rows in not_begun {
+            let part = self.line.make(&rows);
+            self.take(part, Some(rows))?;
+        }
+        Ok(())
     }
 
     /// Waits for what is under way, and puts parts on disk; what could not be had before can then be tried again.
@@ -257,16 +244,14 @@ impl Grouping {
         if self.file.is_none() {
             return Err(short);
         }
-        while !self.running.is_empty() {
-            self.wait_for_oldest()?;
-        }
+        self.wait_for_all()?;
         self.save_parts()
     }
 
     /// True when rows that wait or are under way take more than a quarter of the memory.
     fn has_many_rows(&self) -> bool {
-        let running: usize = self.running.iter().flat_map(|it| &it.rows).map(|rows| rows.1.bytes()).sum();
-        self.held.bytes() + running > self.plan.memory.limit() / 4
+        let in_line: usize = self.in_line.iter().map(|rows| rows.1.bytes()).sum();
+        self.held.bytes() + in_line > self.plan.memory.limit() / 4
     }
 
     /// True when there is a disk and more than half of the memory is in use: others of this query need some too.
@@ -305,7 +290,7 @@ impl std::fmt::Debug for Grouping {
         f.debug_struct("Grouping")
             .field("ranges", &self.ranges)
             .field("rows", &self.rows)
-            .field("running", &self.running.len())
+            .field("in line", &self.line.len())
             .finish_non_exhaustive()
     }
 }

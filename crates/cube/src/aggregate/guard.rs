@@ -41,7 +41,7 @@ impl Failure {
         if self.error().is_some() {
             return Ok(None);
         }
-        let panicked = |message| Err(CubeError::Panicked { measure: "aggregation".to_owned(), message });
+        let panicked = |message| Err(CubeError::aggregation_panicked(message));
         match caught(body).unwrap_or_else(panicked) {
             Ok(made) => Ok(Some(made)),
             Err(error) if error.ends_query() => Err(error),
@@ -65,8 +65,7 @@ impl Carriers for Guarded {
         let inner = &mut self.inner;
         // It grows on after a failure of another task, so that it can still be saved.
         if let Err(message) = caught(|| inner.grow(groups)) {
-            let measure = "aggregation".to_owned();
-            self.failure.error.get_or_init(|| CubeError::Panicked { measure, message });
+            self.failure.error.get_or_init(|| CubeError::aggregation_panicked(message));
         }
     }
 

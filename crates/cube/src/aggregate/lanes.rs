@@ -15,7 +15,7 @@ pub(super) fn in_lanes<T: Send>(
 ) -> Result<Vec<T>, CubeError> {
     let lanes = lanes.min(count);
     if lanes <= 1 {
-        return (0..count).map(body).collect();
+        return cpu.run(|| (0..count).map(&body).collect());
     }
     let results: Vec<Mutex<Option<Result<T, CubeError>>>> = (0..count).map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
@@ -23,9 +23,8 @@ pub(super) fn in_lanes<T: Send>(
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(place) = results.get(number) else { return };
-            let result = caught(|| body(number)).unwrap_or_else(|message| {
-                Err(CubeError::Panicked { measure: "aggregation".to_owned(), message })
-            });
+            let result = caught(|| body(number))
+                .unwrap_or_else(|message| Err(CubeError::aggregation_panicked(message)));
             if result.is_err() {
                 next.fetch_add(count, Ordering::Relaxed);
             }

@@ -10,8 +10,7 @@ use super::range::Part;
 use super::saved::Loaded;
 use super::spill::SpillFile;
 use crate::error::CubeError;
-use crate::lead::bytes_of;
-use crate::memory::Reservation;
+use crate::memory::{Reservation, bytes_of};
 use arrow::array::{Array, ArrayRef, UInt32Array, new_null_array};
 use arrow::compute::{concat, take};
 use arrow::datatypes::DataType;
@@ -110,7 +109,9 @@ pub(super) fn partitions(
         }
         pieces.extend(in_lanes(cpu, lanes, count, |number| {
             let piece = first + number;
-            let mut all = Accumulation::new(plan)?;
+            let groups = dealt.iter().flatten().map(|dealt| dealt.groups(piece).len()).sum::<usize>();
+            let rows = parts.iter().flat_map(|part| &part.moved).map(|moved| moved.rows(piece).len());
+            let mut all = Accumulation::expecting(plan, groups + rows.sum::<usize>())?;
             for (index, (part, dealt)) in parts.iter().zip(&dealt).enumerate() {
                 plan.check()?;
                 if let (Some(groups), Some(dealt)) = (&part.groups, dealt) {

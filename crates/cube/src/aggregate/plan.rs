@@ -29,7 +29,7 @@ pub(super) struct Plan {
     shard: Option<(Vec<usize>, KeyCodec)>,
     /// Hashes of the texts of key columns that have codes; none at all when no column has.
     codes: Vec<Option<Arc<CodeHashes>>>,
-    aggregates: Vec<Aggregate>,
+    pub(super) aggregates: Vec<Aggregate>,
     pub(super) needs: Vec<ColumnNeed>,
     /// Which column each aggregate reads.
     pub(super) reads: Vec<usize>,
@@ -78,7 +78,8 @@ impl Plan {
         let mut saves_groups = true;
         for aggregate in &aggregates {
             // Refused here and not when the first row comes.
-            saves_groups &= aggregate.carriers()?.save(&[])?.is_some();
+            let carriers = aggregate.carriers()?;
+            saves_groups &= aggregate.telling(|| carriers.save(&[]))?.is_some();
             let need = aggregate.need();
             reads.push(needs.iter().position(|known| *known == need).unwrap_or_else(|| {
                 needs.push(need);
@@ -141,13 +142,10 @@ impl Plan {
 
     /// The piece of each key; `columns` when the keys are at hand as columns too.
     pub(super) fn pieces_of(&self, keys: &Keys, columns: Option<&[ArrayRef]>) -> Result<Vec<u16>, CubeError> {
-        let by_pieces = |hashes: Vec<u64>| {
-            let pieces = self.pieces() as u64;
-            Ok(hashes.iter().map(|hash| part(*hash, pieces)).collect())
-        };
+        let pieces = self.pieces() as u64;
         let has_codes = self.codes.iter().any(Option::is_some);
         if self.shard.is_none() && !has_codes {
-            return by_pieces(keys.hashes());
+            return Ok(keys.by_hash(|hash| part(hash, pieces)));
         }
         let decoded;
         let columns = match columns {
@@ -161,7 +159,9 @@ impl Plan {
             true => hashes_of_texts(columns, &self.codes, keys.len())?,
             false => keys.hashes(),
         };
-        let Some((shard, codec)) = &self.shard else { return by_pieces(hashes) };
+        let Some((shard, codec)) = &self.shard else {
+            return Ok(hashes.into_iter().map(|hash| part(hash, pieces)).collect());
+        };
         let columns: Vec<ArrayRef> = shard.iter().map(|column| Arc::clone(&columns[*column])).collect();
         let codes = shard.iter().map(|column| self.codes.get(*column).cloned().flatten());
         let codes: Vec<Option<Arc<CodeHashes>>> = codes.collect();

@@ -76,7 +76,7 @@ impl Part {
             if let (Some(groups), Some(dealt)) = (groups, &dealt) {
                 let chosen = dealt.groups(piece);
                 if !chosen.is_empty() {
-                    write(&mut bytes, GROUPS, &saved_groups(groups, chosen)?)?;
+                    write(&mut bytes, GROUPS, &saved_groups(plan, groups, chosen)?)?;
                 }
             }
             for moved in &self.moved {
@@ -170,12 +170,12 @@ fn write(bytes: &mut Vec<u8>, kind: u8, columns: &[(String, ArrayRef)]) -> Resul
     Ok(())
 }
 
-fn saved_groups(groups: &Groups, chosen: &[u32]) -> Result<Vec<(String, ArrayRef)>, CubeError> {
+fn saved_groups(plan: &Plan, groups: &Groups, chosen: &[u32]) -> Result<Vec<(String, ArrayRef)>, CubeError> {
     let mut columns = Vec::new();
     save_keys(&groups.keys, chosen.iter().map(|group| *group as usize), &mut columns);
     columns.push(("n".to_owned(), Arc::new(UInt32Array::from(chosen.to_vec()))));
-    for (number, carriers) in groups.carriers.iter().enumerate() {
-        let saved = carriers.save(chosen)?.ok_or_else(damaged)?;
+    for (number, (carriers, aggregate)) in groups.carriers.iter().zip(&plan.aggregates).enumerate() {
+        let saved = aggregate.telling(|| carriers.save(chosen))?.ok_or_else(damaged)?;
         let named = saved.into_iter().enumerate();
         columns.extend(named.map(|(part, column)| (format!("c{number}.{part}"), column)));
     }
@@ -185,9 +185,10 @@ fn saved_groups(groups: &Groups, chosen: &[u32]) -> Result<Vec<(String, ArrayRef
 fn loaded_groups(plan: &Plan, batch: &RecordBatch) -> Result<Groups, CubeError> {
     let keys = load_keys(plan, batch)?;
     let mut carriers = plan.carriers()?;
-    for (number, carriers) in carriers.iter_mut().enumerate() {
+    for (number, (carriers, aggregate)) in carriers.iter_mut().zip(&plan.aggregates).enumerate() {
         let parts = (0..).map_while(|part| batch.column_by_name(&format!("c{number}.{part}")).cloned());
-        carriers.load(&parts.collect::<Vec<ArrayRef>>())?;
+        let parts: Vec<ArrayRef> = parts.collect();
+        aggregate.telling(|| carriers.load(&parts))?;
     }
     let bytes = keys.bytes() + carriers.iter().map(|carriers| carriers.bytes()).sum::<usize>();
     Ok(Groups::new(keys, carriers, plan.memory.try_reserve(bytes)?))

@@ -24,6 +24,15 @@ const BATCH: usize = 1024;
 
 const FEWEST_SLOTS: usize = 64;
 
+/// Room is made for so many groups at most before there are any: with more, their slots would not stay in the first-level cache, and perhaps
+/// for nothing.
+const MOST_EXPECTED: usize = 2048;
+
+/// At most half full: a search then ends after one and a half slots on average.
+fn slots_for(groups: usize) -> usize {
+    (2 * groups).next_power_of_two().max(FEWEST_SLOTS)
+}
+
 /// Which group each key is.
 pub(super) enum GroupTable {
     Words(WordTable<u64>),
@@ -39,6 +48,19 @@ impl GroupTable {
             Keys::Wide(_) => Self::Wide(WordTable::new()),
             Keys::Rows(rows) => {
                 Self::Rows(RowTable { slots: vec![0; FEWEST_SLOTS], hashes: Vec::new(), rows })
+            }
+        }
+    }
+
+    /// Makes room for so many groups, or for some of them, in a table that has none: it then grows later, if at all.
+    pub(super) fn expect(&mut self, groups: usize) {
+        let groups = groups.min(MOST_EXPECTED);
+        match self {
+            Self::Words(table) => table.expect(groups),
+            Self::Wide(table) => table.expect(groups),
+            Self::Rows(table) => {
+                table.slots = vec![0; slots_for(groups)];
+                table.hashes.reserve(groups);
             }
         }
     }
@@ -131,6 +153,12 @@ impl<W: Word> WordTable<W> {
     fn new() -> Self {
         let shift = u64::BITS - FEWEST_SLOTS.trailing_zeros();
         Self { slots: vec![0; FEWEST_SLOTS], shift, words: Vec::new(), null: None }
+    }
+
+    fn expect(&mut self, groups: usize) {
+        self.slots = vec![0; slots_for(groups)];
+        self.shift = u64::BITS - self.slots.len().trailing_zeros();
+        self.words.reserve(groups);
     }
 
     fn bytes(&self) -> usize {
@@ -231,7 +259,6 @@ impl<W: Word> WordTable<W> {
         let group = self.words.len() as u32;
         self.words.push(word);
         self.slots[at] = group;
-        // At most half full: a search then ends after one and a half slots on average.
         if self.words.len() * 2 > self.slots.len() {
             self.grow();
         }

@@ -4,6 +4,7 @@
 //! copied. A row counts when its value is not NULL and its filter says yes: both become one mask, and there is none where all rows count.
 
 use crate::error::CubeError;
+use crate::memory::bytes_of;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, ScalarBuffer};
 use arrow::compute::{CastOptions, cast_with_options};
@@ -159,7 +160,7 @@ impl Column {
             Lane::Int(values) => values.len() * 8,
             Lane::Float(values) => values.len() * 8,
             Lane::Wide(values) => values.len() * 16,
-            Lane::Array(array) => array.get_array_memory_size(),
+            Lane::Array(array) => bytes_of(array),
         };
         lane + self.mask.as_ref().map_or(0, |mask| mask.len() / 8)
     }
@@ -192,16 +193,21 @@ fn numbers(array: &ArrayRef, kind: Kind, declared: &DataType) -> Result<ArrayRef
     let plain = plain(declared);
     match kind {
         Kind::Float => cast_to(array, &DataType::Float64),
+        // Means of dates and times are those of their numbers.
+        Kind::Wide if array.data_type().is_temporal() => cast_to(&whole(array)?, plain),
         Kind::Wide => cast_to(array, plain),
-        Kind::Int => {
-            let array = cast_to(array, plain)?;
-            // Dates of 32 bits have no cast to 64.
-            let array = match plain {
-                DataType::Date32 | DataType::Time32(_) => cast_to(&array, &DataType::Int32)?,
-                _ => array,
-            };
-            cast_to(&array, &DataType::Int64)
+        Kind::Int => whole(&cast_to(array, plain)?),
+    }
+}
+
+/// Integers, dates and times as integers of 64 bits.
+fn whole(array: &ArrayRef) -> Result<ArrayRef, arrow::error::ArrowError> {
+    match array.data_type() {
+        // Dates of 32 bits have no cast to 64.
+        DataType::Date32 | DataType::Time32(_) => {
+            cast_to(&cast_to(array, &DataType::Int32)?, &DataType::Int64)
         }
+        _ => cast_to(array, &DataType::Int64),
     }
 }
 

@@ -4,8 +4,8 @@ use super::Ask;
 use crate::cuboid::Cuboid;
 use crate::error::CubeError;
 use crate::execute::{Results, Run, StepTrace, SubTrace, Trace};
-use crate::lead::{Question, bytes_of};
-use crate::memory::{MemoryAccount, Reservation};
+use crate::lead::Question;
+use crate::memory::{MemoryAccount, Reservation, bytes_of};
 use crate::result::CubeResult;
 use futures::future::{Either, join_all, select};
 use std::pin::pin;
@@ -84,6 +84,7 @@ pub(crate) fn take_answers(
         };
         for (position, (leaf, measure)) in ask.leaves.iter().enumerate() {
             if let Some((_, error)) = answer.failures.iter().find(|(failed, _)| failed == measure) {
+                trace.failed(*leaf, error);
                 results.put(*leaf, Err(error.clone()));
                 continue;
             }
@@ -113,7 +114,7 @@ mod tests {
     use crate::cube::{Cube, Within};
     use crate::error::CubeError;
     use crate::forest::{Aggregator, Combinator, Forest};
-    use crate::lead::bytes_of;
+    use crate::memory::bytes_of;
     use crate::query::Query;
     use crate::table::{BatchStream, MemoryTable, Table, TableQuery};
     use arrow::array::{Float64Array, Int64Array, RecordBatch};

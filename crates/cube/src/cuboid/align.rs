@@ -3,25 +3,35 @@
 use super::index::{SliceIndex, Words};
 use super::{Part, Slices};
 use crate::error::CubeError;
-use crate::memory::MemoryAccount;
+use crate::memory::{MemoryAccount, Reservation, bytes_of, bytes_of_rows};
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::{concat, take};
 use std::sync::Arc;
 
+/// The values of parts at the slices of all.
+pub(crate) struct Aligned {
+    pub(crate) slices: Arc<Slices>,
+    /// Of each part, in their order.
+    pub(crate) values: Vec<ArrayRef>,
+    /// Counts those that were made for this.
+    pub(crate) held: Reservation,
+}
+
 /// The slices of all parts, and the values of each part there. Parts that share their slices cost nothing.
-pub(crate) fn align(
-    parts: &[&Part],
-    memory: &MemoryAccount,
-) -> Result<(Arc<Slices>, Vec<ArrayRef>), CubeError> {
+pub(crate) fn align(parts: &[&Part], memory: &MemoryAccount) -> Result<Aligned, CubeError> {
+    let mut held = memory.try_reserve(0)?;
     let arrow = |error| CubeError::arrow("join of slices", &error);
     let largest = parts.iter().max_by_key(|part| part.slices.rows);
     let Some(base) = largest.map(|part| Arc::clone(&part.slices)) else {
-        return Ok((Slices::none(&[]), Vec::new()));
+        return Ok(Aligned { slices: Slices::none(&[]), values: Vec::new(), held });
     };
     if parts.iter().all(|part| Arc::ptr_eq(&part.slices, &base)) {
-        return Ok((base, parts.iter().map(|part| Arc::clone(&part.values)).collect()));
+        let values = parts.iter().map(|part| Arc::clone(&part.values)).collect();
+        return Ok(Aligned { slices: base, values, held });
     }
-    let mut index = SliceIndex::of(&base.keys, base.rows);
+    let mut index = SliceIndex::of(&base.keys, base.rows, memory)?;
+    // What only this function needs.
+    let mut passing = memory.try_reserve(0)?;
     // For each set of slices that differs from the base: which slice each of its rows is.
     let mut others: Vec<(Arc<Slices>, Vec<u32>)> = Vec::new();
     let mut added: Vec<(Arc<Slices>, Vec<u32>)> = Vec::new();
@@ -31,7 +41,8 @@ pub(crate) fn align(
         if is_known(&base) || others.iter().any(|(slices, _)| is_known(slices)) {
             continue;
         }
-        let words = Words::of(&part.slices.keys, part.slices.rows);
+        let words = Words::of(&part.slices.keys, part.slices.rows, memory)?;
+        passing.try_grow(2 * part.slices.rows * size_of::<u32>())?;
         let (mut numbers, mut new) = (Vec::with_capacity(part.slices.rows), Vec::new());
         for row in 0..part.slices.rows {
             let (number, is_new) = index.find_or_add(words.row(row));
@@ -40,6 +51,7 @@ pub(crate) fn align(
                 new.push(row as u32);
             }
         }
+        index.count()?;
         rows += new.len();
         if !new.is_empty() {
             added.push((Arc::clone(&part.slices), new));
@@ -61,6 +73,8 @@ pub(crate) fn align(
         }
         Slices::new(keys, rows, memory)?
     };
+    drop(index);
+    passing.try_grow(rows * (size_of::<Option<u32>>() + size_of::<u32>()))?;
     let mut values = Vec::with_capacity(parts.len());
     for part in parts {
         let mut places: Vec<Option<u32>> = vec![None; rows];
@@ -77,9 +91,14 @@ pub(crate) fn align(
             }
             None => (0..base.rows).for_each(|row| places[row] = Some(row as u32)),
         }
+        // Each value is taken once at most; only those of one width take room where there is none.
+        held.try_grow(match part.values.data_type().primitive_width() {
+            Some(_) => bytes_of_rows(&part.values, rows),
+            None => bytes_of(&part.values) + rows * size_of::<u64>(),
+        })?;
         values.push(take(&part.values, &UInt32Array::from(places), None).map_err(arrow)?);
     }
-    Ok((slices, values))
+    Ok(Aligned { slices, values, held })
 }
 
 #[cfg(test)]
@@ -101,7 +120,10 @@ mod tests {
         let b = part(vec![Some(3), Some(4)], vec![30.0, 40.0]);
         let shares =
             Part { slices: Arc::clone(&b.slices), values: Arc::new(Float64Array::from(vec![300.0, 400.0])) };
-        let (slices, values) = align(&[&a, &b, &shares], &memory).unwrap();
+        let before = memory.held();
+        let Aligned { slices, values, held } = align(&[&a, &b, &shares], &memory).unwrap();
+        // Four slices of one key, and three columns of four values.
+        assert!(memory.held() >= before + 4 * 8 + 3 * 4 * 8 && held.bytes() >= 3 * 4 * 8);
         assert_eq!(
             slices.keys[0].as_primitive::<Int64Type>(),
             &Int64Array::from(vec![Some(1), None, Some(3), Some(4)])
@@ -114,7 +136,7 @@ mod tests {
         for (values, expected) in values.iter().zip(expected) {
             assert_eq!(values.as_primitive::<Float64Type>(), &Float64Array::from(expected));
         }
-        let (same, _) = align(&[&b, &shares], &memory).unwrap();
-        assert!(Arc::ptr_eq(&same, &b.slices));
+        let same = align(&[&b, &shares], &memory).unwrap();
+        assert!(Arc::ptr_eq(&same.slices, &b.slices) && same.held.bytes() == 0);
     }
 }

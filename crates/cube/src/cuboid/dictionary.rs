@@ -3,16 +3,33 @@
 //! Codes are given in the order in which texts are first seen, by whichever query or task sees them first. So nothing may depend on which
 //! code a text has: where a slice goes is decided by a hash of the text. A dictionary only grows; a cube begins new ones when the table changed
 //! or they became too large, and what was computed with old ones goes with them.
+//!
+//! ```text
+//!   hash ──► codes ──► [ frozen: one array | fresh: a builder ]      the text of a code
+//! ```
+//!
+//! A text is held once: those that came since somebody last wanted all as an array are in a builder, which becomes that array, or its end.
+//! A query that brings new texts pays for them while it runs; then they are the cube's, and its limit holds. Threads: any.
 
 use crate::aggregate::CodeHashes;
 use crate::error::CubeError;
-use arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, StringArray, UInt32Array};
-use arrow::compute::{cast, take};
+use crate::memory::Reservation;
+use arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, StringArray, StringBuilder, UInt32Array};
+use arrow::compute::{cast, concat, take};
 use arrow::datatypes::{DataType, UInt32Type};
-use foldhash::HashMap;
+use hashbrown::HashTable;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+/// What a text costs beside itself, in bytes: its code in the table, its hash, where it ends, and the room that these grow into.
+const TEXT_COST: usize = 48;
+
+/// An array of texts ends here.
+const MOST_BYTES: usize = i32::MAX as usize;
+
+/// What a query holds of texts that it brought itself. Its tasks share it.
+pub(crate) type AddedTexts = Mutex<Reservation>;
 
 /// The dictionaries of all text columns.
 #[derive(Debug)]
@@ -29,13 +46,25 @@ pub(crate) struct Dictionary {
     hashes: Arc<CodeHashes>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Inner {
-    codes: HashMap<Arc<str>, u32>,
-    texts: Vec<Arc<str>>,
+    /// Codes, by the hashes of their texts.
+    codes: HashTable<u32>,
+    /// The texts of the first codes.
+    frozen: Arc<StringArray>,
+    /// The texts of all others.
+    fresh: StringBuilder,
+    /// About what they hold in all.
     bytes: usize,
-    /// All texts as an array, until there are more.
-    array: Option<Arc<StringArray>>,
+    /// The texts alone.
+    text_bytes: usize,
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        let frozen = Arc::new(StringArray::from(Vec::<&str>::new()));
+        Self { codes: HashTable::new(), frozen, fresh: StringBuilder::new(), bytes: 0, text_bytes: 0 }
+    }
 }
 
 impl Default for Dictionaries {
@@ -73,24 +102,31 @@ impl Dictionary {
     }
 
     /// The codes of a column of texts. Cheapest when it is dictionary-encoded already: each entry is looked up once.
-    pub(crate) fn encode(&self, column: &ArrayRef) -> Result<UInt32Array, CubeError> {
+    pub(crate) fn encode(&self, column: &ArrayRef, added: &AddedTexts) -> Result<UInt32Array, CubeError> {
         let arrow = |error| CubeError::arrow("key column", &error);
         if let DataType::Dictionary(..) = column.data_type() {
             let dictionary = column.as_any_dictionary();
-            let codes = self.encode(dictionary.values())?;
+            let codes = self.encode(dictionary.values(), added)?;
             let keys = cast(dictionary.keys(), &DataType::UInt32).map_err(arrow)?;
             let codes = take(&codes, keys.as_primitive::<UInt32Type>(), None).map_err(arrow)?;
             return Ok(codes.as_primitive::<UInt32Type>().clone());
         }
         let texts = cast(column, &DataType::Utf8).map_err(arrow)?;
         let texts = texts.as_string::<i32>();
-        let mut inner = self.lock();
-        Ok(texts.iter().map(|text| text.map(|text| inner.code(text, &self.hashes))).collect())
+        let (mut inner, mut added) = (self.lock(), added.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut code = |text: &str| inner.code(text, &self.hashes, &mut added);
+        texts.iter().map(|text| text.map(&mut code).transpose()).collect()
     }
 
     /// The code of one text.
-    pub(crate) fn code(&self, text: &str) -> u32 {
-        self.lock().code(text, &self.hashes)
+    pub(crate) fn code(&self, text: &str, added: &AddedTexts) -> Result<u32, CubeError> {
+        let (mut inner, mut added) = (self.lock(), added.lock().unwrap_or_else(PoisonError::into_inner));
+        inner.code(text, &self.hashes, &mut added)
+    }
+
+    /// How many texts there are.
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
     }
 
     /// Hashes of all texts, by their codes.
@@ -101,12 +137,8 @@ impl Dictionary {
     /// All texts, by their codes.
     pub(crate) fn texts(&self) -> Arc<StringArray> {
         let mut inner = self.lock();
-        if let Some(array) = &inner.array {
-            return Arc::clone(array);
-        }
-        let array = Arc::new(StringArray::from_iter_values(&inner.texts));
-        inner.array = Some(Arc::clone(&array));
-        array
+        inner.freeze();
+        Arc::clone(&inner.frozen)
     }
 
     /// Codes with the texts that they stand for.
@@ -117,38 +149,92 @@ impl Dictionary {
 }
 
 impl Inner {
-    fn code(&mut self, text: &str, hashes: &CodeHashes) -> u32 {
-        if let Some(code) = self.codes.get(text) {
-            return *code;
+    fn len(&self) -> usize {
+        self.frozen.len() + self.fresh.offsets_slice().len() - 1
+    }
+
+    /// The text of a code.
+    fn text(&self, code: u32) -> &[u8] {
+        let code = code as usize;
+        match code.checked_sub(self.frozen.len()) {
+            None => self.frozen.value(code).as_bytes(),
+            Some(number) => {
+                let ends = self.fresh.offsets_slice();
+                &self.fresh.values_slice()[ends[number] as usize..ends[number + 1] as usize]
+            }
         }
-        let text: Arc<str> = text.into();
-        let code = self.texts.len() as u32;
-        hashes.push(&text);
-        self.bytes += text.len() + 72;
-        self.texts.push(Arc::clone(&text));
-        self.codes.insert(text, code);
-        self.array = None;
-        code
+    }
+
+    fn code(&mut self, text: &str, hashes: &CodeHashes, added: &mut Reservation) -> Result<u32, CubeError> {
+        let hash = CodeHashes::hash(text);
+        if let Some(code) = self.codes.find(hash, |code| self.text(*code) == text.as_bytes()) {
+            return Ok(*code);
+        }
+        if self.text_bytes + text.len() > MOST_BYTES {
+            return Err(CubeError::Computation {
+                place: "key column".to_owned(),
+                message: "its different texts are more than 2 GB; group by numbers instead, or filter more"
+                    .to_owned(),
+            });
+        }
+        // The text twice: once as it grows, once as it is copied to the array of all.
+        let cost = 2 * text.len() + TEXT_COST;
+        added.try_grow(cost)?;
+        let code = self.len() as u32;
+        hashes.push(hash);
+        self.fresh.append_value(text);
+        self.codes.insert_unique(hash, code, |known| hashes.of(*known));
+        (self.bytes, self.text_bytes) = (self.bytes + cost, self.text_bytes + text.len());
+        Ok(code)
+    }
+
+    /// Moves all texts into one array.
+    fn freeze(&mut self) {
+        if self.fresh.offsets_slice().len() == 1 {
+            return;
+        }
+        let fresh = self.fresh.finish();
+        self.frozen = match self.frozen.is_empty() {
+            true => Arc::new(fresh),
+            // Both are texts, and together short enough for an array.
+            false => match concat(&[&*self.frozen, &fresh]) {
+                Ok(both) => Arc::new(both.as_string::<i32>().clone()),
+                Err(error) => unreachable!("two arrays of texts are one: {error}"),
+            },
+        };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memory::MemoryAccount;
     use arrow::datatypes::Int32Type;
 
     #[test]
     fn codes_are_given_once_and_read_back() {
         let dictionary = Dictionary::default();
+        let memory = MemoryAccount::new(1_000);
+        let added = Mutex::new(memory.try_reserve(0).unwrap());
         let plain: ArrayRef = Arc::new(StringArray::from(vec![Some("b"), None, Some("a"), Some("b")]));
         let coded: ArrayRef = Arc::new(["c", "a"].into_iter().collect::<DictionaryArray<Int32Type>>());
         assert_eq!(
-            dictionary.encode(&plain).unwrap(),
+            dictionary.encode(&plain, &added).unwrap(),
             UInt32Array::from(vec![Some(0), None, Some(1), Some(0)])
         );
-        let codes = dictionary.encode(&coded).unwrap();
+        let codes = dictionary.encode(&coded, &added).unwrap();
         assert_eq!(codes, UInt32Array::from(vec![2, 1]));
         let texts = cast(&dictionary.decode(&codes).unwrap(), &DataType::Utf8).unwrap();
         assert_eq!(texts.as_string::<i32>(), &StringArray::from(vec!["c", "a"]));
+        // Frozen texts are found as well, and those that came since go behind them.
+        assert_eq!((dictionary.code("a", &added).unwrap(), dictionary.code("d", &added).unwrap()), (1, 3));
+        assert_eq!(*dictionary.texts(), StringArray::from(vec!["b", "a", "c", "d"]));
+        assert_eq!((dictionary.code("d", &added).unwrap(), dictionary.len()), (3, 4));
+        assert_eq!(memory.held(), 4 * (TEXT_COST + 2));
+        let long = "e".repeat(1_000);
+        assert!(matches!(dictionary.code(&long, &added), Err(CubeError::OverMemory { .. })));
+        assert_eq!(dictionary.len(), 4);
+        drop(added);
+        assert_eq!(memory.held(), 0);
     }
 }

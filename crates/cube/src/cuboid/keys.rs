@@ -1,14 +1,16 @@
 //! Key columns inside cuboids: texts as codes, everything else as 64-bit integers, and the way back.
 
-use super::dictionary::Dictionaries;
+use super::dictionary::{AddedTexts, Dictionaries};
 use crate::aggregate::CodeHashes;
 use crate::coordinate::{Coordinate, logical_type};
 use crate::error::CubeError;
+use crate::exact;
+use crate::memory::{MemoryAccount, bytes_of};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, UInt32Array};
-use arrow::compute::{CastOptions, cast, cast_with_options};
+use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type, UInt32Type};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// How the keys of a query's cuboids are written.
 #[derive(Debug, Clone)]
@@ -16,12 +18,15 @@ pub(crate) struct KeySpace {
     pub(crate) dictionaries: Arc<Dictionaries>,
     /// The logical type of every column.
     types: Arc<BTreeMap<Arc<str>, DataType>>,
+    /// What the query holds of texts that it brings.
+    added: Arc<AddedTexts>,
 }
 
 impl KeySpace {
     pub(crate) fn new(
         dictionaries: Arc<Dictionaries>,
         types: &BTreeMap<Arc<str>, DataType>,
+        memory: &MemoryAccount,
     ) -> Result<Self, CubeError> {
         for (column, data_type) in types {
             let is_known =
@@ -36,7 +41,8 @@ impl KeySpace {
                 });
             }
         }
-        Ok(Self { dictionaries, types: Arc::new(types.clone()) })
+        let added = Arc::new(Mutex::new(memory.try_reserve(0)?));
+        Ok(Self { dictionaries, types: Arc::new(types.clone()), added })
     }
 
     /// The logical type of a column.
@@ -68,24 +74,18 @@ impl KeySpace {
     /// A column of the table as a key column. In the order of the input: codes are given as texts come.
     pub(crate) fn encode(&self, column: &Arc<str>, values: &ArrayRef) -> Result<ArrayRef, CubeError> {
         let arrow = |error| CubeError::arrow(&**column, &error);
+        let in_column = |error: CubeError| error.of_place(&format!("column {column:?}"));
         let logical = self.logical(column);
         if logical == DataType::Utf8 {
-            return Ok(Arc::new(self.dictionaries.of(column).encode(values)?));
+            return Ok(Arc::new(
+                self.dictionaries.of(column).encode(values, &self.added).map_err(in_column)?,
+            ));
         }
-        let strict = CastOptions { safe: false, ..CastOptions::default() };
-        let values = cast_with_options(values, &logical, &strict).map_err(arrow)?;
+        let values = exact::logical(column, values, &logical)?;
         Ok(match logical {
             DataType::Int64 => values,
             DataType::Float64 => {
-                let bits = |value: f64| {
-                    if value == 0.0 {
-                        0
-                    } else if value.is_nan() {
-                        f64::NAN.to_bits() as i64
-                    } else {
-                        value.to_bits() as i64
-                    }
-                };
+                let bits = |value: f64| exact::one_zero(value).to_bits() as i64;
                 Arc::new(values.as_primitive::<Float64Type>().unary::<_, Int64Type>(bits))
             }
             DataType::Boolean => cast(&values, &DataType::Int64).map_err(arrow)?,
@@ -122,13 +122,24 @@ impl KeySpace {
         })
     }
 
+    /// What these keys hold as the values that they stand for, every text once for each key that it has.
+    pub(crate) fn decoded_bytes(&self, column: &Arc<str>, keys: &ArrayRef) -> usize {
+        if self.logical(column) != DataType::Utf8 {
+            return bytes_of(keys);
+        }
+        let texts = self.dictionaries.of(column).texts();
+        let codes = keys.as_primitive::<UInt32Type>();
+        let lengths = codes.iter().flatten().map(|code| texts.value_length(code as usize) as usize);
+        lengths.sum::<usize>() + bytes_of(keys)
+    }
+
     /// A coordinate as a key of its column: one row. A text that no slice has gets a code all the same.
     pub(crate) fn key_of(&self, column: &Arc<str>, coordinate: &Coordinate) -> Result<ArrayRef, CubeError> {
         let logical = self.logical(column);
         match coordinate.typed(&logical) {
             None | Some(Coordinate::Null) => Ok(arrow::array::new_null_array(&self.physical(column), 1)),
             Some(Coordinate::Text(text)) if logical == DataType::Utf8 => {
-                Ok(Arc::new(UInt32Array::from(vec![self.dictionaries.of(column).code(&text)])))
+                Ok(Arc::new(UInt32Array::from(vec![self.dictionaries.of(column).code(&text, &self.added)?])))
             }
             Some(Coordinate::Int(value)) if logical == DataType::Int64 => {
                 Ok(Arc::new(Int64Array::from(vec![value])))

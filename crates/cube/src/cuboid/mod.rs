@@ -17,16 +17,15 @@ mod dictionary;
 mod index;
 mod keys;
 
-pub(crate) use align::align;
+pub(crate) use align::{Aligned, align};
 pub(crate) use dictionary::Dictionaries;
 pub(crate) use index::{Distinct, SliceIndex, Words};
 pub(crate) use keys::KeySpace;
 
 use crate::error::CubeError;
-use crate::lead::bytes_of;
-use crate::memory::{MemoryAccount, Reservation};
+use crate::memory::{MemoryAccount, Reservation, bytes_of};
 use crate::plan::Level;
-use arrow::array::{Array, ArrayRef, new_null_array};
+use arrow::array::{ArrayRef, new_null_array};
 use arrow::datatypes::DataType;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -65,7 +64,7 @@ impl Slices {
         rows: usize,
         memory: &MemoryAccount,
     ) -> Result<Arc<Self>, CubeError> {
-        let bytes = keys.iter().map(|key| key.get_array_memory_size()).sum();
+        let bytes = keys.iter().map(bytes_of).sum();
         Ok(Arc::new(Self { keys, rows, bytes, _held: Some(memory.try_reserve(bytes)?) }))
     }
 
@@ -132,5 +131,25 @@ impl Cuboid {
         let largest = self.parts.iter().map(|part| part.slices.rows).max().unwrap_or(0);
         let mean = self.rows() as f64 / self.parts.len().max(1) as f64;
         if mean == 0.0 { 1.0 } else { largest as f64 / mean }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::Int64Array;
+
+    /// The partitions of few groups are parts of one array, which was counted once for each of them.
+    #[test]
+    fn partitions_that_share_a_buffer_count_what_is_theirs() {
+        let (groups, partitions) = (16_384, 4_096);
+        let key: ArrayRef = Arc::new(Int64Array::from_iter_values(0..groups as i64));
+        let memory = MemoryAccount::unlimited();
+        let each = groups / partitions;
+        let parts: Vec<Arc<Slices>> = (0..partitions)
+            .map(|part| Slices::new(vec![key.slice(part * each, each); 2], each, &memory).unwrap())
+            .collect();
+        assert_eq!(memory.held(), 2 * groups * size_of::<i64>());
+        assert_eq!(parts.iter().map(|part| part.bytes()).sum::<usize>(), memory.held());
     }
 }

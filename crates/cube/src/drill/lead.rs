@@ -5,8 +5,8 @@ use crate::composite::drill_cubes;
 use crate::error::CubeError;
 use crate::execute::{RowReader, pieces};
 use crate::filter::Filter;
-use crate::lead::{Question, bytes_of, on_cpu, table_failed, unless_cancelled};
-use crate::memory::Reservation;
+use crate::lead::{Question, on_cpu, table_failed, unless_cancelled, unless_unwanted};
+use crate::memory::{Reservation, bytes_of};
 use crate::plan::{Behind, Leaf, behind};
 use crate::table::TableQuery;
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
@@ -50,7 +50,7 @@ pub(crate) async fn drill(
         let plan = planned.table.cubes().is_none().then(|| RowPlan::new(&planned, &behind, &through));
         Ok::<_, CubeError>((through, behind, plan.transpose()?))
     })?;
-    let (through, behind, plan) = planning.await.map_err(|error| CubeError::of_task("plan", error))??;
+    let (through, behind, plan) = unless_unwanted(&question, "plan", planning).await??;
     let left = through.limit.unwrap_or(usize::MAX);
     let mut outlet = Outlet { question: &question, sender, left, is_first: true, has_more };
     let Some(plan) = plan.map(Arc::new) else {
@@ -129,7 +129,7 @@ impl Question {
     fn behind(&self, through: &Through) -> Result<Behind, CubeError> {
         let mut found = Behind::default();
         for (query, area) in &through.asked {
-            behind(query, &self.forest, &self.columns, &self.rights, area, &mut found)?;
+            behind(query, &self.forest, &self.columns, (&self.rights, &self.cancel), area, &mut found)?;
         }
         Ok(found)
     }
@@ -190,7 +190,8 @@ fn names(behind: &Behind) -> Vec<String> {
     let all: Vec<BTreeSet<Filter>> = behind.rows.keys().map(parts).collect();
     let is_shared = |part: &Filter| all.iter().all(|parts| parts.contains(part));
     let name = |(leaves, parts): (&BTreeSet<Leaf>, &BTreeSet<Filter>)| {
-        let leaves: Vec<String> = leaves.iter().map(ToString::to_string).collect();
+        let leaves: BTreeSet<String> = leaves.iter().map(ToString::to_string).collect();
+        let leaves: Vec<String> = leaves.into_iter().collect();
         let own: Vec<Filter> = parts.iter().filter(|part| !is_shared(part)).cloned().collect();
         match own.as_slice() {
             [] => format!("feeds {}", leaves.join(", ")),

@@ -4,14 +4,18 @@
 use super::Run;
 use super::program::{Program, Register};
 use super::tasks::{Made, Results};
-use crate::cuboid::{Cuboid, Part, Slices, align};
+use crate::cuboid::{Aligned, Cuboid, Part, Slices, align};
 use crate::error::CubeError;
+use crate::memory::{Reservation, bytes_of};
 use crate::plan::StepId;
 use arrow::array::{Array, ArrayRef, new_null_array};
 use arrow::compute::{cast, concat};
 use arrow::datatypes::DataType;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// The outputs of a program in one partition.
+type Outputs = Vec<Result<Part, CubeError>>;
 
 /// So many slices go through the program together: its registers stay in the cache.
 const BLOCK: usize = 4_096;
@@ -36,6 +40,7 @@ impl Run {
         })?;
         // Turned from outputs by partition to partitions by output.
         let mut turned: Vec<Result<Vec<Part>, CubeError>> = outputs.iter().map(|_| Ok(Vec::new())).collect();
+        let (made, held): (Vec<_>, Vec<Reservation>) = made.into_iter().unzip();
         for of_partition in made.into_iter().flatten() {
             for (made, part) in turned.iter_mut().zip(of_partition) {
                 match (made.as_mut(), part) {
@@ -45,6 +50,8 @@ impl Run {
                 }
             }
         }
+        // From here on the cuboids count them.
+        drop(held);
         let made = turned.into_iter().map(|parts| match parts {
             Ok(parts) => Ok(Ok(Cuboid::new(level, one_type(parts)?, &self.memory)?)),
             Err(error) => Ok(Err(error)),
@@ -71,24 +78,36 @@ impl Run {
         bundles
     }
 
-    /// The outputs of each of some partitions.
+    /// The outputs of each of some partitions, and what they hold.
     fn combine_bundle(
         &self,
         program: &Program,
         read: &[Made],
         partitions: Range<usize>,
-    ) -> Result<Vec<Vec<Result<Part, CubeError>>>, CubeError> {
+    ) -> Result<(Vec<Outputs>, Reservation), CubeError> {
+        let outputs = self.outputs_of(program, read, partitions)?;
+        let made = outputs.iter().flatten().flatten();
+        let held = self.memory.try_reserve(made.map(|part| bytes_of(&part.values)).sum())?;
+        Ok((outputs, held))
+    }
+
+    fn outputs_of(
+        &self,
+        program: &Program,
+        read: &[Made],
+        partitions: Range<usize>,
+    ) -> Result<Vec<Outputs>, CubeError> {
         let mut bundle = Vec::with_capacity(partitions.len());
         for partition in partitions {
             let parts: Vec<&Part> = read.iter().flatten().map(|cuboid| &cuboid.parts[partition]).collect();
             bundle.push(align(&parts, &self.memory)?);
         }
         let filled: Vec<&Vec<ArrayRef>> =
-            bundle.iter().filter(|(slices, _)| slices.rows > 0).map(|(_, values)| values).collect();
+            bundle.iter().filter(|of| of.slices.rows > 0).map(|of| &of.values).collect();
         let types = |values: &[ArrayRef]| values.iter().map(|of| of.data_type().clone()).collect::<Vec<_>>();
         let are_alike = filled.windows(2).all(|pair| types(pair[0]) == types(pair[1]));
         if filled.len() < 2 || !are_alike {
-            let alone = |(slices, values): (Arc<Slices>, Vec<ArrayRef>)| {
+            let alone = |Aligned { slices, values, held: _held }: Aligned| {
                 let outputs = self.run_program(program, read, values, slices.rows)?;
                 Ok(parts_of(&outputs, &slices, 0))
             };
@@ -99,10 +118,10 @@ impl Run {
             concat(&pieces).map_err(|error| CubeError::arrow("combination", &error))
         });
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let rows = bundle.iter().map(|(slices, _)| slices.rows).sum();
+        let rows = bundle.iter().map(|of| of.slices.rows).sum();
         let outputs = self.run_program(program, read, inputs, rows)?;
         let mut start = 0;
-        let parts = bundle.iter().map(|(slices, _)| {
+        let parts = bundle.iter().map(|Aligned { slices, .. }| {
             let parts = parts_of(&outputs, slices, start);
             start += slices.rows;
             parts

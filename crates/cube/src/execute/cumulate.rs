@@ -13,7 +13,7 @@ use super::group::grouping_function;
 use crate::aggregate::Running;
 use crate::cuboid::{Cuboid, Distinct, Part, SliceIndex, Slices, Words};
 use crate::error::CubeError;
-use crate::memory::Reservation;
+use crate::memory::{Reservation, bytes_of};
 use crate::plan::Along;
 use arrow::array::{Array, ArrayRef, BooleanArray, UInt32Array, new_null_array};
 use arrow::compute::{SortOptions, cast, concat, sort_to_indices, take};
@@ -67,7 +67,8 @@ impl Run {
     fn walk(&self, place: &str, from: &Cuboid, position: usize, along: &Along) -> Result<Walk, CubeError> {
         let arrow = |error| CubeError::arrow(place, &error);
         let once = |keys: &ArrayRef| {
-            let Distinct { first_rows, .. } = Distinct::of(std::slice::from_ref(keys), keys.len());
+            let Distinct { first_rows, .. } =
+                Distinct::of(std::slice::from_ref(keys), keys.len(), &self.memory)?;
             take(keys, &UInt32Array::from(first_rows), None).map_err(arrow)
         };
         let of_part = |part: &Part| {
@@ -85,7 +86,7 @@ impl Run {
         let order = sort_to_indices(&coordinates(&keys)?, Some(first), None).map_err(arrow)?;
         let keys = take(&keys, &order, None).map_err(arrow)?;
         let is_wanted = along.wanted.mask_of(&coordinates(&keys)?)?;
-        let index = SliceIndex::of(std::slice::from_ref(&keys), keys.len());
+        let index = SliceIndex::of(std::slice::from_ref(&keys), keys.len(), &self.memory)?;
         Ok(Walk { keys, index, is_wanted })
     }
 
@@ -100,7 +101,7 @@ impl Run {
         walk: &Walk,
     ) -> Result<Cells, CubeError> {
         let arrow = |error| CubeError::arrow(place, &error);
-        let words = Words::of(std::slice::from_ref(&keys[position]), values.len());
+        let words = Words::of(std::slice::from_ref(&keys[position]), values.len(), &self.memory)?;
         let mut cells: Vec<(u32, u32)> = cells_of(values.as_ref())
             .into_iter()
             .filter_map(|row| Some((walk.index.find(words.row(row as usize))?, row)))
@@ -125,8 +126,9 @@ impl Run {
             }
             let others: Vec<ArrayRef> =
                 others.iter().map(|key| key.slice(range.start, range.len())).collect();
-            let Distinct { of_row, first_rows } = Distinct::of(&others, range.len());
-            let function = grouping_function(&along.aggregation, &self.forest)?;
+            let Distinct { of_row, first_rows, held: _held } =
+                Distinct::of(&others, range.len(), &self.memory)?;
+            let function = grouping_function(&along.aggregation, place, &self.forest)?;
             let mut running = Running::new(function, values.data_type().clone(), &self.memory)?;
             let (mut next, mut last): (usize, Option<ArrayRef>) = (range.start, None);
             for coordinate in coordinates {
@@ -146,7 +148,7 @@ impl Run {
                     None => running.values()?,
                 };
                 last = Some(ArrayRef::clone(&values));
-                told.held.push(self.memory.try_reserve(values.get_array_memory_size() + values.len() * 8)?);
+                told.held.push(self.memory.try_reserve(bytes_of(&values) + values.len() * 8)?);
                 told.slices.extend(first_rows[..running.groups()].iter().map(|row| row + range.start as u32));
                 told.coordinates.extend(std::iter::repeat_n(coordinate as u32, values.len()));
                 told.values.push(values);

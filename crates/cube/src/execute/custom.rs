@@ -4,6 +4,7 @@ use super::Run;
 use crate::aggregate::{Aggregate, Block, Carriers, CustomAggregate, Function, Grouping, Values};
 use crate::cuboid::{Cuboid, Part, Slices};
 use crate::error::CubeError;
+use crate::memory::bytes_of;
 use crate::plan::{CustomCode, Level};
 use crate::query::Position;
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array, new_null_array};
@@ -28,6 +29,8 @@ impl Run {
         let batches: Result<Vec<RecordBatch>, CubeError> =
             inputs.iter().map(|cuboid| self.cpu.run(|| self.batch(cuboid, "value"))).collect();
         let batches = batches?;
+        let _held =
+            self.memory.try_reserve(batches.iter().flat_map(RecordBatch::columns).map(bytes_of).sum())?;
         let made = self.cpu.run(|| caught(|| code.0.produce(position, &batches)));
         let made = made
             .map_err(|message| CubeError::Panicked { measure: place.to_owned(), message })?
@@ -202,7 +205,6 @@ impl Carriers for OneEach {
     }
 
     fn bytes(&self) -> usize {
-        self.of_group.capacity() * 8
-            + self.blocks.iter().map(|block| block.get_array_memory_size()).sum::<usize>()
+        self.of_group.capacity() * 8 + self.blocks.iter().map(bytes_of).sum::<usize>()
     }
 }

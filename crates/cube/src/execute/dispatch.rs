@@ -6,7 +6,7 @@ use crate::coordinate::Coordinate;
 use crate::cuboid::{Cuboid, Distinct};
 use crate::error::CubeError;
 use crate::filter::Filter;
-use crate::lead::bytes_of;
+use crate::memory::bytes_of;
 use crate::plan::{Destination, Level, Spread};
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, UInt32Array, new_null_array};
 use arrow::compute::{cast, concat, filter, kernels::numeric, take};
@@ -50,7 +50,8 @@ impl Run {
             let keys = &part.slices.keys;
             let arrow = |error| CubeError::arrow(place, &error);
             let by = source.map_or(&[][..], |(_, position)| std::slice::from_ref(&keys[position]));
-            let Distinct { of_row, first_rows } = Distinct::of(by, part.slices.rows);
+            let Distinct { of_row, first_rows, held: _distinct } =
+                Distinct::of(by, part.slices.rows, &self.memory)?;
             let coordinates = match source {
                 None => new_null_array(&DataType::Utf8, first_rows.len()),
                 Some((column, position)) => {

@@ -10,7 +10,7 @@ use crate::cuboid::{Cuboid, Part, Slices};
 use crate::error::CubeError;
 use crate::forest::{Aggregation, Forest, Quantile};
 use crate::memory::Reservation;
-use crate::plan::Level;
+use crate::plan::{CubeColumns, Level};
 use crate::quantile::SketchOf;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::compute::{cast, nullif};
@@ -26,17 +26,24 @@ pub(super) struct Rows {
 }
 
 /// The kernel's function for an aggregation.
-pub(crate) fn grouping_function(aggregation: &Aggregation, forest: &Forest) -> Result<Function, CubeError> {
+pub(crate) fn grouping_function(
+    aggregation: &Aggregation,
+    of: &str,
+    forest: &Forest,
+) -> Result<Function, CubeError> {
+    let rank =
+        |nth: usize, is_largest| Function::Custom(Arc::new(Rank { of: of.to_owned(), nth, is_largest }));
     Ok(match aggregation {
-        Aggregation::Sum => Function::Sum,
+        // What differs is the type that it adds up in.
+        Aggregation::Sum | Aggregation::WideSum => Function::Sum,
         Aggregation::Count => Function::Count,
         Aggregation::Avg => Function::Avg,
         Aggregation::Min => Function::Min,
         Aggregation::Max => Function::Max,
         Aggregation::Product => Function::Product,
         Aggregation::CountDistinct => Function::CountDistinct,
-        Aggregation::Largest(nth) => Function::Custom(Arc::new(Rank { nth: *nth, is_largest: true })),
-        Aggregation::Smallest(nth) => Function::Custom(Arc::new(Rank { nth: *nth, is_largest: false })),
+        Aggregation::Largest(nth) => rank(*nth, true),
+        Aggregation::Smallest(nth) => rank(*nth, false),
         Aggregation::Quantile(part) => Function::Custom(Arc::new(SketchOf(Some(*part)))),
         Aggregation::Median => Function::Custom(Arc::new(SketchOf(Some(Quantile::MEDIAN)))),
         Aggregation::Sketch => Function::Custom(Arc::new(SketchOf(None))),
@@ -48,6 +55,23 @@ pub(crate) fn grouping_function(aggregation: &Aggregation, forest: &Forest) -> R
         }
     })
 }
+
+/// What the kernel computes for an aggregation of a column of the table, which is this input of every block.
+pub(super) fn leaf_aggregate(
+    columns: &CubeColumns,
+    (aggregation, column): (&Aggregation, &str),
+    input: usize,
+    forest: &Forest,
+) -> Result<Aggregate, CubeError> {
+    let data_type = match aggregation {
+        Aggregation::WideSum => WIDE,
+        _ => columns.value_type(column)?,
+    };
+    Ok(Aggregate::new(grouping_function(aggregation, column, forest)?, input, data_type))
+}
+
+/// The type in which whole numbers are added up where their total is only divided: it has room for all of them.
+pub(super) const WIDE: DataType = DataType::Decimal128(38, 0);
 
 /// A count of nothing is no value: such a cell is not there.
 pub(super) fn present(aggregation: &Aggregation, values: &ArrayRef) -> Result<ArrayRef, CubeError> {
@@ -82,7 +106,7 @@ impl Run {
         aggregation: &Aggregation,
         rows: impl Fn(usize) -> Result<Rows, CubeError> + Sync,
     ) -> Result<Cuboid, CubeError> {
-        let function = grouping_function(aggregation, &self.forest)?;
+        let function = grouping_function(aggregation, place, &self.forest)?;
         let count = from.parts.len();
         let grouping = |data_type: DataType, partitions: usize| {
             let aggregate = Aggregate::new(function.clone(), 0, data_type);

@@ -1,15 +1,17 @@
 //! A pass over groups that the table made itself: the same leaves, merged instead of aggregated.
 
 use super::Run;
+use super::group::WIDE;
 use super::scan::Scan;
 use crate::aggregate::{Aggregate, Block, Function};
 use crate::error::CubeError;
+use crate::exact::strict;
 use crate::filter::Filter;
 use crate::forest::Aggregation;
 use crate::plan::{Cells, CubeColumns, Leaf, Operation, Step, StepId};
 use crate::table::{GroupQuery, TableAggregate, TableFunction};
-use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
-use arrow::compute::{CastOptions, cast_with_options, filter};
+use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
+use arrow::compute::filter;
 use arrow::datatypes::{DataType, Int64Type};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -56,12 +58,12 @@ impl Scan {
                     ),
                 });
             }
-            let numbers = strictly(batch.column(0), &DataType::Int64)?;
+            let numbers = strict(batch.column(0), &DataType::Int64)?;
             let numbers = numbers.as_primitive::<Int64Type>();
             let mut encoded = Vec::with_capacity(keys.len());
             for (key, values) in keys.iter().zip(&batch.columns()[1..]) {
                 let values = match self.reader.columns.table_type(key) {
-                    Some(data_type) => strictly(values, data_type)?,
+                    Some(data_type) => strict(values, data_type)?,
                     None => Arc::clone(values),
                 };
                 encoded.push(run.keys.encode(key, &values)?);
@@ -69,7 +71,7 @@ impl Scan {
             let values: Result<Vec<ArrayRef>, CubeError> = batch.columns()[1 + keys.len()..]
                 .iter()
                 .zip(&types)
-                .map(|(values, data_type)| strictly(values, data_type))
+                .map(|(values, data_type)| strict(values, data_type))
                 .collect();
             let values = values?;
             for (number, scan) in self.levels.iter_mut().enumerate() {
@@ -113,7 +115,7 @@ fn is_exact_above(run: &Run) -> bool {
 /// True when an aggregation is the same in any order, given whether its values have no rounding.
 fn is_exact_of(aggregation: &Aggregation, is_whole: impl FnOnce() -> bool) -> bool {
     match aggregation {
-        Aggregation::Sum | Aggregation::Avg => is_whole(),
+        Aggregation::Sum | Aggregation::WideSum | Aggregation::Avg => is_whole(),
         Aggregation::Min | Aggregation::Max | Aggregation::Largest(_) | Aggregation::Smallest(_) => true,
         Aggregation::Count | Aggregation::CountDistinct => true,
         // Sketches are the same in any order.
@@ -148,7 +150,7 @@ fn keeps_type(aggregation: &Aggregation) -> bool {
 /// A leaf as the table would compute it.
 fn of_table(columns: &CubeColumns, leaf: &Leaf, filter: &Filter, any: bool) -> Option<TableAggregate> {
     let function = match leaf.aggregation {
-        Aggregation::Sum => TableFunction::Sum,
+        Aggregation::Sum | Aggregation::WideSum => TableFunction::Sum,
         Aggregation::Count => TableFunction::Count,
         Aggregation::Min => TableFunction::Min,
         Aggregation::Max => TableFunction::Max,
@@ -176,7 +178,7 @@ fn of_table(columns: &CubeColumns, leaf: &Leaf, filter: &Filter, any: bool) -> O
     (is_exact || any).then(|| TableAggregate::new(function, leaf.column.as_deref(), filter.clone()))
 }
 
-/// The type of the values of an aggregate.
+/// The type of the values of an aggregate, which has room for what any leaf makes of it.
 fn merged_type(columns: &CubeColumns, aggregate: &TableAggregate) -> Result<DataType, CubeError> {
     let of = match &aggregate.column {
         Some(column) => columns.value_type(column)?,
@@ -185,7 +187,7 @@ fn merged_type(columns: &CubeColumns, aggregate: &TableAggregate) -> Result<Data
     Ok(match (aggregate.function, of) {
         (TableFunction::Count, _) => DataType::Int64,
         (TableFunction::Sum, DataType::Decimal128(_, scale)) => DataType::Decimal128(38, scale),
-        (TableFunction::Sum, of) if of.is_integer() => DataType::Int64,
+        (TableFunction::Sum, of) if of.is_integer() => WIDE,
         (TableFunction::Sum, of) if of.is_floating() => DataType::Float64,
         (_, of) => of,
     })
@@ -209,14 +211,15 @@ pub(super) fn merging(
         TableFunction::Min => Function::Min,
         TableFunction::Max => Function::Max,
     };
-    Ok(Aggregate::new(function, input, merged_type(columns, &groups.aggregates[input])?))
+    let data_type = match (&leaf.aggregation, merged_type(columns, &groups.aggregates[input])?) {
+        // A total of whole numbers is one that fits, unless it is only divided.
+        (Aggregation::Sum, of) if of == WIDE && is_of_integers(columns, leaf) => DataType::Int64,
+        (_, of) => of,
+    };
+    Ok(Aggregate::new(function, input, data_type))
 }
 
-/// A column in another type; what does not fit is an error.
-fn strictly(column: &ArrayRef, data_type: &DataType) -> Result<ArrayRef, CubeError> {
-    if column.data_type() == data_type {
-        return Ok(Arc::clone(column));
-    }
-    let strict = CastOptions { safe: false, ..CastOptions::default() };
-    cast_with_options(column, data_type, &strict).map_err(|error| CubeError::arrow("table", &error))
+fn is_of_integers(columns: &CubeColumns, leaf: &Leaf) -> bool {
+    let of = leaf.column.as_ref().and_then(|column| columns.table_type(column));
+    of.is_some_and(DataType::is_integer)
 }

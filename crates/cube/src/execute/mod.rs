@@ -22,6 +22,7 @@ mod read;
 mod roll_up;
 mod scan;
 mod shift;
+mod skew;
 mod tasks;
 mod trace;
 
@@ -37,7 +38,7 @@ use crate::forest::Forest;
 use crate::memory::MemoryAccount;
 use crate::plan::{Level, Plan};
 use arrow::datatypes::DataType;
-use filbert_pool::{Clock, WorkStealing};
+use filbert_pool::{Clock, Vigil, WorkStealing};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -87,6 +88,12 @@ impl Run {
     /// True when slices of one level lie in the same partition as the slices of the other that they are part of.
     pub(crate) fn is_local(&self, one: &Level, other: &Level) -> bool {
         one == other || (self.shard_of(one).is_some() && self.shard_of(other).is_some())
+    }
+
+    /// Keeps the other workers up while this is computed, which has so many rows; nothing where one does it alone.
+    pub(crate) fn vigil(&self, rows: usize) -> Option<Vigil> {
+        let is_shared = self.parallelism > 1 && rows >= self.parallel_from_rows;
+        is_shared.then(|| self.cpu.vigil(self.parallelism - 1))
     }
 
     /// The types of the key columns of a level.

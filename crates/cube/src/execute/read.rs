@@ -1,11 +1,12 @@
 //! Columns of batches as a query wants them: in the types that the table said, with those that are calculated.
 
 use crate::error::CubeError;
+use crate::exact::{does_not_fit, strict};
 use crate::filter::{ColumnSource, Filter};
 use crate::forest::CalculatedColumn;
 use crate::plan::CubeColumns;
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::compute::{cast, filter};
+use arrow::compute::filter;
 use arrow::datatypes::DataType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -43,13 +44,14 @@ impl RowReader {
                 table: self.columns.table().to_owned(),
                 message: format!("a batch has no column {name:?}, which was asked for"),
             })?;
-            columns.insert(name.clone(), typed(column, self.columns.table_type(name))?);
+            columns.insert(name.clone(), typed(name, column, self.columns.table_type(name))?);
         }
         for column in &self.calculated {
             let inputs: Vec<ArrayRef> =
                 column.inputs().iter().map(|input| Arc::clone(&columns[input])).collect();
             let values = self.columns.calculate(column, &inputs, batch.num_rows())?;
-            columns.insert(column.name.clone(), typed(&values, self.columns.find(&column.name).as_ref())?);
+            let declared = self.columns.find(&column.name);
+            columns.insert(column.name.clone(), typed(&column.name, &values, declared.as_ref())?);
         }
         let mut piece = PieceColumns { columns, rows: batch.num_rows() };
         if *wanted != Filter::All {
@@ -66,12 +68,11 @@ impl RowReader {
     }
 }
 
-fn typed(column: &ArrayRef, data_type: Option<&DataType>) -> Result<ArrayRef, CubeError> {
+/// A column in the type that it was declared with; what that does not have is an error.
+fn typed(name: &str, column: &ArrayRef, data_type: Option<&DataType>) -> Result<ArrayRef, CubeError> {
     match data_type {
-        Some(data_type) if data_type != column.data_type() => {
-            cast(column, data_type).map_err(|error| CubeError::arrow("table", &error))
-        }
-        _ => Ok(Arc::clone(column)),
+        Some(data_type) => strict(column, data_type).map_err(|error| does_not_fit(name, error)),
+        None => Ok(Arc::clone(column)),
     }
 }
 

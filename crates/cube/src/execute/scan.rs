@@ -5,34 +5,29 @@
 //!           ──► in order: codes of texts ──► one grouping per level
 //! ```
 //!
-//! Groupings take pieces in the order of the input, so nothing depends on timing.
+//! Groupings take pieces in the order of the input, so nothing depends on timing. They begin when it is known how slices are spread, which all
+//! rows of the first batches tell: one after the other they would tell of a table that is sorted by its shard key that it has but one.
 
 use super::Run;
-use super::group::{grouping_function, present};
+use super::group::{leaf_aggregate, present};
 use super::group_scan::merging;
 use super::read::{RowReader, pieces};
+use super::skew::is_skewed;
 use super::tasks::Results;
 use super::trace::{StepTrace, Trace};
 use crate::aggregate::{Aggregate, Block, Failure, Grouping};
-use crate::cuboid::{Cuboid, Distinct, Part, Slices};
+use crate::cuboid::{Cuboid, Part, Slices};
 use crate::error::CubeError;
 use crate::filter::Filter;
 use crate::forest::Aggregation;
 use crate::plan::{CubeColumns, Level, Operation, StepId};
 use crate::table::{GroupQuery, TableQuery};
-use arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt32Array};
-use arrow::compute::take;
+use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A shard key with more than this part of the rows of a batch leaves the other partitions idle.
-const SKEWED: f64 = 0.5;
-
-/// Fewer rows than this do not tell whether a key is skewed.
+/// Fewer rows than this do not tell whether a key is skewed. So many are held back at most.
 const TELLING: usize = 4_096;
-
-/// About so many of them are asked: half of all rows cannot hide from a thousand.
-const ASKED: usize = 1_024;
 
 /// What is read from the table for a plan.
 pub(crate) struct Scan {
@@ -43,6 +38,8 @@ pub(crate) struct Scan {
     filters: Vec<Arc<Filter>>,
     pub(super) levels: Vec<LevelScan>,
     has_begun: bool,
+    /// Pieces that wait for groupings to begin.
+    first: Vec<Piece>,
     /// What the table was asked for, when it makes groups itself.
     pub(super) groups: Option<GroupQuery>,
     /// False when leaves from the cache say already how slices are spread.
@@ -65,6 +62,8 @@ struct Piece {
     rows: usize,
     columns: BTreeMap<String, ArrayRef>,
     masks: Vec<Option<BooleanArray>>,
+    /// The columns of levels as keys; none until it is the piece's turn.
+    keys: BTreeMap<Arc<str>, ArrayRef>,
 }
 
 impl Scan {
@@ -107,6 +106,7 @@ impl Scan {
             filters: filters.into_iter().collect(),
             levels: levels.into_values().collect(),
             has_begun: false,
+            first: Vec::new(),
             groups: None,
             may_split: !run.plan.leaves.iter().any(|leaf| results.has(*leaf)),
         })
@@ -126,28 +126,47 @@ impl Scan {
         let pieces: Vec<RecordBatch> = batches.iter().flat_map(pieces).collect();
         let made =
             run.each_partition("table", pieces.len(), rows, |number| self.piece(run, &pieces[number]))?;
-        for piece in made {
+        for mut piece in made {
             run.cancel.check()?;
             if piece.rows == 0 {
                 continue;
             }
-            let mut encoded: BTreeMap<Arc<str>, ArrayRef> = BTreeMap::new();
-            for column in self.levels.iter().flat_map(|scan| scan.level.iter()) {
-                if !encoded.contains_key(column) {
-                    encoded.insert(Arc::clone(column), run.keys.encode(column, &piece.columns[&**column])?);
-                }
+            self.encode(run, &mut piece)?;
+            if self.has_begun { self.push(piece)? } else { self.first.push(piece) }
+        }
+        let rows: usize = self.first.iter().map(|piece| piece.rows).sum();
+        let may_split = self.may_split && !run.shard.is_empty();
+        if self.has_begun || rows == 0 || may_split && rows < TELLING {
+            return Ok(());
+        }
+        if may_split {
+            let keys: Vec<_> = self.first.iter().map(|piece| (piece.rows, &piece.keys)).collect();
+            if is_skewed(&run.shard, &keys, &run.memory)? {
+                run.shard.clear();
             }
-            if !self.has_begun && self.may_split {
-                split_skewed(run, &encoded, piece.rows);
+        }
+        self.begin(run)
+    }
+
+    /// Makes keys of the columns of levels.
+    fn encode(&self, run: &Run, piece: &mut Piece) -> Result<(), CubeError> {
+        for column in self.levels.iter().flat_map(|scan| scan.level.iter()) {
+            if !piece.keys.contains_key(column) {
+                let keys = run.keys.encode(column, &piece.columns[&**column])?;
+                piece.keys.insert(Arc::clone(column), keys);
             }
-            self.begin(run)?;
-            for scan in &mut self.levels {
-                let keys = scan.level.iter().map(|column| Arc::clone(&encoded[column])).collect();
-                let inputs = scan.inputs.iter().map(|column| Arc::clone(&piece.columns[&**column])).collect();
-                let block = Block { rows: piece.rows, keys, inputs, filters: piece.masks.clone() };
-                if let Some(grouping) = &mut scan.grouping {
-                    grouping.push(block)?;
-                }
+        }
+        Ok(())
+    }
+
+    /// Gives the rows of a piece to all groupings.
+    fn push(&mut self, piece: Piece) -> Result<(), CubeError> {
+        for scan in &mut self.levels {
+            let keys = scan.level.iter().map(|column| Arc::clone(&piece.keys[column])).collect();
+            let inputs = scan.inputs.iter().map(|column| Arc::clone(&piece.columns[&**column])).collect();
+            let block = Block { rows: piece.rows, keys, inputs, filters: piece.masks.clone() };
+            if let Some(grouping) = &mut scan.grouping {
+                grouping.push(block)?;
             }
         }
         Ok(())
@@ -176,7 +195,9 @@ impl Scan {
                 let step = &run.plan.steps[leaf.0];
                 let Operation::Leaf(of) = &step.operation else { continue };
                 if let Some(error) = scan.failures.get(position).and_then(Failure::error) {
-                    results.put(*leaf, Err(error.clone().of_measure(&step.measure)));
+                    let error = error.clone().of_measure(step.name(), step.what());
+                    trace.failed(*leaf, &error);
+                    results.put(*leaf, Err(error));
                     continue;
                 }
                 let parts: Result<Vec<Part>, CubeError> = grouped
@@ -198,18 +219,24 @@ impl Scan {
         Ok(made)
     }
 
-    /// Makes the groupings, once: they want to know how slices are spread.
+    /// Makes the groupings, once: they want to know how slices are spread. The pieces that waited for it go in.
     pub(super) fn begin(&mut self, run: &Run) -> Result<(), CubeError> {
         if std::mem::replace(&mut self.has_begun, true) {
             return Ok(());
         }
+        self.make_groupings(run)?;
+        std::mem::take(&mut self.first).into_iter().try_for_each(|piece| self.push(piece))
+    }
+
+    fn make_groupings(&mut self, run: &Run) -> Result<(), CubeError> {
         for scan in &mut self.levels {
             let mut aggregates = Vec::with_capacity(scan.leaves.len());
             for leaf in &scan.leaves {
                 let step = &run.plan.steps[leaf.0];
                 let Operation::Leaf(of) = &step.operation else { continue };
                 if let Some(groups) = &self.groups {
-                    aggregates.push(merging(&self.reader.columns, groups, of, &step.filter)?);
+                    let merging = merging(&self.reader.columns, groups, of, &step.filter)?;
+                    aggregates.push(merging.told_as(step.name(), step.what()));
                     continue;
                 }
                 let aggregate = match &of.column {
@@ -217,10 +244,10 @@ impl Scan {
                     None => continue,
                     Some(column) => {
                         let input = scan.inputs.iter().position(|input| input == column).unwrap_or(0);
-                        let function = grouping_function(&of.aggregation, &run.forest)?;
-                        Aggregate::new(function, input, self.reader.columns.value_type(column)?)
+                        leaf_aggregate(&self.reader.columns, (&of.aggregation, column), input, &run.forest)?
                     }
                 };
+                let aggregate = aggregate.told_as(step.name(), step.what());
                 // All rows that are left are wanted when there is one filter only.
                 let filter = self.filters.iter().position(|filter| *filter == step.filter).unwrap_or(0);
                 aggregates.push(if *step.filter == self.filter {
@@ -256,54 +283,6 @@ impl Scan {
                 *column = run.keys.prepare(name, column)?;
             }
         }
-        Ok(Piece { rows: piece.rows, columns: piece.columns, masks })
-    }
-}
-
-/// Spreads slices by all of their columns, when the first rows show one shard key far ahead of all others.
-fn split_skewed(run: &mut Run, encoded: &BTreeMap<Arc<str>, ArrayRef>, rows: usize) {
-    if rows < TELLING || run.shard.is_empty() {
-        return;
-    }
-    // Some of them tell as much as all, and nobody else works meanwhile.
-    let some = some_of(rows);
-    let keys = run.shard.iter().filter_map(|column| take(encoded.get(column)?, &some, None).ok());
-    let keys: Vec<ArrayRef> = keys.collect();
-    if keys.len() < run.shard.len() {
-        return;
-    }
-    let Distinct { of_row, first_rows } = Distinct::of(&keys, some.len());
-    let mut counts = vec![0_usize; first_rows.len()];
-    of_row.iter().for_each(|number| counts[*number as usize] += 1);
-    if counts.into_iter().max().unwrap_or(0) as f64 > SKEWED * some.len() as f64 {
-        run.shard.clear();
-    }
-}
-
-/// About a thousand of so many rows. Not at equal distances: keys may come in turns.
-fn some_of(rows: usize) -> UInt32Array {
-    let distance = (rows / ASKED).max(1) as u32;
-    let within = |number: u32| (number.wrapping_mul(0x9e37_79b9) >> 8) % distance;
-    UInt32Array::from_iter_values((0..ASKED as u32).map(|number| number * distance + within(number)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_that_come_in_turns_are_all_asked() {
-        for (rows, turns) in [(65_536, 64), (65_536, 8), (8_192, 2), (100_000, 97)] {
-            let mut counts = vec![0_usize; turns];
-            let asked = some_of(rows);
-            asked.values().iter().for_each(|row| counts[*row as usize % turns] += 1);
-            assert!(asked.values().iter().all(|row| (*row as usize) < rows));
-            let most = counts.iter().max().copied().unwrap_or(0);
-            assert!(
-                most < 3 * asked.len() / turns,
-                "{most} of {} rows with one of {turns} keys",
-                asked.len()
-            );
-        }
+        Ok(Piece { rows: piece.rows, columns: piece.columns, masks, keys: BTreeMap::new() })
     }
 }

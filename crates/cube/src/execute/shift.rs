@@ -6,6 +6,7 @@ use super::Run;
 use crate::coordinate::Coordinate;
 use crate::cuboid::{Cuboid, Distinct, Part, SliceIndex, Words};
 use crate::error::CubeError;
+use crate::memory::bytes_of;
 use crate::plan::ShiftBy;
 use arrow::array::{Array, ArrayRef, AsArray, UInt32Array};
 use arrow::compute::{concat, take};
@@ -29,8 +30,11 @@ impl Run {
         // All of what is read as one partition, when a slice and its shifted one may lie apart.
         let all = if decides {
             let all = self.cpu.run(|| {
+                let held = self.memory.try_reserve(read.size())?;
                 let (keys, values) = self.as_one(place, read)?;
-                Ok::<_, CubeError>((SliceIndex::of(&keys, values.len()), values))
+                let index = SliceIndex::of(&keys, values.len(), &self.memory)?;
+                // The keys are in the index, the values are needed to the end.
+                Ok::<_, CubeError>((index, values, held))
             })?;
             Some(all)
         } else {
@@ -40,18 +44,20 @@ impl Run {
             let part = &write.parts[partition];
             let own;
             let (index, values) = match &all {
-                Some((index, values)) => (index, values),
+                Some((index, values, _)) => (index, values),
                 None => {
                     let read = &read.parts[partition];
-                    own = SliceIndex::of(&read.slices.keys, read.slices.rows);
+                    own = SliceIndex::of(&read.slices.keys, read.slices.rows, &self.memory)?;
                     (&own, &read.values)
                 }
             };
             let mut keys = part.slices.keys.clone();
+            let mut _held = self.memory.try_reserve(0)?;
             if let Some(position) = position {
+                _held.try_grow(bytes_of(&keys[position]))?;
                 keys[position] = self.shifted(place, column, &keys[position], shift)?;
             }
-            let words = Words::of(&keys, part.slices.rows);
+            let words = Words::of(&keys, part.slices.rows, &self.memory)?;
             let is_written = |row: usize| part.values.is_valid(row);
             let found: UInt32Array = (0..part.slices.rows)
                 .map(|row| is_written(row).then(|| index.find(words.row(row))).flatten())
@@ -98,7 +104,8 @@ impl Run {
                 return Ok(Arc::new(numbers.unary_opt::<_, Int64Type>(further)));
             }
         };
-        let Distinct { of_row, first_rows } = Distinct::of(std::slice::from_ref(keys), keys.len());
+        let Distinct { of_row, first_rows, held: _held } =
+            Distinct::of(std::slice::from_ref(keys), keys.len(), &self.memory)?;
         if first_rows.is_empty() {
             return Ok(Arc::clone(keys));
         }

@@ -26,6 +26,11 @@ impl Results {
         }
     }
 
+    /// The rows of the largest cuboid that is there.
+    pub(crate) fn most_rows(&self) -> usize {
+        self.made.iter().flatten().flatten().map(Cuboid::rows).max().unwrap_or(0)
+    }
+
     pub(crate) fn has(&self, step: StepId) -> bool {
         self.made[step.0].is_some()
     }
@@ -59,7 +64,10 @@ pub(crate) fn run_tasks(run: &Run, results: &mut Results, trace: &mut Trace) -> 
         if is_needed {
             let begin = run.clock.now();
             let made = match task {
-                Task::One(step) => vec![run.step(*step, results)],
+                Task::One(step) => {
+                    let of = &run.plan.steps[step.0];
+                    vec![run.step(*step, results).map_err(|error| error.of_measure(of.name(), of.what()))]
+                }
                 Task::Fused { steps, inputs, outputs } => {
                     match run.combine(steps, inputs, outputs, results) {
                         Ok(made) => made,
@@ -69,9 +77,12 @@ pub(crate) fn run_tasks(run: &Run, results: &mut Results, trace: &mut Trace) -> 
             };
             let fused = if let Task::Fused { steps, .. } = task { steps.len() } else { 1 };
             for (output, made) in outputs.iter().zip(made) {
-                if let Ok(cuboid) = &made {
-                    let time = run.clock.now().saturating_sub(begin);
-                    trace.steps.push(StepTrace::of(run, *output, cuboid, time, fused));
+                match &made {
+                    Ok(cuboid) => {
+                        let time = run.clock.now().saturating_sub(begin);
+                        trace.steps.push(StepTrace::of(run, *output, cuboid, time, fused));
+                    }
+                    Err(error) => trace.failed(*output, error),
                 }
                 results.put(*output, run.kept(made)?);
             }
@@ -98,7 +109,7 @@ impl Run {
 
     fn step(&self, id: StepId, results: &Results) -> Made {
         let step = &self.plan.steps[id.0];
-        let place = &*step.measure;
+        let place = &**step.name();
         match &step.operation {
             Operation::Empty => Cuboid::empty(&step.level, &self.keys, self.partitions, &self.memory),
             Operation::RollUp { from, keep, aggregation } => {

@@ -22,8 +22,17 @@ pub(crate) struct Trace {
     /// How the table said that it was read.
     pub(crate) how: Option<String>,
     pub(crate) steps: Vec<StepTrace>,
+    /// Steps that failed, and why.
+    pub(crate) failures: Vec<(StepId, String)>,
     /// What the cubes of a composite were asked for.
     pub(crate) cubes: Vec<SubTrace>,
+}
+
+impl Trace {
+    /// Notes that a step failed.
+    pub(crate) fn failed(&mut self, step: StepId, why: &CubeError) {
+        self.failures.push((step, why.to_string()));
+    }
 }
 
 /// A query of one of the cubes of a composite.
@@ -48,6 +57,8 @@ pub(crate) struct StepTrace {
     /// How many steps went through the same task.
     pub(crate) fused: usize,
     pub(crate) from_cache: bool,
+    /// How long ago it was read, when only that tells how good it is.
+    pub(crate) age: Option<Duration>,
     /// Its first slices, when somebody wants to see them.
     pub(crate) sample: Option<String>,
 }
@@ -57,15 +68,15 @@ const SAMPLE: usize = 5;
 
 impl StepTrace {
     /// A step that came from the cache.
-    pub(crate) fn cached(run: &Run, step: StepId, cuboid: &Cuboid) -> Self {
-        Self { from_cache: true, ..Self::of(run, step, cuboid, Duration::ZERO, 1) }
+    pub(crate) fn cached(run: &Run, step: StepId, cuboid: &Cuboid, age: Option<Duration>) -> Self {
+        Self { from_cache: true, age, ..Self::of(run, step, cuboid, Duration::ZERO, 1) }
     }
 
     /// A step that one of `fused` in a task, which took this long, made.
     pub(crate) fn of(run: &Run, step: StepId, cuboid: &Cuboid, time: Duration, fused: usize) -> Self {
         let (rows, bytes, skew) = (cuboid.rows(), cuboid.size(), cuboid.skew());
         let sample = run.debug.then(|| sample(run, cuboid));
-        Self { step, time, rows, bytes, skew, fused, from_cache: false, sample }
+        Self { step, time, rows, bytes, skew, fused, from_cache: false, age: None, sample }
     }
 }
 

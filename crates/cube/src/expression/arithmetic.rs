@@ -50,7 +50,10 @@ pub(crate) fn numeric(operand: &Operand) -> Result<Operand, CubeError> {
         DataType::Int64 | DataType::Float64 => Ok(operand.clone()),
         DataType::Boolean => operand.cast(&DataType::Int64),
         DataType::Null => operand.cast(&DataType::Float64),
-        other if other.is_integer() => operand.cast(&DataType::Int64),
+        other if other.is_integer() => {
+            let array = crate::exact::strict(&operand.array, &DataType::Int64)?;
+            Ok(Operand { array, is_scalar: operand.is_scalar })
+        }
         other if other.is_numeric() => operand.cast(&DataType::Float64),
         other => Err(CubeError::UnsupportedType {
             place: "expression".into(),

@@ -1,13 +1,17 @@
-//! A formula over Arrow arrays. Recursion is as deep as the parser allows. Threads: `cpu`.
+//! A formula over Arrow arrays. Recursion is as deep as the parser allows: some 200 nodes. Threads: `cpu`.
 
 use super::arithmetic::{Operand, arithmetic, numeric, promoted};
 use super::{Arithmetic, Expression, Function, Node, Sign};
+use crate::coordinate::{Coordinate, is_date_or_time, logical_type, wanted};
 use crate::error::CubeError;
-use crate::filter::ColumnSource;
+use crate::exact::{compare_int_float, does_not_fit, strict, with_one_zero};
+use crate::filter::{ColumnSource, Literal};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, StringArray};
 use arrow::compute::kernels::{cmp, numeric as kernels, zip::zip};
 use arrow::compute::{cast, is_not_null};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
+use arrow::error::ArrowError;
+use foldhash::{HashMap, HashMapExt};
 use std::sync::Arc;
 
 impl Expression {
@@ -28,7 +32,16 @@ fn failed(error: &arrow::error::ArrowError) -> CubeError {
 
 fn node(of: &Node, columns: &dyn ColumnSource) -> Result<Operand, CubeError> {
     Ok(match of {
-        Node::Name(name) => Operand::rows(columns.column(name)?),
+        Node::Name(name) => {
+            let column = columns.column(name)?;
+            // A whole number that formulas cannot have is told of its column.
+            Operand::rows(match column.data_type() {
+                DataType::UInt64 => {
+                    strict(&column, &DataType::Int64).map_err(|error| does_not_fit(name, error))?
+                }
+                _ => column,
+            })
+        }
         Node::Int(value) => Operand::scalar(Arc::new(Int64Array::from(vec![*value]))),
         Node::Float(value) => Operand::scalar(Arc::new(Float64Array::from(vec![*value]))),
         Node::Text(text) => Operand::scalar(Arc::new(StringArray::from(vec![text.as_ref()]))),
@@ -36,7 +49,13 @@ fn node(of: &Node, columns: &dyn ColumnSource) -> Result<Operand, CubeError> {
             let zero = Operand::scalar(Arc::new(Int64Array::from(vec![0])));
             arithmetic(Arithmetic::Subtract, &zero, &node(inner, columns)?)?
         }
-        Node::Binary(sign, left, right) => binary(*sign, &node(left, columns)?, &node(right, columns)?)?,
+        Node::Chain(first, others) => {
+            let mut left = node(first, columns)?;
+            for (sign, operand) in others {
+                left = binary(*sign, &left, &node(operand, columns)?)?;
+            }
+            left
+        }
         Node::Call(function, arguments) => {
             let arguments: Result<Vec<Operand>, CubeError> =
                 arguments.iter().map(|argument| node(argument, columns)).collect();
@@ -62,20 +81,92 @@ fn binary(sign: Sign, left: &Operand, right: &Operand) -> Result<Operand, CubeEr
         Sign::Greater => cmp::gt,
         Sign::AtLeast => cmp::gt_eq,
     };
-    let (left, right) = comparable(left, right)?;
-    let array = compare(&*left.datum(), &*right.datum()).map_err(|error| failed(&error))?;
+    let array = match compared_exactly(sign, left, right)? {
+        Some(array) => array,
+        None => {
+            let (left, right) = comparable(left, right)?;
+            compare(&*left.datum(), &*right.datum()).map_err(|error| failed(&error))?
+        }
+    };
     Ok(Operand { array: Arc::new(array), is_scalar })
 }
 
-/// Both of one type: numbers as numbers, all else as the type of the one that is no literal.
+/// Whole numbers compared with floats: as a double, a large whole number would be another one. Nothing for other operands.
+fn compared_exactly(sign: Sign, left: &Operand, right: &Operand) -> Result<Option<BooleanArray>, CubeError> {
+    let (is_reversed, whole, float) = match (left.array.data_type(), right.array.data_type()) {
+        (of, DataType::Float64) if of.is_integer() => (false, left, right),
+        (DataType::Float64, of) if of.is_integer() => (true, right, left),
+        _ => return Ok(None),
+    };
+    let rows = if whole.is_scalar { float.array.len() } else { whole.array.len() };
+    let (whole, float) = (spread(&numeric(whole)?, rows)?, spread(float, rows)?);
+    let holds = |(whole, float): (Option<i64>, Option<f64>)| {
+        let order = compare_int_float(whole?, float?);
+        let order = if is_reversed { order.reverse() } else { order };
+        Some(match sign {
+            Sign::Equal => order.is_eq(),
+            Sign::NotEqual => order.is_ne(),
+            Sign::Less => order.is_lt(),
+            Sign::AtMost => order.is_le(),
+            Sign::Greater => order.is_gt(),
+            Sign::AtLeast => order.is_ge(),
+            Sign::Arithmetic(_) | Sign::Divide => return None,
+        })
+    };
+    let (whole, float) = (whole.as_primitive::<Int64Type>(), float.as_primitive::<Float64Type>());
+    Ok(Some(whole.iter().zip(float).map(holds).collect()))
+}
+
+/// Both of one type: numbers as numbers with one zero and one NaN, all else as the type of the one that is no literal.
 fn comparable(left: &Operand, right: &Operand) -> Result<(Operand, Operand), CubeError> {
     let is_numeric = |operand: &Operand| operand.array.data_type().is_numeric();
     if is_numeric(left) && is_numeric(right) {
-        return promoted(left, right);
+        let (left, right) = promoted(left, right)?;
+        return Ok((one_zero(&left), one_zero(&right)));
     }
     let of = if left.is_scalar { right } else { left };
-    let data_type = crate::coordinate::logical_type(of.array.data_type());
-    Ok((left.cast(&data_type)?, right.cast(&data_type)?))
+    let data_type = logical_type(of.array.data_type());
+    Ok((read_as(left, &data_type)?, read_as(right, &data_type)?))
+}
+
+fn one_zero(operand: &Operand) -> Operand {
+    Operand { array: with_one_zero(&operand.array), is_scalar: operand.is_scalar }
+}
+
+/// The operand as values of a type. Texts are read as filters read them: one that is no date is an error where there are dates, and so is a
+/// number; a literal that is no number is one where there are numbers.
+fn read_as(operand: &Operand, data_type: &DataType) -> Result<Operand, CubeError> {
+    let from = operand.array.data_type();
+    let (is_text, is_time) = (logical_type(from) == DataType::Utf8, is_date_or_time(data_type));
+    let wrong = |value: &Coordinate| CubeError::InvalidExpression {
+        at: 0,
+        problem: format!("{} is no {}", Literal(value), wanted(data_type)),
+    };
+    if !is_text || *data_type == DataType::Utf8 || *from == DataType::Null {
+        if is_time && from.is_numeric() && !operand.array.is_empty() {
+            return Err(wrong(&Coordinate::at(&operand.array, 0)));
+        }
+        return operand.cast(data_type);
+    }
+    let texts = operand.cast(&DataType::Utf8)?;
+    let mut values = Vec::with_capacity(texts.array.len());
+    // Each text is read once: that is dear, and columns repeat theirs.
+    let mut known: HashMap<Option<&str>, Coordinate> = HashMap::new();
+    for text in texts.array.as_string::<i32>() {
+        if let Some(value) = known.get(&text) {
+            values.push(value.clone());
+            continue;
+        }
+        let value = Coordinate::from(text);
+        let typed = match value.typed(data_type) {
+            None if is_time || operand.is_scalar => return Err(wrong(&value)),
+            typed => typed.unwrap_or(Coordinate::Null),
+        };
+        known.insert(text, typed.clone());
+        values.push(typed);
+    }
+    let array = Coordinate::column(&values, data_type).map_err(|error| failed(&error))?;
+    Ok(Operand { array, is_scalar: operand.is_scalar })
 }
 
 fn call(function: Function, arguments: Vec<Operand>) -> Result<Operand, CubeError> {
@@ -87,6 +178,7 @@ fn call(function: Function, arguments: Vec<Operand>) -> Result<Operand, CubeErro
         }),
         Function::Min | Function::Max => fold(arguments, |left, right| {
             let (left, right) = promoted(left, right)?;
+            let (left, right) = (one_zero(&left), one_zero(&right));
             let compare = if function == Function::Min { cmp::lt_eq } else { cmp::gt_eq };
             let first = compare(&*left.datum(), &*right.datum()).map_err(|error| failed(&error))?;
             let is_scalar = left.is_scalar && right.is_scalar;
@@ -120,10 +212,13 @@ fn call(function: Function, arguments: Vec<Operand>) -> Result<Operand, CubeErro
             let is_scalar = argument.is_scalar;
             if let (Function::Abs, DataType::Int64) = (function, argument.array.data_type()) {
                 let whole = argument.array.as_primitive::<Int64Type>();
-                return Ok(Operand {
-                    array: Arc::new(whole.unary::<_, Int64Type>(i64::wrapping_abs)),
-                    is_scalar,
-                });
+                let abs = |value: i64| {
+                    let overflow =
+                        || ArrowError::ArithmeticOverflow(format!("Overflow happened on: abs({value})"));
+                    value.checked_abs().ok_or_else(overflow)
+                };
+                let array = whole.try_unary::<_, Int64Type, _>(abs).map_err(|error| failed(&error))?;
+                return Ok(Operand { array: Arc::new(array), is_scalar });
             }
             let compute = match function {
                 Function::Abs => f64::abs,

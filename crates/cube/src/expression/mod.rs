@@ -3,6 +3,9 @@
 //! A formula is parsed once, when its forest is built, and evaluated over whole Arrow arrays. Names are measures in a combinator, columns in
 //! a calculated column. A missing value makes the result missing, but in `coalesce` and `if`. `/` gives a float; `+`, `-` and `*` of whole
 //! numbers stay whole, and an overflow is an error, never a wrong figure.
+//!
+//! A formula may come from anywhere, and is walked by recursion on threads with a usual stack. So the parser bounds how deep its tree is
+//! (`MAX_DEPTH` levels of brackets, each at most a comparison of sums of products) and how many nodes it has.
 
 mod arithmetic;
 mod evaluate;
@@ -29,6 +32,9 @@ pub struct Expression {
     node: Arc<Node>,
 }
 
+/// More nodes than any formula that people write; each costs a pass over the rows.
+const MOST_NODES: usize = 4_096;
+
 /// A node of a formula.
 #[derive(Debug, Clone, PartialEq)]
 enum Node {
@@ -37,7 +43,9 @@ enum Node {
     Float(f64),
     Text(Arc<str>),
     Negative(Box<Node>),
-    Binary(Sign, Box<Node>, Box<Node>),
+    /// Operands in a row, from left to right. In one node, because nodes are walked by recursion: a tree that leans to the left would be as
+    /// deep as the row is long.
+    Chain(Box<Node>, Vec<(Sign, Node)>),
     Call(Function, Vec<Node>),
 }
 
@@ -97,7 +105,10 @@ impl Expression {
                 }
                 Node::Int(_) | Node::Float(_) | Node::Text(_) => {}
                 Node::Negative(inner) => rest.push(inner),
-                Node::Binary(_, left, right) => rest.extend([&**left, &**right]),
+                Node::Chain(first, others) => {
+                    rest.push(first);
+                    rest.extend(others.iter().map(|(_, operand)| operand));
+                }
                 Node::Call(_, arguments) => rest.extend(arguments),
             }
         }

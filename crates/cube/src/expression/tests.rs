@@ -4,6 +4,7 @@ use super::*;
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
 use crate::filter::ColumnSource;
+use crate::syntax::MAX_DEPTH;
 use arrow::array::{Array, ArrayRef, Float64Array, Int64Array, StringArray};
 
 struct Table;
@@ -18,6 +19,12 @@ impl ColumnSource for Table {
             "i" => Arc::new(Int64Array::from(vec![Some(6), None, Some(-2)])),
             "f" => Arc::new(Float64Array::from(vec![Some(1.5), Some(4.0), None])),
             "big" => Arc::new(Int64Array::from(vec![i64::MAX; 3])),
+            "least" => Arc::new(Int64Array::from(vec![i64::MIN; 3])),
+            "day" => Arc::new(arrow::array::Date32Array::from(vec![Some(0), Some(1), None])),
+            "unsigned" => Arc::new(arrow::array::UInt64Array::from(vec![1, 2, u64::MAX])),
+            "small" => Arc::new(arrow::array::UInt64Array::from(vec![1, 2, 3])),
+            "zero" => Arc::new(Float64Array::from(vec![0.0, -0.0, -f64::NAN])),
+            "dates" => Arc::new(StringArray::from(vec!["1970-01-01", "1970-01-01", "1970-01-02"])),
             _ => Arc::new(StringArray::from(vec!["a", "b", "a"])),
         })
     }
@@ -53,6 +60,17 @@ fn formulas_have_values() {
         ("power(i, 2)", "36.0 null 4.0"),
         ("floor(f)", "1.0 4.0 null"),
         ("t", "a b a"),
+        ("small + 1", "2 3 4"),
+        ("if(zero = 0, 1, 2)", "1 1 2"),
+        ("if(zero < 0, 1, 2)", "2 2 2"),
+        ("if(zero > 5, 1, 2)", "2 2 1"),
+        ("if(big = 9223372036854775808.0, 1, 2)", "2 2 2"),
+        ("if(1e19 > big, 1, 2)", "1 1 1"),
+        ("if(day >= '1970-01-02', 1, 2)", "2 1 2"),
+        ("if('1970-01-01' = day, 1, 2)", "1 2 2"),
+        ("if(day = dates, 1, 2)", "1 2 2"),
+        ("coalesce(day, '1970-01-03')", "1970-01-01 1970-01-02 1970-01-03"),
+        ("if(i = '6', 1, 2)", "1 2 2"),
     ] {
         assert_eq!(values(text), expected, "{text}");
     }
@@ -60,8 +78,32 @@ fn formulas_have_values() {
 
 #[test]
 fn an_overflow_is_no_figure() {
-    let sum: Expression = "big + 1".parse().unwrap();
-    assert!(matches!(sum.evaluate(&Table), Err(CubeError::Computation { .. })));
+    for text in ["big + 1", "big * 2", "least - 1", "-least", "abs(least)", "0 - least", "unsigned + 1"] {
+        let overflow: Expression = text.parse().unwrap();
+        let error = overflow.evaluate(&Table).unwrap_err();
+        assert!(matches!(error, CubeError::Computation { .. }), "{text}: {error}");
+        assert_eq!(error.to_string().contains("column \"unsigned\""), text.contains("unsigned"), "{error}");
+    }
+    // Division gives floats, of which none is too large.
+    assert_eq!(values("least / -1"), "9.223372036854776e18 9.223372036854776e18 9.223372036854776e18");
+}
+
+#[test]
+fn dates_are_read_as_filters_read_them() {
+    for text in [
+        "if(day >= '2026-03-3x', 1, 2)",
+        "if('2026-02-31' > day, 1, 2)",
+        "if(day = 20260331, 1, 2)",
+        "if(day = t, 1, 2)",
+        "coalesce(day, 'soon')",
+        "if(i > 'many', 1, 2)",
+    ] {
+        let error = text.parse::<Expression>().unwrap().evaluate(&Table).unwrap_err();
+        assert!(matches!(error, CubeError::InvalidExpression { .. }), "{text}: {error:?}");
+    }
+    let wrong: Expression = "if(day >= '2026-03-3x', 1, 2)".parse().unwrap();
+    let error = wrong.evaluate(&Table).unwrap_err().to_string();
+    assert!(error.contains("'2026-03-3x' is no date; write dates like '2026-03-31'"), "{error}");
 }
 
 #[test]
@@ -76,5 +118,59 @@ fn what_cannot_be_read_says_where() {
     }
     assert!("(".repeat(5_000).parse::<Expression>().is_err());
     assert!("-".repeat(5_000).parse::<Expression>().is_err());
-    assert!(vec!["1"; 5_000].join("+").parse::<Expression>().is_err());
+    let long = vec!["1"; 5_000].join("+");
+    let Err(CubeError::InvalidExpression { at, problem }) = long.parse::<Expression>() else {
+        panic!("5,000 operands were taken")
+    };
+    assert_eq!((at, problem.contains("4096 operands")), (2 * 4_096, true), "{problem}");
+}
+
+/// Runs on a thread with half the stack that those of stages have.
+#[expect(clippy::disallowed_methods, reason = "the size of the stack is what is tested")]
+fn on_a_small_stack(run: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(1 << 20).spawn(run).unwrap().join().unwrap();
+}
+
+/// How deep the nodes of a formula lie in each other.
+fn depth(of: &Node) -> usize {
+    1 + match of {
+        Node::Name(_) | Node::Int(_) | Node::Float(_) | Node::Text(_) => 0,
+        Node::Negative(inner) => depth(inner),
+        Node::Chain(first, others) => {
+            others.iter().map(|(_, operand)| depth(operand)).fold(depth(first), usize::max)
+        }
+        Node::Call(_, arguments) => arguments.iter().map(depth).max().unwrap_or(0),
+    }
+}
+
+#[test]
+fn the_deepest_formula_fits_into_a_small_stack() {
+    on_a_small_stack(|| {
+        // Every level a comparison of sums of products, as long as it may be.
+        let mut text = "1".to_owned();
+        for _ in 0..MAX_DEPTH {
+            text = format!("({text}{}{} < 1)", "*1".repeat(30), "+1".repeat(30));
+        }
+        let expression: Expression = text.parse().unwrap();
+        assert!(depth(&expression.node) > MAX_DEPTH && depth(&expression.node) <= 3 * (MAX_DEPTH + 1));
+        assert_eq!(expression.evaluate(&Table).unwrap().len(), 3);
+        let copy = Expression { text: "".into(), node: Arc::new((*expression.node).clone()) };
+        assert_eq!(copy.node, expression.node);
+    });
+}
+
+#[test]
+fn long_rows_of_operands_are_not_deep() {
+    on_a_small_stack(|| {
+        let sum: Expression = vec!["i"; 4_000].join("+").parse().unwrap();
+        let values = sum.evaluate(&Table).unwrap();
+        assert_eq!(Coordinate::at(&values, 0), Coordinate::Int(24_000));
+        // What was taken before, and overflowed the stack: 64 brackets of 256 sums and 256 products each.
+        let mut text = "1".to_owned();
+        for _ in 0..64 {
+            text = format!("({text}{}{})", "*1".repeat(255), "+1".repeat(255));
+        }
+        text.truncate(64 * 1024);
+        assert!(text.parse::<Expression>().is_err());
+    });
 }

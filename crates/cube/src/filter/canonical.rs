@@ -1,31 +1,37 @@
 //! One form for equal filters, so that equal steps are computed once.
 //!
-//! NOT is pushed down to the conditions; AND and OR are flattened, sorted and freed of repetitions; conditions on one column become one;
-//! what another condition of the same AND implies goes, what it contradicts ends the branch; common parts of alternatives move out. All of
-//! this is written for AND alone: an OR is the negation of an AND of negations, exactly, because the logic has two values.
+//! NOT is pushed down to the conditions; AND and OR are flattened, sorted and freed of repetitions. All conditions on one column that are no
+//! patterns become the set of values that they want ([`ValueSet`]), which has one form. What the conditions of an AND imply goes from its
+//! ORs, what they contradict ends the alternative, and a condition goes that all alternatives of an OR imply; common parts of alternatives
+//! move out. All of this is written for AND alone: an OR is the negation of an AND of negations, exactly, because the logic has two values.
 //!
 //! The cost is bounded: a filter of more than [`LARGE`] nodes is only flattened, sorted and packed by column, which is linear but for the
-//! sorting. The form is then not the smallest, which costs a step that could have been shared, never a wrong answer.
+//! sorting; and rules that look at pairs stop after [`MOST_WORK`] steps. The form is then not the smallest, which costs a step that could have
+//! been shared, never a wrong answer.
 //!
 //! Rejected: normal forms (CNF, DNF), which are exponential; binary decision diagrams, which need an order of conditions and lose the text.
 
-use super::column::compare;
-use super::{Comparison, Filter, Matcher};
-use crate::coordinate::Coordinate;
+use super::values::ValueSet;
+use super::{Filter, Matcher};
+use crate::coordinate::{Coordinate, logical_type};
 use crate::error::CubeError;
 use arrow::datatypes::DataType;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Above this many nodes only linear rules are used.
 const LARGE: usize = 1_024;
 
+/// So many values are looked at by rules that compare conditions with each other.
+const MOST_WORK: usize = 1 << 20;
+
 /// How often the rules are run over a filter; they hardly ever change anything the third time.
-const ROUNDS: usize = 4;
+const ROUNDS: usize = 8;
 
 impl Filter {
-    /// The filter with every value as the column's type has it; a value that the type cannot have matches nothing, but one that is no date or
-    /// time is an error where the column has these.
+    /// The filter with every value as the column's type has it. A value that the type cannot have matches nothing, but one that is no date or
+    /// time is an error where the column has these, and so is a bound that is of another kind than the column.
     pub(crate) fn typed(&self, type_of: &dyn Fn(&str) -> Option<DataType>) -> Result<Filter, CubeError> {
         let each =
             |filters: &[Filter]| filters.iter().map(|filter| filter.typed(type_of)).collect::<Result<_, _>>();
@@ -37,13 +43,20 @@ impl Filter {
             Self::Column(column, matcher) => match (matcher, type_of(column)) {
                 (_, None) => self.clone(),
                 (Matcher::In(values), Some(data_type)) => {
-                    let typed = values.iter().map(|value| value.typed_in(column, &data_type));
+                    let typed = values.iter().map(|value| match (value, logical_type(&data_type)) {
+                        // Some columns of whole numbers have larger ones than coordinates have.
+                        (Coordinate::Float(number), DataType::Int64)
+                            if number.fract() == 0.0 && number.abs() >= 2_f64.powi(63) =>
+                        {
+                            Ok(value.typed(&data_type).or_else(|| Some(value.clone())))
+                        }
+                        _ => value.typed_in(column, &data_type),
+                    });
                     let typed: Vec<Option<Coordinate>> = typed.collect::<Result<_, _>>()?;
                     Self::is_in(column, typed.into_iter().flatten())
                 }
                 (Matcher::Compare(comparison, bound), Some(data_type)) => {
-                    let typed = bound.typed_in(column, &data_type)?;
-                    Self::compare(column, *comparison, typed.unwrap_or_else(|| bound.clone()))
+                    Self::compare(column, *comparison, bound.bound_in(column, &data_type)?)
                 }
                 (Matcher::Null | Matcher::Like(_) | Matcher::Regex(_), Some(_)) => self.clone(),
             },
@@ -53,10 +66,14 @@ impl Filter {
     /// The form that equal filters share.
     #[must_use]
     pub fn canonical(&self) -> Filter {
+        self.canonical_by(&Rules::default())
+    }
+
+    pub(super) fn canonical_by(&self, rules: &Rules) -> Filter {
         let mut filter = nnf(self, false);
         let thorough = size(&filter) <= LARGE;
         for _ in 0..ROUNDS {
-            let simpler = simplify(filter.clone(), thorough);
+            let simpler = rules.simplify(filter.clone(), thorough);
             if simpler == filter {
                 break;
             }
@@ -80,7 +97,7 @@ fn size(filter: &Filter) -> usize {
 }
 
 /// The filter or its negation, with NOT at conditions only.
-fn nnf(filter: &Filter, negate: bool) -> Filter {
+pub(super) fn nnf(filter: &Filter, negate: bool) -> Filter {
     let each = |filters: &[Filter]| filters.iter().map(|filter| nnf(filter, negate)).collect();
     match (filter, negate) {
         (Filter::All, false) | (Filter::None, true) => Filter::All,
@@ -93,278 +110,311 @@ fn nnf(filter: &Filter, negate: bool) -> Filter {
     }
 }
 
-fn simplify(filter: Filter, thorough: bool) -> Filter {
-    match filter {
-        Filter::And(all) => {
-            all_of(all.into_iter().map(|filter| simplify(filter, thorough)).collect(), thorough)
-        }
-        Filter::Or(any) => {
-            let negated = any.into_iter().map(|filter| nnf(&simplify(filter, thorough), true)).collect();
-            nnf(&all_of(negated, thorough), true)
-        }
-        Filter::Column(_, Matcher::In(values)) if values.is_empty() => Filter::None,
-        Filter::Not(inner) => match &*inner {
-            Filter::Column(_, Matcher::In(values)) if values.is_empty() => Filter::All,
-            _ => Filter::Not(inner),
-        },
-        other => other,
-    }
+/// The rules, and what they may still cost.
+#[derive(Default)]
+pub(super) struct Rules {
+    /// How many values were compared with others so far.
+    work: Cell<usize>,
 }
 
-/// The AND of simplified filters.
-fn all_of(filters: Vec<Filter>, thorough: bool) -> Filter {
-    let (mut conditions, mut others) = (BTreeMap::<Arc<str>, Vec<Condition>>::new(), Vec::new());
-    let mut rest = filters;
-    while let Some(filter) = rest.pop() {
-        match filter {
-            Filter::All => {}
-            Filter::None => return Filter::None,
-            Filter::And(all) => rest.extend(all),
-            filter => match Condition::of(&filter) {
-                Some((column, condition)) => conditions.entry(column).or_default().push(condition),
-                None => others.push(filter),
-            },
-        }
-    }
-    let mut all = Vec::new();
-    for (column, conditions) in conditions {
-        match pack(conditions) {
-            None => return Filter::None,
-            Some(packed) => all.extend(packed.into_iter().map(|condition| condition.on(&column))),
-        }
-    }
-    if thorough {
-        others = match reduce(&all, others) {
-            None => return Filter::None,
-            Some(others) => others,
-        };
-    }
-    all.extend(others);
-    all.sort();
-    all.dedup();
-    if thorough && let Some(factored) = factored(&all) {
-        return factored;
-    }
-    match all.len() {
-        0 => Filter::All,
-        1 => all.remove(0),
-        _ => Filter::And(all),
-    }
+/// What is known to hold beside the ORs of an AND.
+struct Known<'a> {
+    /// The values that the columns have left.
+    sets: &'a BTreeMap<Arc<str>, ValueSet>,
+    conditions: BTreeSet<&'a Filter>,
 }
 
-/// A condition on a column, or its negation.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Condition {
-    matcher: Matcher,
-    negated: bool,
+/// The conditions of an AND on one column.
+#[derive(Default)]
+struct OnColumn {
+    sets: Vec<ValueSet>,
+    /// Patterns, by whether they are negated.
+    patterns: BTreeSet<Filter>,
+    /// What the sets are made of, for the case that they have no order.
+    written: Vec<Filter>,
 }
 
-impl Condition {
-    fn of(filter: &Filter) -> Option<(Arc<str>, Condition)> {
-        let (filter, negated) = match filter {
-            Filter::Not(inner) => (&**inner, true),
-            other => (other, false),
-        };
-        let Filter::Column(column, matcher) = filter else { return None };
-        Some((Arc::clone(column), Condition { matcher: matcher.clone(), negated }))
+impl Rules {
+    #[cfg(test)]
+    pub(super) fn work(&self) -> usize {
+        self.work.get()
     }
 
-    fn on(self, column: &Arc<str>) -> Filter {
-        let filter = Filter::Column(Arc::clone(column), self.matcher);
-        if self.negated { Filter::Not(Box::new(filter)) } else { filter }
+    /// Counts what a rule would cost; false when the rules have cost enough.
+    fn may(&self, values: usize) -> bool {
+        let work = self.work.get().saturating_add(1 + values);
+        let may = work <= MOST_WORK;
+        self.work.set(if may { work } else { self.work.get() + 1 });
+        may
     }
 
-    fn matches(&self, value: &Coordinate) -> Option<bool> {
-        self.matcher.matches(value).map(|matches| matches != self.negated)
-    }
-}
-
-/// The fewest conditions on one column that mean the same as all of these; nothing when they contradict each other.
-fn pack(conditions: Vec<Condition>) -> Option<Vec<Condition>> {
-    let mut values: Option<BTreeSet<Coordinate>> = None;
-    let (mut excluded, mut bounds, mut others) = (BTreeSet::new(), Bounds::default(), Vec::new());
-    let (mut is_null, mut not_null) = (false, false);
-    for Condition { matcher, negated } in conditions {
-        match (matcher, negated) {
-            (Matcher::In(set), false) => {
-                values = Some(match values {
-                    None => set,
-                    Some(known) => known.intersection(&set).cloned().collect(),
-                });
+    fn simplify(&self, mut filter: Filter, thorough: bool) -> Filter {
+        match &mut filter {
+            Filter::And(all) => {
+                let all = std::mem::take(all).into_iter();
+                self.all_of(all.map(|filter| self.simplify(filter, thorough)).collect(), thorough)
             }
-            (Matcher::In(set), true) => excluded.extend(set),
-            (Matcher::Null, false) => is_null = true,
-            (Matcher::Null, true) => not_null = true,
-            (Matcher::Compare(comparison, bound), negated) => bounds.add(comparison, bound, negated),
-            (matcher, negated) => {
-                let condition = Condition { matcher, negated };
-                if !others.contains(&condition) {
-                    others.push(condition);
+            Filter::Or(any) => {
+                let any = std::mem::take(any).into_iter();
+                let negated = any.map(|filter| nnf(&self.simplify(filter, thorough), true)).collect();
+                nnf(&self.all_of(negated, thorough), true)
+            }
+            // A condition alone has one form already.
+            Filter::Column(_, Matcher::In(values)) if values.is_empty() => Filter::None,
+            Filter::Not(inner) => match &**inner {
+                Filter::Column(_, Matcher::In(values)) if values.is_empty() => Filter::All,
+                _ => filter,
+            },
+            Filter::Column(..) | Filter::All | Filter::None => filter,
+        }
+    }
+
+    /// The AND of simplified filters.
+    fn all_of(&self, filters: Vec<Filter>, thorough: bool) -> Filter {
+        let (mut columns, mut others) = (BTreeMap::<Arc<str>, OnColumn>::new(), Vec::new());
+        let mut rest = filters;
+        while let Some(mut filter) = rest.pop() {
+            match &mut filter {
+                Filter::All => {}
+                Filter::None => return Filter::None,
+                Filter::And(all) => rest.append(all),
+                _ => match ValueSet::of(&filter) {
+                    Some((column, set)) => {
+                        let on = columns.entry(column).or_default();
+                        on.sets.push(set);
+                        on.written.push(filter);
+                    }
+                    None => match pattern(&filter) {
+                        Some((column, ..)) => {
+                            columns.entry(Arc::clone(column)).or_default().patterns.insert(filter);
+                        }
+                        None => others.push(filter),
+                    },
+                },
+            }
+        }
+        let (mut all, mut sets) = (Vec::new(), BTreeMap::new());
+        for (column, on) in columns {
+            match self.pack(&column, on) {
+                None => return Filter::None,
+                Some((conditions, set)) => {
+                    all.extend(conditions);
+                    sets.extend(set.map(|set| (column, set)));
                 }
             }
         }
+        if thorough {
+            others = match self.reduce(&mut all, &sets, others) {
+                None => return Filter::None,
+                Some(others) => others,
+            };
+        }
+        all.append(&mut others);
+        all.sort();
+        all.dedup();
+        if thorough && let Some(factored) = factored(&all) {
+            return factored;
+        }
+        match all.len() {
+            0 => Filter::All,
+            1 => all.remove(0),
+            _ => Filter::And(all),
+        }
     }
-    if is_null {
-        let needs_value =
-            not_null || values.is_some() || bounds.need_value() || others.iter().any(|other| !other.negated);
-        return (!needs_value).then(|| vec![Condition { matcher: Matcher::Null, negated: false }]);
-    }
-    not_null |= values.is_some() || others.iter().any(|other| !other.negated);
-    let bounds = bounds.into_conditions(&mut not_null)?;
-    others.extend(bounds);
-    if !excluded.is_empty() {
-        others.push(Condition { matcher: Matcher::In(excluded), negated: true });
-    }
-    if let Some(mut values) = values {
-        // A value that a condition refuses goes; a condition that all values fulfil goes too.
-        values.retain(|value| others.iter().all(|other| other.matches(value) != Some(false)));
-        if values.is_empty() {
+
+    /// The conditions on one column in their one form, with the values that they leave if that can be told; nothing when they contradict
+    /// each other.
+    fn pack(&self, column: &Arc<str>, on: OnColumn) -> Option<(Vec<Filter>, Option<ValueSet>)> {
+        let OnColumn { sets, mut patterns, mut written } = on;
+        let is_there = |filter: &Filter, patterns: &BTreeSet<Filter>| patterns.contains(&nnf(filter, true));
+        if patterns.iter().any(|pattern| is_there(pattern, &patterns)) {
             return None;
         }
-        others.retain(|other| values.iter().any(|value| other.matches(value) != Some(true)));
-        others.push(Condition { matcher: Matcher::In(values), negated: false });
-        return Some(others);
-    }
-    if not_null && others.iter().all(|other| other.negated) {
-        others.push(Condition { matcher: Matcher::Null, negated: true });
-    }
-    Some(others)
-}
-
-/// Comparisons of one column, the strictest of each kind.
-#[derive(Default)]
-struct Bounds {
-    kept: Vec<(Comparison, Coordinate, bool)>,
-}
-
-impl Bounds {
-    fn add(&mut self, comparison: Comparison, bound: Coordinate, negated: bool) {
-        for (known, at, known_negated) in &mut self.kept {
-            if *known_negated != negated || known.is_lower_bound() != comparison.is_lower_bound() {
-                continue;
-            }
-            let Some(ordering) = compare(&bound, at) else { continue };
-            // Of two bounds from below the higher one is stricter; of their negations, the lower one.
-            let is_inclusive = matches!(comparison, Comparison::AtLeast | Comparison::AtMost);
-            let further_in = if comparison.is_lower_bound() { ordering.is_gt() } else { ordering.is_lt() };
-            let is_stricter = match ordering.is_eq() {
-                true => is_inclusive == negated,
-                false => further_in != negated,
+        let Some(mut set) = ValueSet::and(sets) else {
+            written.extend(patterns);
+            return Some((written, None));
+        };
+        let is_wanted = |filter: &Filter| pattern(filter).is_some_and(|(.., negated)| !negated);
+        if patterns.iter().any(is_wanted) {
+            set = set.without_null();
+        }
+        // A value that a pattern refuses goes; when all are looked at, so do the patterns.
+        if let Some(points) = set.points().filter(|_| !patterns.is_empty())
+            && self.may(points.len().saturating_mul(patterns.len()))
+        {
+            let verdict = |filter: &Filter, value: &Coordinate| {
+                let (_, pattern, negated) = pattern(filter)?;
+                pattern.matches(value).map(|matches| matches != negated)
             };
-            if is_stricter {
-                (*known, *at) = (comparison, bound);
-            }
-            return;
+            let mut left = points;
+            left.retain(|value| patterns.iter().all(|pattern| verdict(pattern, value) != Some(false)));
+            patterns.retain(|pattern| left.iter().any(|value| verdict(pattern, value) != Some(true)));
+            set = set.with_points(&left);
         }
-        self.kept.push((comparison, bound, negated));
+        if set.is_nothing() {
+            return None;
+        }
+        let is_present = patterns.iter().any(is_wanted);
+        let mut conditions = set.conditions(column, is_present);
+        conditions.extend(patterns);
+        Some((conditions, Some(set)))
     }
 
-    fn need_value(&self) -> bool {
-        self.kept.iter().any(|(_, _, negated)| !negated)
-    }
-
-    /// What is left; nothing when no value is between the bounds. Where a value must be there, a negation is the opposite comparison.
-    fn into_conditions(mut self, not_null: &mut bool) -> Option<Vec<Condition>> {
-        *not_null |= self.need_value();
-        if *not_null && self.kept.iter().any(|(_, _, negated)| *negated) {
-            let mut plain = Bounds::default();
-            for (comparison, bound, negated) in self.kept {
-                plain.add(if negated { opposite(comparison) } else { comparison }, bound, false);
-            }
-            self = plain;
-        }
-        for (lower, from, negated) in &self.kept {
-            for (upper, to, other_negated) in &self.kept {
-                if *negated || *other_negated || !lower.is_lower_bound() || upper.is_lower_bound() {
+    /// What the conditions of an AND leave of its ORs; nothing when they leave no alternative. A condition that an OR implies goes.
+    fn reduce(
+        &self,
+        all: &mut Vec<Filter>,
+        sets: &BTreeMap<Arc<str>, ValueSet>,
+        ors: Vec<Filter>,
+    ) -> Option<Vec<Filter>> {
+        let mut kept: Vec<Filter> = Vec::new();
+        let known = Known { sets, conditions: all.iter().collect() };
+        for mut or in ors {
+            let Filter::Or(alternatives) = &mut or else {
+                kept.push(or);
+                continue;
+            };
+            let mut left = Vec::new();
+            let mut is_implied = false;
+            for mut alternative in std::mem::take(alternatives) {
+                if self.is_refused(&known, &alternative) {
                     continue;
                 }
-                let is_closed = (*lower, *upper) == (Comparison::AtLeast, Comparison::AtMost);
-                if compare(from, to)
-                    .is_some_and(|ordering| ordering.is_gt() || (ordering.is_eq() && !is_closed))
-                {
-                    return None;
+                if let Filter::And(parts) = &mut alternative {
+                    parts.retain(|part| !self.is_implied(&known, part));
+                    is_implied |= parts.is_empty();
+                    if parts.len() == 1 {
+                        alternative = parts.remove(0);
+                    }
+                } else {
+                    is_implied |= self.is_implied(&known, &alternative);
                 }
+                left.push(alternative);
+            }
+            match left.len() {
+                _ if is_implied => {}
+                0 => return None,
+                1 => kept.push(left.remove(0)),
+                _ => kept.push(Filter::Or(left)),
             }
         }
-        let conditions = self.kept.into_iter().map(|(comparison, bound, negated)| Condition {
-            matcher: Matcher::Compare(comparison, bound),
-            negated,
-        });
-        Some(conditions.collect())
-    }
-}
-
-fn opposite(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::Less => Comparison::AtLeast,
-        Comparison::AtMost => Comparison::Greater,
-        Comparison::Greater => Comparison::AtMost,
-        Comparison::AtLeast => Comparison::Less,
-    }
-}
-
-/// What the conditions of an AND leave of its ORs; nothing when they leave no alternative.
-fn reduce(conditions: &[Filter], ors: Vec<Filter>) -> Option<Vec<Filter>> {
-    let mut kept: Vec<Filter> = Vec::new();
-    for or in ors {
-        let Filter::Or(alternatives) = or else {
-            kept.push(or);
-            continue;
-        };
-        if alternatives.iter().any(|alternative| conditions.iter().any(|known| implies(known, alternative))) {
-            continue;
-        }
-        let mut left: Vec<Filter> = alternatives
-            .into_iter()
-            .filter(|alternative| {
-                let parts = if let Filter::And(all) = alternative {
-                    all.as_slice()
-                } else {
-                    std::slice::from_ref(alternative)
-                };
-                !parts.iter().any(|part| conditions.iter().any(|known| implies(known, &nnf(part, true))))
-            })
+        let implied: Vec<&Arc<str>> = sets
+            .iter()
+            .filter(|(column, set)| self.is_within(&kept, column, set))
+            .map(|(column, _)| column)
             .collect();
-        match left.len() {
-            0 => return None,
-            1 => kept.push(left.remove(0)),
-            _ => kept.push(Filter::Or(left)),
+        if !implied.is_empty() {
+            // What is left of the column are patterns.
+            let is_implied = |filter: &Filter| {
+                pattern(filter).is_none()
+                    && only_column(filter).is_some_and(|column| implied.contains(&column))
+            };
+            all.retain(|filter| !is_implied(filter));
         }
-    }
-    // An OR that has all alternatives of another one, and more, says nothing new.
-    let alternatives = |filter: &Filter| match filter {
-        Filter::Or(any) => any.iter().cloned().collect(),
-        other => BTreeSet::from([other.clone()]),
-    };
-    let sets: Vec<BTreeSet<Filter>> = kept.iter().map(alternatives).collect();
-    let is_said = |index: usize| {
-        let wider = |other: usize| {
-            sets[other].is_subset(&sets[index]) && (sets[other] != sets[index] || other < index)
+        // An OR that has all alternatives of another one, and more, says nothing new.
+        let alternatives = |filter: &Filter| match filter {
+            Filter::Or(any) => any.iter().cloned().collect(),
+            other => BTreeSet::from([other.clone()]),
         };
-        (0..sets.len()).any(|other| other != index && wider(other))
-    };
-    let said: Vec<bool> = (0..sets.len()).map(is_said).collect();
-    Some(kept.into_iter().zip(said).filter(|(_, said)| !said).map(|(filter, _)| filter).collect())
+        let alternatives: Vec<BTreeSet<Filter>> = kept.iter().map(alternatives).collect();
+        let is_said = |index: usize| {
+            let wider = |other: usize| {
+                let (one, more) = (&alternatives[other], &alternatives[index]);
+                self.may(one.len()) && one.is_subset(more) && (one != more || other < index)
+            };
+            (0..alternatives.len()).any(|other| other != index && wider(other))
+        };
+        let said: Vec<bool> = (0..alternatives.len()).map(is_said).collect();
+        Some(kept.into_iter().zip(said).filter(|(_, said)| !said).map(|(filter, _)| filter).collect())
+    }
+
+    /// True when what is known surely implies a filter.
+    fn is_implied(&self, known: &Known<'_>, filter: &Filter) -> bool {
+        self.may(1) && known.conditions.contains(filter)
+            || self.compares(known, filter, ValueSet::is_within)
+            || match filter {
+                Filter::And(all) => all.iter().all(|part| self.is_implied(known, part)),
+                Filter::Or(any) => any.iter().any(|part| self.is_implied(known, part)),
+                _ => false,
+            }
+    }
+
+    /// True when what is known surely leaves nothing of a filter.
+    fn is_refused(&self, known: &Known<'_>, filter: &Filter) -> bool {
+        pattern(filter).is_some() && self.may(1) && known.conditions.contains(&nnf(filter, true))
+            || self.compares(known, filter, ValueSet::is_apart_from)
+            || match filter {
+                Filter::And(all) => all.iter().any(|part| self.is_refused(known, part)),
+                Filter::Or(any) => any.iter().all(|part| self.is_refused(known, part)),
+                _ => false,
+            }
+    }
+
+    /// How the values that are known of a column compare with those that a filter on it wants; no when they cannot be compared.
+    fn compares(
+        &self,
+        known: &Known<'_>,
+        filter: &Filter,
+        are: impl Fn(&ValueSet, &ValueSet) -> bool,
+    ) -> bool {
+        if known.sets.is_empty() {
+            return false;
+        }
+        let Some(left) = only_column(filter).and_then(|column| known.sets.get(column)) else { return false };
+        self.may(left.len() + width(filter))
+            && ValueSet::of(filter).is_some_and(|(_, wanted)| are(left, &wanted))
+    }
+
+    /// True when all alternatives of an OR have a condition on a column that wants only values of a set.
+    fn is_within(&self, ors: &[Filter], column: &Arc<str>, set: &ValueSet) -> bool {
+        let is_part = |part: &Filter| {
+            only_column(part) == Some(column)
+                && self.may(width(part) + set.len())
+                && ValueSet::of(part).is_some_and(|(_, wanted)| wanted.is_within(set))
+        };
+        let is_alternative = |alternative: &Filter| match alternative {
+            Filter::And(all) => all.iter().any(is_part),
+            other => is_part(other),
+        };
+        ors.iter().any(|or| match or {
+            Filter::Or(any) => self.may(any.len()) && any.iter().all(is_alternative),
+            other => is_alternative(other),
+        })
+    }
 }
 
-/// True when `a` surely implies `b`; both are conditions or larger.
-fn implies(a: &Filter, b: &Filter) -> bool {
-    if a == b {
-        return true;
+/// The one column that a filter looks at; nothing when it is another number of them.
+fn only_column(filter: &Filter) -> Option<&Arc<str>> {
+    match filter {
+        Filter::All | Filter::None => None,
+        Filter::Column(column, _) => Some(column),
+        Filter::Not(inner) => only_column(inner),
+        Filter::And(all) | Filter::Or(all) => {
+            let first = only_column(all.first()?)?;
+            all.iter().all(|filter| only_column(filter) == Some(first)).then_some(first)
+        }
     }
-    let (Some((column, a)), Some((other, b))) = (Condition::of(a), Condition::of(b)) else { return false };
-    if column != other {
-        return false;
+}
+
+/// How many values a filter names, about.
+fn width(filter: &Filter) -> usize {
+    match filter {
+        Filter::All | Filter::None => 0,
+        Filter::Column(_, Matcher::In(values)) => 2 * values.len(),
+        Filter::Column(..) => 1,
+        Filter::Not(inner) => width(inner),
+        Filter::And(all) | Filter::Or(all) => all.iter().map(width).sum(),
     }
-    match (&a.matcher, a.negated) {
-        (Matcher::In(values), false) => values.iter().all(|value| b.matches(value) == Some(true)),
-        (Matcher::Null, false) => b.matches(&Coordinate::Null) == Some(true),
-        (_, false) => b.matcher == Matcher::Null && b.negated,
-        (Matcher::In(values), true) => match (&b.matcher, b.negated) {
-            (Matcher::In(others), true) => others.is_subset(values),
-            _ => false,
-        },
-        (_, true) => false,
+}
+
+/// A condition by a pattern: its column, its matcher, and whether it is negated.
+fn pattern(filter: &Filter) -> Option<(&Arc<str>, &Matcher, bool)> {
+    match filter {
+        Filter::Not(inner) => pattern(inner).map(|(column, matcher, negated)| (column, matcher, !negated)),
+        Filter::Column(column, matcher @ (Matcher::Like(_) | Matcher::Regex(_))) => {
+            Some((column, matcher, false))
+        }
+        _ => None,
     }
 }
 

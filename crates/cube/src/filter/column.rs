@@ -1,11 +1,11 @@
 //! A condition on one column.
 
+use super::pattern::Pattern;
 use crate::coordinate::Coordinate;
-use regex::Regex;
+use crate::exact;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 
 /// What the value of a column must be.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,9 +18,9 @@ pub enum Matcher {
     /// In this relation to a value.
     Compare(Comparison, Coordinate),
     /// A text like this pattern: `%` is any text, `_` any letter.
-    Like(Arc<str>),
+    Like(Pattern),
     /// A text with a part that this regular expression describes.
-    Regex(Arc<str>),
+    Regex(Pattern),
 }
 
 /// A relation between two values.
@@ -47,11 +47,6 @@ impl Comparison {
         }
     }
 
-    /// True for the two that bound from below.
-    pub(crate) fn is_lower_bound(self) -> bool {
-        matches!(self, Self::Greater | Self::AtLeast)
-    }
-
     pub(crate) fn sign(self) -> &'static str {
         match self {
             Self::Less => "<",
@@ -65,8 +60,8 @@ impl Comparison {
 /// How two values of one column compare; nothing when they are of different kinds.
 pub(crate) fn compare(a: &Coordinate, b: &Coordinate) -> Option<Ordering> {
     match (a, b) {
-        (Coordinate::Int(a), Coordinate::Float(b)) => (*a as f64).partial_cmp(b),
-        (Coordinate::Float(a), Coordinate::Int(b)) => a.partial_cmp(&(*b as f64)),
+        (Coordinate::Int(a), Coordinate::Float(b)) => Some(exact::compare_int_float(*a, *b)),
+        (Coordinate::Float(a), Coordinate::Int(b)) => Some(exact::compare_int_float(*b, *a).reverse()),
         (Coordinate::Int(_), Coordinate::Int(_))
         | (Coordinate::Text(_), Coordinate::Text(_))
         | (Coordinate::Bool(_), Coordinate::Bool(_))
@@ -85,9 +80,11 @@ impl Matcher {
             (Self::Compare(comparison, bound), value) => {
                 compare(value, bound).map(|ordering| comparison.holds(ordering))
             }
-            (Self::Like(pattern), Coordinate::Text(text)) => like(pattern).map(|regex| regex.is_match(text)),
+            (Self::Like(pattern), Coordinate::Text(text)) => {
+                pattern.as_like().map(|regex| regex.is_match(text))
+            }
             (Self::Regex(pattern), Coordinate::Text(text)) => {
-                bounded_regex(pattern).map(|regex| regex.is_match(text))
+                pattern.as_regex().map(|regex| regex.is_match(text))
             }
             (Self::Like(_) | Self::Regex(_), _) => None,
         }
@@ -111,29 +108,10 @@ impl Matcher {
             Self::Compare(comparison, bound) => {
                 write!(f, "{column} {} {}", comparison.sign(), Literal(bound))
             }
-            Self::Like(pattern) => write!(f, "{column} like '{}'", pattern.replace('\'', "''")),
-            Self::Regex(pattern) => write!(f, "{column} ~ '{}'", pattern.replace('\'', "''")),
+            Self::Like(pattern) => write!(f, "{column} like '{}'", pattern.as_str().replace('\'', "''")),
+            Self::Regex(pattern) => write!(f, "{column} ~ '{}'", pattern.as_str().replace('\'', "''")),
         }
     }
-}
-
-/// The pattern of `like` as a regular expression.
-pub(crate) fn like(pattern: &str) -> Option<Regex> {
-    let mut regex = String::from("(?s)^");
-    for letter in pattern.chars() {
-        match letter {
-            '%' => regex.push_str(".*"),
-            '_' => regex.push('.'),
-            other => regex.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
-        }
-    }
-    regex.push('$');
-    bounded_regex(&regex)
-}
-
-/// A regular expression whose size is bounded; matching is linear in the text.
-pub(crate) fn bounded_regex(pattern: &str) -> Option<Regex> {
-    regex::RegexBuilder::new(pattern).size_limit(1 << 20).build().ok()
 }
 
 /// A column's name as it is written in a text.

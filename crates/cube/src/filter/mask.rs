@@ -1,16 +1,18 @@
 //! A filter over Arrow columns: one bit per row.
 //!
-//! A condition on dictionary-encoded text is looked at once per entry of the dictionary. Threads: `cpu`.
+//! A condition on dictionary-encoded text is looked at once per entry of the dictionary. Numbers are compared as what they are
+//! ([`Threshold`]), so that values which no coordinate has, such as unsigned ones above `i64::MAX`, are less and greater than others as well;
+//! floats have one zero and one NaN, as in keys. Threads: `cpu`.
 
-use super::column::{bounded_regex, like};
 use super::{Comparison, Filter, Matcher};
 use crate::coordinate::{Coordinate, logical_type};
 use crate::error::CubeError;
+use crate::exact::{Threshold, WholeColumn, does_not_fit, with_one_zero};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Scalar, StringArray, UInt32Array};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::kernels::cmp;
 use arrow::compute::{and, cast, not, or, take};
-use arrow::datatypes::{DataType, Int64Type};
+use arrow::datatypes::DataType;
 use foldhash::HashSet;
 
 /// Columns by name, all of one length.
@@ -19,6 +21,10 @@ pub(crate) trait ColumnSource {
     fn rows(&self) -> usize;
     /// A column.
     fn column(&self, name: &str) -> Result<ArrayRef, CubeError>;
+    /// Which rows have a value in a column that matches.
+    fn matching(&self, name: &str, matcher: &Matcher) -> Result<BooleanArray, CubeError> {
+        matcher.mask(&self.column(name)?)
+    }
 }
 
 /// One column under whatever name it is asked for.
@@ -53,7 +59,9 @@ impl Filter {
         match self {
             Self::All => Ok(constant(true)),
             Self::None => Ok(constant(false)),
-            Self::Column(name, matcher) => matcher.mask(&columns.column(name)?),
+            Self::Column(name, matcher) => {
+                columns.matching(name, matcher).map_err(|error| does_not_fit(name, error))
+            }
             Self::Not(inner) => not(&inner.mask(columns)?).map_err(arrow),
             Self::And(all) => {
                 let mut mask = constant(true);
@@ -90,8 +98,8 @@ impl Matcher {
             Self::Null => return arrow::compute::is_null(column).map_err(arrow),
             Self::In(values) => is_in(column, values.iter())?,
             Self::Compare(comparison, bound) => compared(column, *comparison, bound)?,
-            Self::Like(pattern) => of_texts(column, like(pattern))?,
-            Self::Regex(pattern) => of_texts(column, bounded_regex(pattern))?,
+            Self::Like(pattern) => of_texts(column, pattern.as_like().as_deref())?,
+            Self::Regex(pattern) => of_texts(column, pattern.as_regex().as_deref())?,
         };
         Ok(match mask.nulls() {
             None => mask,
@@ -118,18 +126,18 @@ fn is_in<'a>(
     values: impl ExactSizeIterator<Item = &'a Coordinate>,
 ) -> Result<BooleanArray, CubeError> {
     let arrow = |error| CubeError::arrow("filter", &error);
+    if let Some(column) = WholeColumn::of(column)? {
+        let among = |value: &Coordinate| Threshold::of(&as_number(value), column.scale())?.whole();
+        let values: HashSet<i128> = values.filter_map(among).collect();
+        return Ok(match values.len() {
+            1 => {
+                let only = values.into_iter().next().unwrap_or_default();
+                column.mask(|value| value == only)
+            }
+            _ => column.mask(|value| values.contains(&value)),
+        });
+    }
     match logical_type(column.data_type()) {
-        DataType::Int64 => {
-            let column = cast(column, &DataType::Int64).map_err(arrow)?;
-            let values: HashSet<i64> = values
-                .filter_map(|value| match value.typed(&DataType::Int64) {
-                    Some(Coordinate::Int(value)) => Some(value),
-                    _ => None,
-                })
-                .collect();
-            let column = column.as_primitive::<Int64Type>();
-            Ok(BooleanArray::from_unary(column, |value| values.contains(&value)))
-        }
         DataType::Utf8 => {
             let texts: Vec<String> = values.map(Coordinate::to_string).collect();
             let texts: HashSet<&str> = texts.iter().map(String::as_str).collect();
@@ -137,16 +145,28 @@ fn is_in<'a>(
             Ok(BooleanArray::from_unary(column.as_string::<i32>(), |value| texts.contains(value)))
         }
         logical => {
-            let column = cast(column, &logical).map_err(arrow)?;
+            let column = with_one_zero(&cast(column, &logical).map_err(arrow)?);
             let mut mask = BooleanArray::new(BooleanBuffer::new_unset(column.len()), None);
             for value in values {
                 let Some(value) = value.typed(&logical) else { continue };
-                let value = cast(&value.array(1), &logical).map_err(arrow)?;
+                let value = with_one_zero(&cast(&value.array(1), &logical).map_err(arrow)?);
                 let same = cmp::not_distinct(&column, &Scalar::new(value)).map_err(arrow)?;
                 mask = or(&mask, &same).map_err(arrow)?;
             }
             Ok(mask)
         }
+    }
+}
+
+/// A number that is written as a text, as a number.
+fn as_number(value: &Coordinate) -> Coordinate {
+    let as_whole = || value.typed(&DataType::Int64);
+    match value {
+        Coordinate::Text(_) => {
+            as_whole().or_else(|| value.typed(&DataType::Float64)).unwrap_or(Coordinate::Null)
+        }
+        Coordinate::Bool(_) => as_whole().unwrap_or(Coordinate::Null),
+        other => other.clone(),
     }
 }
 
@@ -156,17 +176,20 @@ fn compared(
     bound: &Coordinate,
 ) -> Result<BooleanArray, CubeError> {
     let arrow = |error| CubeError::arrow("filter", &error);
-    let logical = match (logical_type(column.data_type()), bound) {
-        (DataType::Int64, Coordinate::Float(_)) => DataType::Float64,
-        (logical, _) => logical,
-    };
-    let Some(bound) = bound.typed(&logical) else {
+    let wrong = |logical: &DataType| {
         let problem =
             format!("{bound} cannot be compared with values of type {logical}; use a value of that type");
-        return Err(CubeError::InvalidFilter { at: 0, problem });
+        CubeError::InvalidFilter { at: 0, problem }
     };
-    let column = cast(column, &logical).map_err(arrow)?;
-    let bound = Scalar::new(cast(&bound.array(1), &logical).map_err(arrow)?);
+    if let Some(column) = WholeColumn::of(column)? {
+        let bound =
+            Threshold::of(&as_number(bound), column.scale()).ok_or_else(|| wrong(&DataType::Float64))?;
+        return Ok(column.mask(|value| comparison.holds(bound.compare(value))));
+    }
+    let logical = logical_type(column.data_type());
+    let bound = bound.typed(&logical).ok_or_else(|| wrong(&logical))?;
+    let column = with_one_zero(&cast(column, &logical).map_err(arrow)?);
+    let bound = Scalar::new(with_one_zero(&cast(&bound.array(1), &logical).map_err(arrow)?));
     let compare = match comparison {
         Comparison::Less => cmp::lt,
         Comparison::AtMost => cmp::lt_eq,
@@ -176,7 +199,7 @@ fn compared(
     compare(&column, &bound).map_err(arrow)
 }
 
-fn of_texts(column: &ArrayRef, pattern: Option<regex::Regex>) -> Result<BooleanArray, CubeError> {
+fn of_texts(column: &ArrayRef, pattern: Option<&regex::Regex>) -> Result<BooleanArray, CubeError> {
     let Some(pattern) = pattern else {
         let problem = "a pattern is not a regular expression, or too large a one".to_owned();
         return Err(CubeError::InvalidFilter { at: 0, problem });

@@ -14,13 +14,17 @@ mod canonical;
 mod column;
 mod edit;
 mod mask;
+mod pattern;
 mod text;
 mod up_to;
+mod values;
 
 pub(crate) use column::Literal;
 pub use column::{Comparison, Matcher};
 pub(crate) use edit::split_by_column;
-pub(crate) use mask::ColumnSource;
+pub(crate) use mask::{ColumnSource, take_or};
+pub use pattern::Pattern;
+pub(crate) use values::ValueSet;
 
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
@@ -28,8 +32,11 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-/// How deep filters may be nested.
+/// How deep filters may be nested: they are walked by recursion.
 const MAX_DEPTH: usize = 200;
+
+/// How many conditions, ANDs, ORs and NOTs a filter may have.
+const MOST_NODES: usize = 100_000;
 
 /// A condition on rows.
 ///
@@ -89,52 +96,54 @@ impl Filter {
 
     /// Rows whose text is like the pattern, in which `%` stands for any text and `_` for any letter.
     pub fn like(column: &str, pattern: &str) -> Self {
-        Self::Column(column.into(), Matcher::Like(pattern.into()))
+        Self::Column(column.into(), Matcher::Like(Pattern::new(pattern)))
     }
 
     /// Rows whose text has a part that the regular expression describes.
     pub fn regex(column: &str, pattern: &str) -> Self {
-        Self::Column(column.into(), Matcher::Regex(pattern.into()))
+        Self::Column(column.into(), Matcher::Regex(Pattern::new(pattern)))
     }
 
     /// Rows that both want.
     #[must_use]
-    pub fn and(self, other: Filter) -> Self {
-        match (self, other) {
-            (Self::All, filter) | (filter, Self::All) => filter,
-            (Self::And(mut all), Self::And(more)) => {
-                all.extend(more);
-                Self::And(all)
+    pub fn and(mut self, mut other: Filter) -> Self {
+        match (&mut self, &mut other) {
+            (Self::All, _) => other,
+            (_, Self::All) => self,
+            (Self::And(all), Self::And(more)) => {
+                all.append(more);
+                self
             }
-            (Self::And(mut all), filter) => {
-                all.push(filter);
-                Self::And(all)
+            (Self::And(all), _) => {
+                all.push(other);
+                self
             }
-            (first, second) => Self::And(vec![first, second]),
+            _ => Self::And(vec![self, other]),
         }
     }
 
     /// Rows that at least one wants.
     #[must_use]
-    pub fn or(self, other: Filter) -> Self {
-        match (self, other) {
-            (Self::None, filter) | (filter, Self::None) => filter,
-            (Self::Or(mut any), filter) => {
-                any.push(filter);
-                Self::Or(any)
+    pub fn or(mut self, other: Filter) -> Self {
+        match (&mut self, &other) {
+            (Self::None, _) => other,
+            (_, Self::None) => self,
+            (Self::Or(any), _) => {
+                any.push(other);
+                self
             }
-            (first, second) => Self::Or(vec![first, second]),
+            _ => Self::Or(vec![self, other]),
         }
     }
 
     /// Rows that this one does not want.
     #[must_use]
-    pub fn negated(self) -> Self {
-        match self {
+    pub fn negated(mut self) -> Self {
+        match &mut self {
             Self::All => Self::None,
             Self::None => Self::All,
-            Self::Not(inner) => *inner,
-            other => Self::Not(Box::new(other)),
+            Self::Not(inner) => std::mem::take(&mut **inner),
+            _ => Self::Not(Box::new(self)),
         }
     }
 
@@ -154,21 +163,54 @@ impl Filter {
         columns
     }
 
-    /// Refuses a filter that is nested deeper than is safe to work on.
-    pub(crate) fn check_depth(&self) -> Result<(), CubeError> {
+    /// Refuses a filter that is nested deeper, or is larger, than is safe to work on.
+    pub(crate) fn check_size(&self) -> Result<(), CubeError> {
         let mut rest = vec![(self, 0)];
+        let (mut nodes, mut patterns) = (0, 0);
         while let Some((filter, depth)) = rest.pop() {
+            nodes += 1;
             if depth > MAX_DEPTH {
                 let problem = format!("it is nested deeper than {MAX_DEPTH} levels; write it flatter");
                 return Err(CubeError::InvalidFilter { at: 0, problem });
             }
+            if nodes > MOST_NODES {
+                let problem = format!("it has more than {MOST_NODES} conditions; use `in` for many values");
+                return Err(CubeError::InvalidFilter { at: 0, problem });
+            }
             match filter {
+                Self::Column(_, Matcher::Like(_) | Matcher::Regex(_)) => patterns += 1,
                 Self::All | Self::None | Self::Column(..) => {}
                 Self::Not(inner) => rest.push((inner, depth + 1)),
                 Self::And(all) | Self::Or(all) => rest.extend(all.iter().map(|inner| (inner, depth + 1))),
             }
+            if patterns > pattern::MOST_PATTERNS {
+                return Err(CubeError::InvalidFilter { at: 0, problem: pattern::too_many_patterns() });
+            }
         }
         Ok(())
+    }
+}
+
+/// Without recursion: a filter that is built in code can be deeper than any stack, and is dropped when it is refused.
+impl Drop for Filter {
+    fn drop(&mut self) {
+        let mut rest = Vec::new();
+        self.take_nested(&mut rest);
+        while let Some(mut filter) = rest.pop() {
+            filter.take_nested(&mut rest);
+        }
+    }
+}
+
+impl Filter {
+    /// Moves what is nested in it elsewhere, unless all of that are conditions.
+    fn take_nested(&mut self, to: &mut Vec<Filter>) {
+        let is_nested = |filter: &Filter| matches!(filter, Self::Not(_) | Self::And(_) | Self::Or(_));
+        match self {
+            Self::Not(inner) if is_nested(inner) => to.push(std::mem::take(&mut **inner)),
+            Self::And(all) | Self::Or(all) if all.iter().any(is_nested) => to.append(all),
+            _ => {}
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Filters as people write them: `ccy = 'EUR' and (desk in ('FX', 'Rates') or not book like 'test%')`.
 
-use super::{Comparison, Filter, column};
+use super::pattern::{MOST_PATTERNS, too_many_patterns};
+use super::{Comparison, Filter, Matcher, Pattern};
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
 use crate::syntax::{Kind, MAX_DEPTH, Token, Tokens};
@@ -18,6 +19,10 @@ impl FromStr for Filter {
 
     fn from_str(text: &str) -> Result<Self, CubeError> {
         let mut tokens = Tokens::of(text, Kind::Filter)?;
+        // Each is compiled while it is read.
+        if tokens.count(&["~", "!~"]) > MOST_PATTERNS {
+            return Err(tokens.error(too_many_patterns()));
+        }
         let filter = any(&mut tokens, 0)?;
         tokens.expect_end()?;
         Ok(filter)
@@ -94,13 +99,14 @@ fn condition(tokens: &mut Tokens) -> Result<Filter, CubeError> {
         "=" => return Ok(Filter::equals(&column, literal(tokens)?)),
         "<>" | "!=" => return Ok(Filter::equals(&column, literal(tokens)?).negated()),
         "~" | "!~" => {
-            let pattern = text(tokens)?;
-            if column::bounded_regex(&pattern).is_none() {
+            let pattern = Pattern::new(&text(tokens)?);
+            if pattern.as_regex().is_none() {
                 return Err(
                     tokens.error(format!("{pattern:?} is not a regular expression, or too large a one"))
                 );
             }
-            return Ok(negate_if(sign == "!~", Filter::regex(&column, &pattern)));
+            let matcher = Matcher::Regex(pattern);
+            return Ok(negate_if(sign == "!~", Filter::Column(column.into(), matcher)));
         }
         "<" => Comparison::Less,
         "<=" => Comparison::AtMost,

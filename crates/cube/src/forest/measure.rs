@@ -73,6 +73,10 @@ pub enum Aggregation {
     #[doc(hidden)]
     #[serde(skip)]
     Sketch,
+    /// The sum of whole numbers with room for any number of them: what means are divided from. Plans make it, forests do not.
+    #[doc(hidden)]
+    #[serde(skip)]
+    WideSum,
 }
 
 /// How cells become one cell.

@@ -10,6 +10,7 @@ use super::registry::Registry;
 use super::routing::{Route, Routing};
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
+use crate::nearest::nearest;
 use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,22 +30,8 @@ pub(super) fn check(
 
 /// That there is no measure of that name; the path leads to who refers to it.
 pub(super) fn unknown(measures: &Measures, name: &str, path: Vec<String>) -> CubeError {
-    let nearest = measures
-        .keys()
-        .filter(|known| is_near(known, name))
-        .min_by_key(|known| known.len().abs_diff(name.len()));
-    CubeError::UnknownMeasure { name: name.to_owned(), path, nearest: nearest.cloned() }
-}
-
-/// True when one name is the other with another case, a letter more, less or different, or two of them exchanged.
-fn is_near(known: &str, name: &str) -> bool {
-    let fold = |text: &str| text.to_lowercase().chars().collect::<Vec<char>>();
-    let (a, b) = (fold(known), fold(name));
-    let same_before = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&a[same_before..], &b[same_before..]);
-    let same_after = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (a, b) = (&a[..a.len() - same_after], &b[..b.len() - same_after]);
-    a.len().max(b.len()) <= 1 || (a.len() == 2 && b.len() == 2 && a[0] == b[1] && a[1] == b[0])
+    let nearest = nearest(name, measures.keys().map(String::as_str)).map(str::to_owned);
+    CubeError::UnknownMeasure { name: name.to_owned(), path, nearest }
 }
 
 /// Depth first, each measure once; what is being visited is the path that an error shows.
@@ -115,7 +102,7 @@ fn check_measure(name: &str, measure: &Measure, registry: &Registry) -> Result<(
                 );
             }
         }
-        Measure::Filtrator(filtrator) => filtrator.filter.0.check_depth()?,
+        Measure::Filtrator(filtrator) => filtrator.filter.0.check_size()?,
         Measure::Unfiltrator(unfiltrator) => {
             let (Unfiltered::Suppress(columns) | Unfiltered::Retain(columns)) = &unfiltrator.columns;
             if columns.is_empty() && matches!(unfiltrator.columns, Unfiltered::Suppress(_)) {
@@ -153,7 +140,7 @@ fn check_measure(name: &str, measure: &Measure, registry: &Registry) -> Result<(
                 return invalid(problem);
             }
             for filter in routing.rules.iter().filter_map(|rule| rule.filter.as_ref()) {
-                filter.0.check_depth()?;
+                filter.0.check_size()?;
             }
             if let Some(function) = &routing.function {
                 registered(registry.routes.contains_key(function), "route", function)?;
@@ -232,6 +219,7 @@ fn check_aggregation(measure: &str, aggregation: &Aggregation, registry: &Regist
         Aggregation::Quantile(part) if !part.is_part() => {
             invalid(format!("a quantile lies between 0 and 1, and not at {part:?}; 0.95 stands for 95 %"))
         }
+        Aggregation::WideSum => invalid("wide sums are made by plans; ask for a mean".to_owned()),
         Aggregation::Sketch => invalid("sketches are made by plans; ask for a quantile".to_owned()),
         _ => Ok(()),
     }

@@ -10,6 +10,7 @@ use super::targets::Targets;
 use super::{Expanded, expanded, levels, linear};
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
+use crate::execute::CancelToken;
 use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::query::Query;
@@ -67,7 +68,7 @@ pub(crate) fn behind(
     query: &Query,
     forest: &Forest,
     columns: &CubeColumns,
-    rights: &Filter,
+    (rights, cancel): (&Filter, &CancelToken),
     area: &Area,
     found: &mut Behind,
 ) -> Result<(), CubeError> {
@@ -76,7 +77,8 @@ pub(crate) fn behind(
     let finest = all.next();
     let wanted =
         finest.into_iter().chain(all.filter(|level| area.slices.keys().all(|column| level.contains(column))));
-    let Expanded { steps, roots, types, .. } = expanded(query, forest, columns, rights, wanted.collect())?;
+    let Expanded { steps, roots, types, .. } =
+        expanded(query, forest, columns, (rights, cancel), wanted.collect())?;
     let asked = Area { slices: typed(&area.slices, query, &types)?, bounds: area.bounds.clone() };
     let roots = roots.iter().flat_map(|root| &root.steps);
     let mut rest: Vec<(StepId, Area)> = roots.map(|step| (*step, asked.clone())).collect();
@@ -167,12 +169,7 @@ fn typed(slices: &Slices, query: &Query, types: &BTreeMap<Arc<str>, DataType>) -
         let each = coordinates.iter().map(|coordinate| {
             coordinate.typed(data_type).ok_or_else(|| coordinate.wrong_in(column, data_type))
         });
-        let mut each: BTreeSet<Coordinate> = each.collect::<Result<_, _>>()?;
-        // Both zeros are one coordinate.
-        if each.iter().any(|coordinate| matches!(coordinate, Coordinate::Float(0.0))) {
-            each.extend([0.0, -0.0].map(Coordinate::Float));
-        }
-        typed.insert(Arc::clone(column), each);
+        typed.insert(Arc::clone(column), each.collect::<Result<_, _>>()?);
     }
     Ok(typed)
 }

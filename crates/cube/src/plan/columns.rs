@@ -6,6 +6,7 @@ use crate::coordinate::logical_type;
 use crate::error::CubeError;
 use crate::filter::ColumnSource;
 use crate::forest::{CalculatedColumn, ColumnFormula, ExpressionText, Forest};
+use crate::nearest::nearest;
 use arrow::array::{ArrayRef, new_empty_array};
 use arrow::datatypes::{DataType, SchemaRef};
 use std::collections::BTreeMap;
@@ -44,7 +45,7 @@ impl CubeColumns {
             let inputs: Result<Vec<ArrayRef>, CubeError> = column
                 .inputs()
                 .iter()
-                .map(|input| columns.type_of(input).map(|data_type| new_empty_array(&data_type)))
+                .map(|input| columns.value_type(input).map(|data_type| new_empty_array(&data_type)))
                 .collect();
             if columns.types.contains_key(column.name.as_str()) {
                 return Err(CubeError::InvalidMeasure {
@@ -63,15 +64,28 @@ impl CubeColumns {
 
     /// The logical type of a column, or an error that says which there are.
     pub(crate) fn type_of(&self, column: &str) -> Result<DataType, CubeError> {
-        self.types.get(column).cloned().ok_or_else(|| CubeError::UnknownColumn {
+        self.types.get(column).cloned().ok_or_else(|| self.unknown(column))
+    }
+
+    /// That there is no such column, where it was looked for.
+    fn unknown(&self, column: &str) -> CubeError {
+        let all = self.types.keys().map(|name| &**name).chain(self.dispatched.keys().map(String::as_str));
+        // A column that a Dispatchor makes is meant as it is written, only not there.
+        let nearest = match self.dispatched.contains_key(column) {
+            true => None,
+            false => nearest(column, all),
+        };
+        CubeError::UnknownColumn {
             table: self.table.to_string(),
             column: column.to_owned(),
-            known: self.types.keys().map(ToString::to_string).collect(),
-        })
+            known: self.names(),
+            dispatched: self.dispatched.keys().cloned().collect(),
+            nearest: nearest.map(str::to_owned),
+        }
     }
 
     /// Refuses what is no column, of the table, calculated or made by a Dispatchor.
-    pub(super) fn check_named(&self, column: &str) -> Result<(), CubeError> {
+    pub(crate) fn check_named(&self, column: &str) -> Result<(), CubeError> {
         match self.dispatched.contains_key(column) {
             true => Ok(()),
             false => self.type_of(column).map(|_| ()),

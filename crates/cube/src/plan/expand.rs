@@ -3,14 +3,17 @@
 //! Walks with a stack of its own: a chain of thousands of measures is as deep as it is long. Filtrator and Unfiltrator leave no step: they
 //! are their underlying under another filter. Threads: `cpu`.
 
+use super::MOST_COLUMNS;
 use super::columns::CubeColumns;
 use super::recipe::{Need, Recipe};
 use super::step::{Leaf, Level, Operation, Step, StepId};
 use crate::error::CubeError;
+use crate::execute::CancelToken;
 use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::query::Position;
 use arrow::datatypes::DataType;
+use filbert_pool::caught;
 use foldhash::{HashMap, HashMapExt};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,6 +33,15 @@ pub(super) enum Node {
     Leaf(Leaf),
     /// The cells of a Partitionor in its finer slices.
     Cells(Arc<str>),
+}
+
+impl Node {
+    fn name(&self) -> Arc<str> {
+        match self {
+            Self::Measure(name) | Self::Cells(name) => Arc::clone(name),
+            Self::Leaf(leaf) => leaf.to_string().into(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,6 +73,8 @@ pub(super) struct Expansion<'a> {
     pub(super) rights: &'a Filter,
     /// What custom measures are told.
     pub(super) marker: Option<&'a str>,
+    /// Whether the query is still wanted.
+    cancel: &'a CancelToken,
     levels: Vec<Level>,
     level_ids: HashMap<Level, LevelId>,
     filters: Vec<Arc<Filter>>,
@@ -77,12 +91,14 @@ impl<'a> Expansion<'a> {
         columns: &'a CubeColumns,
         rights: &'a Filter,
         marker: Option<&'a str>,
+        cancel: &'a CancelToken,
     ) -> Self {
         Self {
             forest,
             columns,
             rights,
             marker,
+            cancel,
             levels: Vec::new(),
             level_ids: HashMap::new(),
             filters: Vec::new(),
@@ -111,7 +127,7 @@ impl<'a> Expansion<'a> {
     }
 
     pub(super) fn filter(&mut self, filter: &Filter) -> Result<FilterId, CubeError> {
-        filter.check_depth()?;
+        filter.check_size()?;
         let filter = Arc::new(filter.typed(&|column| self.type_of(column))?.canonical());
         if let Some(id) = self.filter_ids.get(&filter) {
             return Ok(*id);
@@ -143,6 +159,7 @@ impl<'a> Expansion<'a> {
         }
         let mut frames = vec![self.frame(root.clone())?];
         while let Some(frame) = frames.last_mut() {
+            self.cancel.check()?;
             if let Some(need) = frame.needs.get(frame.made.len()) {
                 match self.known.get(need) {
                     Some(made) => frame.made.push(*made),
@@ -185,18 +202,39 @@ impl<'a> Expansion<'a> {
     /// A step without any value, for a measure that is not known.
     pub(super) fn empty(&mut self, measure: &str, level: LevelId, filter: FilterId) -> StepId {
         let (level, filter) = (self.level_of(level), self.filter_of(filter));
-        self.steps.push(Step { measure: measure.into(), level, filter, operation: Operation::Empty });
+        let operation = Operation::Empty;
+        self.steps.push(Step { measure: measure.into(), whose: None, level, filter, operation });
         StepId(self.steps.len() - 1)
     }
 
     fn frame(&mut self, key: Key) -> Result<Frame, CubeError> {
-        let (recipe, needs) = self.recipe(&key.node, key.level, key.filter)?;
+        let columns = self.levels[key.level.0].len();
+        if columns > MOST_COLUMNS {
+            return Err(CubeError::InvalidMeasure {
+                measure: key.node.name().to_string(),
+                problem: format!(
+                    "it is computed by {columns} columns, those of the query and its own; the most are {MOST_COLUMNS}, so group by fewer"
+                ),
+            });
+        }
+        // Measures of one's own, shifts and routings say here what they read.
+        let panicked = |message| Err(CubeError::Panicked { measure: key.node.name().to_string(), message });
+        let (recipe, needs) =
+            caught(|| self.recipe(&key.node, key.level, key.filter)).unwrap_or_else(panicked)?;
         let needs =
             needs.into_iter().map(|Need { node, level, filter }| Key { node, level, filter }).collect();
         Ok(Frame { key, recipe, needs, made: Vec::new() })
     }
 
     fn make(&mut self, key: &Key, recipe: Recipe, mut made: Vec<StepId>) -> Result<StepId, CubeError> {
+        if let Node::Measure(name) | Node::Cells(name) = &key.node {
+            for step in &made {
+                let step = &mut self.steps[step.0];
+                if matches!(step.operation, Operation::Leaf(_)) {
+                    step.whose.get_or_insert_with(|| Arc::clone(name));
+                }
+            }
+        }
         let operation = match recipe {
             Recipe::Alias => return Ok(made.remove(0)),
             Recipe::Empty => Operation::Empty,
@@ -216,12 +254,9 @@ impl<'a> Expansion<'a> {
             let problem = format!("it needs more than {MOST_STEPS} steps; ask for fewer measures at a time");
             return Err(CubeError::InvalidQuery { problem });
         }
-        let measure = match &key.node {
-            Node::Measure(name) | Node::Cells(name) => Arc::clone(name),
-            Node::Leaf(leaf) => leaf.to_string().into(),
-        };
+        let measure = key.node.name();
         let (level, filter) = (self.level_of(key.level), self.filter_of(key.filter));
-        self.steps.push(Step { measure, level, filter, operation });
+        self.steps.push(Step { measure, whose: None, level, filter, operation });
         Ok(StepId(self.steps.len() - 1))
     }
 }

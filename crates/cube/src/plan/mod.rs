@@ -28,6 +28,7 @@ pub(crate) use step::{Along, Cells, CustomCode, Leaf, Level, Operation, ShiftBy,
 pub(crate) use targets::Destination;
 
 use crate::error::CubeError;
+use crate::execute::CancelToken;
 use crate::filter::{Filter, Matcher};
 use crate::forest::Forest;
 use crate::query::Query;
@@ -85,16 +86,17 @@ impl Task {
     }
 }
 
-/// Plans a query; `rights` is what its user may see.
+/// Plans a query; `rights` is what its user may see. Looks at `cancel` between steps.
 pub(crate) fn plan(
     query: &Query,
     forest: &Forest,
     columns: &CubeColumns,
     rights: &Filter,
+    cancel: &CancelToken,
 ) -> Result<Plan, CubeError> {
     let Expanded { mut steps, roots, types, notes } =
-        expanded(query, forest, columns, rights, levels(query)?)?;
-    induce::induce(&mut steps);
+        expanded(query, forest, columns, (rights, cancel), levels(query)?)?;
+    induce::induce(&mut steps, cancel)?;
     Ok(Plan { notes, ..ordered(steps, roots, types) })
 }
 
@@ -111,10 +113,10 @@ fn expanded(
     query: &Query,
     forest: &Forest,
     columns: &CubeColumns,
-    rights: &Filter,
+    (rights, cancel): (&Filter, &CancelToken),
     levels: Vec<Vec<Arc<str>>>,
 ) -> Result<Expanded, CubeError> {
-    let mut expansion = Expansion::new(forest, columns, rights, query.marker.as_deref());
+    let mut expansion = Expansion::new(forest, columns, rights, query.marker.as_deref(), cancel);
     let filter = expansion.filter(&query.filter)?;
     let mut roots = Vec::new();
     for level in levels {

@@ -80,6 +80,9 @@ impl Expansion<'_> {
                         Ok((Recipe::Alias, vec![measure(&filtrator.underlying, level, filter)]))
                     }
                     Measure::Unfiltrator(unfiltrator) => {
+                        // A name that is none would drop nothing, or all.
+                        let (Unfiltered::Suppress(named) | Unfiltered::Retain(named)) = &unfiltrator.columns;
+                        named.iter().try_for_each(|column| self.columns.check_named(column))?;
                         let without = match &unfiltrator.columns {
                             Unfiltered::Suppress(columns) => self
                                 .filter_of(filter)
@@ -105,8 +108,9 @@ impl Expansion<'_> {
         }
     }
 
-    /// A mean is a sum divided by a count, a quantile is a value of a sketch: these can be rolled up, and shared. What the user may see is added here, below all measures, so
-    /// that none of them can drop it.
+    /// A mean is a sum divided by a count, a quantile is a value of a sketch: these can be rolled up, and shared. The sum of whole numbers
+    /// may be too large for 64 bits where their mean is not, so it is a wide one. What the user may see is added here, below all measures,
+    /// so that none of them can drop it.
     fn aggregate(&mut self, aggregator: &Aggregator, level: LevelId, filter: FilterId) -> Made {
         // What a user may see goes on to the cubes of a composite as what it is: below their measures, which could drop a filter.
         let filter = if aggregator.aggregation.is_of_cube() {
@@ -123,7 +127,12 @@ impl Expansion<'_> {
         };
         Ok(match aggregator.aggregation {
             Aggregation::Avg => {
-                (Recipe::Combine(Cells::Divide), vec![leaf(Aggregation::Sum), leaf(Aggregation::Count)])
+                let is_whole = match column.as_deref().map(|column| self.columns.value_type(column)) {
+                    Some(Ok(data_type)) => data_type.is_integer() || data_type.is_temporal(),
+                    _ => false,
+                };
+                let sum = if is_whole { Aggregation::WideSum } else { Aggregation::Sum };
+                (Recipe::Combine(Cells::Divide), vec![leaf(sum), leaf(Aggregation::Count)])
             }
             ref other => match other.part() {
                 Some(part) => (Recipe::Combine(Cells::Quantile(part)), vec![leaf(Aggregation::Sketch)]),
@@ -353,6 +362,11 @@ pub(super) fn invalid(measure: &str, problem: &str) -> CubeError {
 
 impl fmt::Display for Leaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}({})", self.aggregation, self.column.as_deref().unwrap_or("*"))
+        let aggregation = match &self.aggregation {
+            // The same to all who ask.
+            Aggregation::WideSum => &Aggregation::Sum,
+            other => other,
+        };
+        write!(f, "{aggregation:?}({})", self.column.as_deref().unwrap_or("*"))
     }
 }

@@ -22,11 +22,13 @@ pub(crate) fn shard(
         return Ok(names(asked));
     }
     let of_measures: BTreeSet<Arc<str>> = of_measures(query, forest);
-    let has_all = |level: &[Arc<str>]| of_measures.iter().all(|column| level.contains(column));
-    if !of_measures.is_empty() && plan.steps.iter().any(|step| has_all(&step.level)) {
-        return Ok(of_measures);
-    }
-    Ok(if declared.is_empty() { plan.shard.clone() } else { names(declared) })
+    // What no level has spreads nothing, and would only take the place of what does.
+    let is_of_use = |columns: &BTreeSet<Arc<str>>| {
+        let has_all = |level: &[Arc<str>]| columns.iter().all(|column| level.contains(column));
+        !columns.is_empty() && plan.steps.iter().any(|step| has_all(&step.level))
+    };
+    let preferred = [of_measures, names(declared)].into_iter().find(is_of_use);
+    Ok(preferred.unwrap_or_else(|| plan.shard.clone()))
 }
 
 fn names(columns: &[String]) -> BTreeSet<Arc<str>> {

@@ -21,6 +21,8 @@ pub(crate) type Level = Arc<[Arc<str>]>;
 pub(crate) struct Step {
     /// The measure, or the aggregation that it needs.
     pub(crate) measure: Arc<str>,
+    /// Of an aggregation the first measure that needs it.
+    pub(crate) whose: Option<Arc<str>>,
     pub(crate) level: Level,
     pub(crate) filter: Arc<Filter>,
     pub(crate) operation: Operation,
@@ -64,6 +66,7 @@ impl Leaf {
     pub(crate) fn roll_up(&self) -> Option<Aggregation> {
         match self.aggregation {
             Aggregation::Sum
+            | Aggregation::WideSum
             | Aggregation::Min
             | Aggregation::Max
             | Aggregation::Product
@@ -189,6 +192,16 @@ impl std::fmt::Debug for CustomCode {
 }
 
 impl Step {
+    /// The measure that an error of it is told of.
+    pub(crate) fn name(&self) -> &Arc<str> {
+        self.whose.as_ref().unwrap_or(&self.measure)
+    }
+
+    /// Which aggregation of that measure it is.
+    pub(crate) fn what(&self) -> Option<&Arc<str>> {
+        self.whose.as_ref().map(|_| &self.measure)
+    }
+
     /// The steps that it is computed from.
     pub(crate) fn inputs(&self) -> Vec<StepId> {
         match &self.operation {

@@ -12,7 +12,7 @@ fn planned(forest: &Forest, query: &Query) -> Plan {
         field("pnl", DataType::Float64),
     ]));
     let columns = CubeColumns::new("trades", &schema, forest).unwrap();
-    plan(query, forest, &columns, &Filter::All).unwrap()
+    plan(query, forest, &columns, &Filter::All, &CancelToken::default()).unwrap()
 }
 
 #[test]
@@ -66,6 +66,8 @@ fn a_column_that_is_not_there_is_told() {
     let forest = Forest::builder().measure("pnl", Aggregator::sum("pnl")).build().unwrap();
     let schema = Arc::new(Schema::new(vec![Field::new("pnl", DataType::Float64, true)]));
     let columns = CubeColumns::new("trades", &schema, &forest).unwrap();
-    let error = plan(&Query::new(["pnl"]).by(["ccy"]), &forest, &columns, &Filter::All).unwrap_err();
+    let error =
+        plan(&Query::new(["pnl"]).by(["ccy"]), &forest, &columns, &Filter::All, &CancelToken::default())
+            .unwrap_err();
     assert_eq!(error.to_string(), "table \"trades\" has no column \"ccy\"; it has: pnl");
 }

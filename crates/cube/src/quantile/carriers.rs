@@ -84,4 +84,22 @@ impl Carriers for Sketches {
     fn bytes(&self) -> usize {
         self.groups.capacity() * size_of::<Sketch>() + self.held
     }
+
+    fn save(&self, groups: &[u32]) -> Result<Option<Vec<ArrayRef>>, CubeError> {
+        // A sketch is the same whatever the order of its numbers, so nothing is lost when these are put in order.
+        let sketches = groups.iter().map(|group| self.groups[*group as usize].clone().encode());
+        Ok(Some(vec![Arc::new(sketches.collect::<LargeBinaryArray>())]))
+    }
+
+    fn load(&mut self, columns: &[ArrayRef]) -> Result<(), CubeError> {
+        let sketches = columns.first().and_then(|column| column.as_binary_opt::<i64>());
+        let sketches = sketches.ok_or_else(|| CubeError::Computation {
+            place: "quantile".to_owned(),
+            message: "what was saved is no column of sketches".to_owned(),
+        })?;
+        let loaded = |bytes: Option<&[u8]>| bytes.map_or(Ok(Sketch::default()), Sketch::decode);
+        self.groups = sketches.iter().map(loaded).collect::<Result<_, _>>()?;
+        self.held = self.groups.iter().map(Sketch::bytes).sum();
+        Ok(())
+    }
 }

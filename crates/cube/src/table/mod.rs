@@ -66,8 +66,9 @@ pub trait Table: Send + Sync {
     /// Its columns.
     fn schema(&self) -> SchemaRef;
 
-    /// Another number whenever its rows may have changed. Without one nothing that was computed is used again. Asked on `mixed` when a
-    /// query begins, and again when it has read the table.
+    /// Another number whenever its rows may have changed. Without one nothing that was computed is used again, unless the cube says for how
+    /// long it may be ([`CubeBuilder::expire_after`](crate::CubeBuilder::expire_after)). Asked on `mixed` when a query begins, and again when
+    /// it has read the table.
     fn version(&self) -> BoxFuture<'static, Option<u64>> {
         futures::future::ready(None).boxed()
     }

@@ -3,11 +3,12 @@
 //! The cube filters again, so a condition may be left out, but no row that the filter wants may be lost. SQL has a third truth value and the
 //! cube's filters have two: conditions are therefore brought into a form in which only single ones are negated, each with its missing
 //! values. What the two sides could see differently is left out: regular expressions, zeros and NaN among floats, patterns with a
-//! backslash, texts that are compared by an order that nobody knows.
+//! backslash, texts that are compared by an order that nobody knows. An engine that orders floats by their bits has NaN with a sign below all
+//! numbers, where the cube has one NaN above all: a range of floats is written so that both want the same.
 
 use super::TableQuery;
 use crate::coordinate::Coordinate;
-use crate::filter::{Filter, Matcher};
+use crate::filter::{Comparison, Filter, Matcher};
 use arrow::datatypes::{DataType, Schema};
 #[cfg(any(feature = "duckdb", feature = "postgres"))]
 use arrow::{
@@ -95,6 +96,11 @@ pub(super) trait Dialect {
 
     /// A column and the values that it is compared with; nothing where the two sides could see them differently.
     fn compared(&mut self, column: &str, how: Comparing, values: &[&Coordinate]) -> Option<Compared>;
+
+    /// The least number of a column of floats, where a NaN may lie below it.
+    fn least(&self, _column: &str) -> Option<String> {
+        None
+    }
 
     /// How many values were written so far.
     fn written(&self) -> usize {
@@ -196,13 +202,23 @@ impl<D: Dialect> Writer<'_, D> {
                 }
             }
             Matcher::Compare(comparison, bound) => {
-                let (column, values) = self.dialect.compared(column, Comparing::Order, &[bound])?;
-                let condition = format!("{column} {} {}", comparison.sign(), values.first()?);
+                let (name, values) = self.dialect.compared(column, Comparing::Order, &[bound])?;
+                let condition = format!("{name} {} {}", comparison.sign(), values.first()?);
+                // Where the other side has NaN below all numbers too, what lies there is above all for the cube.
+                let condition = match (self.dialect.least(column), comparison) {
+                    (None, _) => condition,
+                    (Some(least), Comparison::Less | Comparison::AtMost) => {
+                        format!("({condition} AND {name} >= {least})")
+                    }
+                    (Some(least), Comparison::Greater | Comparison::AtLeast) => {
+                        format!("({condition} OR {name} < {least})")
+                    }
+                };
                 let contrary = format!("NOT {condition}");
                 (condition, contrary)
             }
-            Matcher::Like(pattern) if !pattern.contains(['\\', '\0']) => {
-                let pattern = Coordinate::Text(Arc::clone(pattern));
+            Matcher::Like(pattern) if !pattern.as_str().contains(['\\', '\0']) => {
+                let pattern = Coordinate::Text(Arc::clone(pattern.text()));
                 let (column, values) = self.dialect.compared(column, Comparing::Pattern, &[&pattern])?;
                 let pattern = values.first()?;
                 (format!("{column} LIKE {pattern}"), format!("{column} NOT LIKE {pattern}"))
@@ -233,6 +249,11 @@ impl Dialect for Literals<'_> {
         };
         let values: Option<Vec<String>> = values.iter().map(|value| literal(value, of)).collect();
         Some((quoted(column), values.filter(|_| is_known)?))
+    }
+
+    fn least(&self, column: &str) -> Option<String> {
+        let of = plain(self.schema.field_with_name(column).ok()?.data_type());
+        of.is_floating().then(|| "CAST('-Infinity' AS DOUBLE PRECISION)".to_owned())
     }
 }
 

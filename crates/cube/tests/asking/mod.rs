@@ -84,6 +84,12 @@ pub(crate) fn answer(cube: &Cube, query: &Query) -> (String, String) {
     (result.to_csv().unwrap(), result.explanation().unwrap().to_string())
 }
 
+/// Those of the measures that are called like none of the columns, for an answer has every name once; `trades` when none is left.
+pub(crate) fn apart<'a>(measures: &[&'a str], columns: &[&str]) -> Vec<&'a str> {
+    let left: Vec<&str> = measures.iter().copied().filter(|measure| !columns.contains(measure)).collect();
+    if left.is_empty() { vec!["trades"] } else { left }
+}
+
 /// Every other number of a sequence that never repeats soon.
 pub(crate) struct Numbers(pub(crate) u64);
 

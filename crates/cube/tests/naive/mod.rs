@@ -3,10 +3,13 @@
 //! Slices are maps, values are floats, every measure is computed anew wherever it is needed. Nothing is shared with the engine but the
 //! canonical form of filters, by which dropping and shifting conditions is defined.
 
+pub(crate) mod code;
+
 use filbert_cube::{
     Aggregation, Combination, Comparison, Coordinate, Decomposition, Dispatchor, Filter, FilterText, Forest,
     Matcher, Measure, Quantile, Route, Shift, Unfiltered,
 };
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Columns with their values.
@@ -23,18 +26,40 @@ pub(crate) struct Naive<'a> {
     pub(crate) forest: &'a Forest,
     pub(crate) rows: &'a [Row],
     pub(crate) marker: Option<&'a str>,
+    /// What the user may see of the rows, whatever filters measures drop.
+    pub(crate) rights: Filter,
+    /// The largest number that came up, whatever its sign: whole numbers end at 64 bits in the cube, and not here.
+    pub(crate) largest: Cell<f64>,
 }
 
-impl Naive<'_> {
+impl<'a> Naive<'a> {
+    pub(crate) fn new(forest: &'a Forest, rows: &'a [Row], marker: Option<&'a str>) -> Self {
+        Self { forest, rows, marker, rights: Filter::All, largest: Cell::new(0.0) }
+    }
+
+    /// True when a number came up that may be more than 64 bits hold: of whole numbers the cube makes an error then.
+    pub(crate) fn may_overflow(&self) -> bool {
+        self.largest.get() >= 2_f64.powi(62)
+    }
+
     pub(crate) fn cells(
         &self,
         measure: &str,
         level: &BTreeSet<String>,
         filter: &Filter,
     ) -> Result<Cells, Refused> {
+        let cells = self.made(measure, level, filter)?;
+        // What is no number is larger than all: it came of one that was.
+        let sizes = cells.values().map(|value| if value.is_nan() { f64::INFINITY } else { value.abs() });
+        self.largest.set(sizes.fold(self.largest.get(), f64::max));
+        Ok(cells)
+    }
+
+    fn made(&self, measure: &str, level: &BTreeSet<String>, filter: &Filter) -> Result<Cells, Refused> {
         let filter = &filter.canonical();
         match self.forest.measure(measure).unwrap() {
             Measure::Aggregator(aggregator) => {
+                let filter = &filter.clone().and(self.rights.clone()).canonical();
                 let known = |column: &str| self.rows.iter().all(|row| row.contains_key(column));
                 if !level.iter().all(|column| known(column))
                     || !filter.columns().iter().all(|column| known(column))
@@ -82,6 +107,7 @@ impl Naive<'_> {
                     Shift::Map(pairs) => {
                         pairs.iter().find(|(known, _)| known == from).map_or(from, |(_, to)| to).clone()
                     }
+                    Shift::Function(_) => code::turn(from),
                     _ => unreachable!("not generated"),
                 };
                 let there = match &shiftor.shift {
@@ -156,7 +182,7 @@ impl Naive<'_> {
                     } else if !wanted.is_empty() {
                         let is_weighted = matches!(
                             dispatchor.decomposition,
-                            Decomposition::Weights(_) | Decomposition::Linear(_)
+                            Decomposition::Weights(_) | Decomposition::Linear(_) | Decomposition::Function(_)
                         );
                         let weight =
                             if is_weighted { wanted.iter().map(|(_, weight)| weight).sum() } else { 1.0 };
@@ -190,6 +216,11 @@ impl Naive<'_> {
                     Some(chosen) => self.cells(chosen, level, filter),
                     None => Ok(Cells::new()),
                 }
+            }
+            // The one that is generated doubles.
+            Measure::Custom(custom) => {
+                let cells = self.cells(&custom.underlyings[0], level, filter)?;
+                Ok(cells.into_iter().map(|(key, value)| (key, value * 2.0)).collect())
             }
             _ => unreachable!("not generated"),
         }
@@ -253,6 +284,7 @@ impl Naive<'_> {
                 Combination::Coalesce => values.iter().flatten().next().copied(),
                 // The one formula that is generated: `coalesce(a, 0) * 2 + 1`.
                 Combination::Expression(_) => Some(values[0].unwrap_or(0.0) * 2.0 + 1.0),
+                Combination::Function(_) => code::blend(&values),
                 _ => unreachable!("not generated"),
             }
         };
@@ -322,6 +354,7 @@ fn targets(decomposition: &Decomposition, from: &Coordinate) -> Vec<(Coordinate,
             Coordinate::Int(_) => vec![(Coordinate::Int(3), 1.0)],
             _ => Vec::new(),
         },
+        Decomposition::Function(_) => code::letters(from),
         _ => unreachable!("not generated"),
     }
 }
@@ -362,12 +395,17 @@ fn aggregated(aggregation: &Aggregation, values: Vec<Coordinate>) -> Option<f64>
         Aggregation::Median => Some(quantile(numbers, 0.5)),
         Aggregation::Quantile(Quantile(part)) => Some(quantile(numbers, *part)),
         Aggregation::Largest(nth) => {
-            numbers.sort_by(|a, b| b.total_cmp(a));
+            numbers.sort_by(|a, b| no_number_last(b, a));
             numbers.get(nth - 1).copied()
         }
         Aggregation::Smallest(nth) => {
-            numbers.sort_by(f64::total_cmp);
+            numbers.sort_by(no_number_last);
             numbers.get(nth - 1).copied()
+        }
+        // From the least to the greatest.
+        Aggregation::Custom(_) => {
+            let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+            Some(numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max) - least)
         }
         _ => unreachable!("not generated"),
     }
@@ -404,6 +442,16 @@ fn holds(filter: &Filter, row: &Row) -> bool {
                 Matcher::Compare(Comparison::AtMost, bound) => value <= bound,
                 Matcher::Compare(Comparison::Greater, bound) => value > bound,
                 Matcher::Compare(Comparison::AtLeast, bound) => value >= bound,
+                // The patterns that are generated.
+                Matcher::Like(pattern) | Matcher::Regex(pattern) => {
+                    let Coordinate::Text(text) = value else { return false };
+                    match pattern.as_str() {
+                        "p%" | "^p" => text.starts_with('p'),
+                        "_" => text.chars().count() == 1,
+                        "[qr]" => text.contains(['q', 'r']),
+                        other => unreachable!("{other} is not generated"),
+                    }
+                }
                 _ => unreachable!("not generated"),
             }
         }

@@ -10,7 +10,7 @@ use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int16Array, Int32Array,
     Int64Array, RecordBatch, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
-use asking::{Numbers, all, answer, begun, close_twice, eventually, rows, stages, wait};
+use asking::{Numbers, all, answer, apart, begun, close_twice, eventually, rows, stages, wait};
 use filbert_cube::{
     Aggregation, Aggregator, Combination, Cube, CubeError, Filter, Filtrator, Forest, MemoryTable,
     Partitionor, PostgresTable, Query, Table, TableGroups, TableQuery,
@@ -296,7 +296,7 @@ fn groups_of_the_table_are_those_of_the_cube() {
                 ["pnl", "trades", "known", "total", "fee", "highest", "first", "last desk", "euro", "most"];
             let columns = ["desk", "ccy", "side", "day", "at", "seen", "id", "late", "n", "pnl", "fee"];
             let by = if numbers.below(8) == 0 { Vec::new() } else { numbers.some(&columns, 3) };
-            let mut query = Query::new(numbers.some(&measures, 4)).by(by.clone());
+            let mut query = Query::new(apart(&numbers.some(&measures, 4), &by)).by(by.clone());
             if numbers.below(2) == 0 {
                 query = query.filter(FILTERS[numbers.below(FILTERS.len())].parse().unwrap());
             }

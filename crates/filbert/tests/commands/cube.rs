@@ -3,7 +3,8 @@
 use crate::{await_handler, command, filbert, signal, text};
 use std::process::Stdio;
 
-const FOREST: &str = r#"
+/// Measures over the trades.
+pub(crate) const FOREST: &str = r#"
 [[measure]]
 name = "pnl"
 kind = "aggregator"
@@ -22,28 +23,29 @@ combination = { expression = "pnl / trades" }
 
 const TRADES: &str = "desk,ccy,pnl\nFX,EUR,1.5\nRates,EUR,2\nFX,USD,3\nFX,EUR,4\n";
 
-struct Folder(tempfile::TempDir);
+/// A folder with measures and trades.
+pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = Self(tempfile::tempdir().unwrap());
         std::fs::write(folder.path("risk.toml"), FOREST).unwrap();
         std::fs::write(folder.path("trades.csv"), TRADES).unwrap();
         folder
     }
 
-    fn path(&self, name: &str) -> String {
+    pub(crate) fn path(&self, name: &str) -> String {
         self.0.path().join(name).to_string_lossy().into_owned()
     }
 
     /// Runs `filbert cube` over the trades: its status, output, and what it said of mistakes.
-    fn cube(&self, words: &[&str]) -> (Option<i32>, String, String) {
+    pub(crate) fn cube(&self, words: &[&str]) -> (Option<i32>, String, String) {
         let (forest, table) = (self.path("risk.toml"), self.path("trades.csv"));
         let ran = filbert(&[&["cube", "--forest", &forest, "--table", &table], words].concat());
         (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
     }
 
-    fn shown(&self, words: &[&str]) -> String {
+    pub(crate) fn shown(&self, words: &[&str]) -> String {
         let (status, shown, said) = self.cube(words);
         assert_eq!(status, Some(0), "{said}");
         shown
@@ -220,7 +222,7 @@ fn mistakes_are_told() {
         (&["--forest", &forest, "--table", &table, "--measures", "pln"][..], "is it \"pnl\"?"),
         (
             &["--forest", &forest, "--table", &table, "--by", "dsk"],
-            "has no column \"dsk\"; it has: ccy, desk, pnl",
+            "has no column \"dsk\"; it has: ccy, desk, pnl; is it \"desk\"?",
         ),
         (&["--forest", &forest, "--table", &table, "--where", "ccy ="], "filter at character"),
         (&["--forest", &forest, "--table", &missing], "no such file"),

@@ -39,8 +39,8 @@
 //! level C may not wait); P x P intermediate lists that are merged later (all of the data is held twice); supersteps with
 //! a barrier (the slowest output holds up all the others in every step).
 //!
-//! Threads: producers and consumers of the first and third form run on the stage behind [`Parallel`] (`cpu`); the source of
-//! the second stays on the calling thread, because reading it may block.
+//! Threads: producers and consumers of the first and third form run on the stage behind [`Parallel`] (`cpu`), and the caller does its share of
+//! them; the source of the second stays on the calling thread, because reading it may block.
 
 mod failure;
 mod key;

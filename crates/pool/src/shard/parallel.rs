@@ -14,17 +14,25 @@ pub trait Spawn<'env> {
     fn spawn(&self, task: Task<'env>);
 }
 
-/// A stage that runs tasks which borrow from their caller.
+/// A stage that runs tasks which borrow from their caller. Tasks given here catch the panics of user code themselves.
 pub trait Parallel {
-    /// Runs `body` on the calling thread, and returns when it and every task put meanwhile have ended.
-    ///
-    /// Tasks given here catch the panics of user code themselves.
-    fn scope<'env>(&self, body: &mut dyn FnMut(&dyn Spawn<'env>));
+    /// Runs `body` on the calling thread, where it may block, and returns when it and every task put meanwhile have ended.
+    fn scope_from_here<'env>(&self, body: &mut dyn FnMut(&dyn Spawn<'env>));
+
+    /// Runs `body`, which only puts tasks, and returns when all of them have ended. The calling thread may do its share of them.
+    fn scope<'env>(&self, body: &mut (dyn FnMut(&dyn Spawn<'env>) + Send)) {
+        self.scope_from_here(body);
+    }
 }
 
 impl Parallel for WorkStealing {
-    fn scope<'env>(&self, body: &mut dyn FnMut(&dyn Spawn<'env>)) {
+    fn scope_from_here<'env>(&self, body: &mut dyn FnMut(&dyn Spawn<'env>)) {
         self.scope_from_here(|scope| body(&InScope(scope)));
+    }
+
+    /// The caller begins at once instead of waiting for workers that may be asleep.
+    fn scope<'env>(&self, body: &mut (dyn FnMut(&dyn Spawn<'env>) + Send)) {
+        self.scope(|scope| body(&InScope(scope)));
     }
 }
 

@@ -57,7 +57,7 @@ where
     let (stations, mut routers) = connect(sharding, vec![source], make);
     let sharding = Consuming { stations, each, failure: FirstFailure::new() };
     let shuffle = &sharding;
-    on.scope(&mut |spawn| {
+    on.scope_from_here(&mut |spawn| {
         let parker = Arc::new(Parker::new());
         let waker = Waker::from(Arc::clone(&parker));
         for router in &mut routers {

@@ -77,7 +77,7 @@ impl Queue<'_> {
 }
 
 impl Parallel for Stage {
-    fn scope<'env>(&self, body: &mut dyn FnMut(&dyn Spawn<'env>)) {
+    fn scope_from_here<'env>(&self, body: &mut dyn FnMut(&dyn Spawn<'env>)) {
         let queue = Queue { state: Mutex::new((VecDeque::new(), 1)), changed: Condvar::new() };
         match *self {
             Stage::Inline => body(&Inline),

@@ -6,6 +6,7 @@
 use super::StealSettings;
 use super::job::JobRef;
 use super::slot::Slot;
+use super::vigil::Seats;
 use crate::context::{self, StageId};
 use crate::engine::{Ending, Engine};
 use crate::env::Env;
@@ -28,6 +29,8 @@ pub(super) struct Core {
     pub(super) settings: StealSettings,
     pub(super) slots: Box<[Slot]>,
     pub(super) idle: Idle,
+    /// Workers that look for longer.
+    pub(super) seats: Seats,
     pub(super) gate: Gate,
     /// Tasklets and futures; see `tasks`.
     pub(super) polled: RunQueues,
@@ -74,6 +77,7 @@ impl Core {
             metrics: StageMetrics::new(env, id, workers, settings.slow_limit),
             slots: (0..slots).map(Slot::new).collect(),
             idle: Idle::new(slots, settings.threads),
+            seats: Seats::default(),
             gate: Gate::new(),
             polled: RunQueues::new(settings.threads),
             roots: Mutex::new(VecDeque::new()),

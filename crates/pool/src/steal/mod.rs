@@ -24,6 +24,7 @@ mod scope;
 pub mod shape;
 mod slot;
 mod tasks;
+mod vigil;
 mod worker;
 
 #[cfg(test)]
@@ -32,6 +33,7 @@ mod tests;
 pub use completer::{Completer, Forks};
 pub use join::join;
 pub use scope::Scope;
+pub use vigil::Vigil;
 
 use self::core::{Core, Root, RootBody};
 use crate::context::{self, StageId};

@@ -4,6 +4,7 @@
 
 use super::core::{Core, Work};
 use super::slot::{self, Slot};
+use super::vigil::{Seat, VIGIL_NANOS};
 use crate::context;
 use filbert_sync::idle::{News, Sleep, Was};
 use filbert_sync::join_slot::JoinSlot;
@@ -24,7 +25,7 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
     let _stage = context::enter(core.id());
     // SAFETY: worker slots are held by their one thread, for its whole life; `core` is kept until its end.
     let _held = unsafe { slot::hold(slot) };
-    let most = (core.settings.threads / 2).max(1);
+    let threads = core.settings.threads;
     core.idle.move_in(index);
     core.idle.enter_search();
     let mut was = Was::Looking;
@@ -42,6 +43,7 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
                 next = core.find_work(slot);
                 core.settle(slot);
             }
+            let most = (threads / 2).max(1).max(core.seats.granted().min(threads));
             was = core.idle.search(most);
             continue;
         }
@@ -95,11 +97,21 @@ fn search(core: &Core, slot: &Slot, was: Was, patience: &mut Patience) -> Option
     if work.is_some() {
         return work;
     }
-    let end = patience.search(core.env.now());
+    let begin = core.env.now();
+    let end = patience.search(begin);
     if was == Was::Active {
         return None;
     }
-    while work.is_none() && core.env.now() < end && !core.gate.is_closed() {
+    let mut seat = None;
+    while work.is_none() && !core.gate.is_closed() {
+        let now = core.env.now();
+        if now >= end {
+            // Its patience is over; somebody may know that more is to come.
+            let seat = seat.get_or_insert_with(|| core.seats.take());
+            if now >= begin + VIGIL_NANOS || !seat.as_ref().is_some_and(Seat::is_granted) {
+                break;
+            }
+        }
         (0..PAUSES).for_each(|_| std::hint::spin_loop());
         work = core.find_work(slot);
     }

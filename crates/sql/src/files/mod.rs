@@ -21,6 +21,7 @@ mod cache;
 mod copy;
 mod encoder;
 mod factory;
+mod file_encoder;
 mod json_line;
 mod kind;
 mod location;
@@ -34,6 +35,7 @@ mod version;
 
 pub use cache::CacheSnapshot;
 pub(crate) use copy::CopyFiles;
+pub use file_encoder::FileEncoder;
 pub(crate) use kind::FileKind;
 
 use crate::error::SqlError;

@@ -20,10 +20,19 @@ pub(crate) struct CodeHashes {
 }
 
 impl CodeHashes {
-    /// The text of the next code.
-    pub(crate) fn push(&self, text: &str) {
-        let hash = FixedState::with_seed(11).hash_one(text);
+    /// The hash of a text.
+    pub(crate) fn hash(text: &str) -> u64 {
+        FixedState::with_seed(11).hash_one(text)
+    }
+
+    /// The hash of the text of the next code.
+    pub(crate) fn push(&self, hash: u64) {
         self.hashes.write().unwrap_or_else(PoisonError::into_inner).push(hash);
+    }
+
+    /// The hash of the text of a code.
+    pub(crate) fn of(&self, code: u32) -> u64 {
+        self.hashes.read().unwrap_or_else(PoisonError::into_inner)[code as usize]
     }
 
     fn mix(&self, codes: &ArrayRef, hashes: &mut [u64]) {

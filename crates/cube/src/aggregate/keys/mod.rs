@@ -60,12 +60,17 @@ impl Keys {
         }
     }
 
-    /// The hashes of all rows: the high half is good for pieces, since tables use others.
+    /// The hashes of all rows.
     pub(super) fn hashes(&self) -> Vec<u64> {
+        self.by_hash(|hash| hash)
+    }
+
+    /// What `of` makes of the hash of each row: the high half is good for pieces, since tables use others.
+    pub(super) fn by_hash<T>(&self, of: impl Fn(u64) -> T) -> Vec<T> {
         match self {
-            Keys::Words(words) => words.hashes(),
-            Keys::Wide(words) => words.hashes(),
-            Keys::Rows(rows) => rows.iter().map(|row| hash_bytes(row.data())).collect(),
+            Keys::Words(words) => words.by_hash(of),
+            Keys::Wide(words) => words.by_hash(of),
+            Keys::Rows(rows) => rows.iter().map(|row| of(hash_bytes(row.data()))).collect(),
         }
     }
 }

@@ -64,12 +64,12 @@ impl<W: Word> Words<W> {
         self.values.len() * size_of::<W>() + self.nulls.as_ref().map_or(0, |nulls| nulls.len() / 8)
     }
 
-    pub(super) fn hashes(&self) -> Vec<u64> {
-        let mut hashes: Vec<u64> = self.values.iter().map(|word| word.hash()).collect();
+    pub(super) fn by_hash<T>(&self, of: impl Fn(u64) -> T) -> Vec<T> {
+        let mut made: Vec<T> = self.values.iter().map(|word| of(word.hash())).collect();
         if let Some(nulls) = &self.nulls {
-            nulls.set_indices().for_each(|row| hashes[row] = NULL_HASH);
+            nulls.set_indices().for_each(|row| made[row] = of(NULL_HASH));
         }
-        hashes
+        made
     }
 }
 

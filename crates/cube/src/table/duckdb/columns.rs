@@ -1,8 +1,8 @@
 //! What a table has, and conditions on it, written so that DuckDB and the cube see the same.
 //!
-//! Texts are compared byte by byte, whatever collation a column was declared with: by name, because `"binary"` costs nothing. The two zeros of
-//! floats are one for DuckDB, decimals and 128-bit integers are doubles in filters of the cube: those are left to the cube, like all that the
-//! other databases leave to it.
+//! Texts are compared byte by byte, whatever collation a column was declared with: by name, because `"binary"` costs nothing. A zero of
+//! floats, and decimals and 128-bit integers, which have no coordinate of their own, are left to the cube, like all that the other databases
+//! leave to it.
 
 use super::super::groups::{GroupDialect, TableFunction};
 use super::super::select::{

@@ -159,9 +159,9 @@ impl GroupDialect for Parameters<'_> {
         let call = |of: &str| format!("{function}({of}){filter}");
         match (function, kind) {
             (TableFunction::Count, _) => Some(call(&name)),
-            // A total that does not fit is an error of the server's, as it is one of the cube's.
+            // With room for the total that a mean is divided from; one that is told must fit into 64 bits, which the cube sees to.
             (TableFunction::Sum, Kind::Int16 | Kind::Int32 | Kind::Int64) => {
-                Some(format!("CAST({} AS int8)", call(&name)))
+                Some(format!("CAST({} AS numeric(38, 0))", call(&name)))
             }
             (TableFunction::Sum, Kind::Decimal(_, after)) => {
                 Some(format!("CAST({} AS numeric(38, {after}))", call(&name)))

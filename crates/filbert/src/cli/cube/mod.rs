@@ -1,7 +1,8 @@
-//! `filbert cube`: measures of a forest over files, as a pivot on the terminal, or as CSV and JSON for programs.
+//! `filbert cube`: measures of a forest over files, as a pivot on the terminal, or for programs and files as CSV, JSON, Arrow and Parquet.
 //!
 //! The query runs in a member of the command's own. The program's own thread waits for it, looks at the signals meanwhile, and writes.
 
+mod destination;
 mod duckdb;
 #[path = "../../../examples/market_risk.rs"]
 #[expect(dead_code, reason = "an example is a program of its own as well")]
@@ -15,6 +16,7 @@ use super::interruption::Interruption;
 use super::progress::{self, Progress};
 use super::settings_file;
 use super::text::{self, grouped};
+use destination::Destination;
 use filbert::cube::{
     Cube, CubeError, CubeResult, Forest, ForestText, PostgresTable, Query, QueryProgress, SqlTable,
     TableGroups,
@@ -22,7 +24,7 @@ use filbert::cube::{
 use filbert::{Member, Shutdown};
 use show::{Explain, Format};
 use std::error::Error;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -56,11 +58,15 @@ pub(super) struct Arguments {
     /// A line for each combination of values, and no values side by side.
     #[arg(long)]
     flat: bool,
-    /// How the answer is written.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    /// How the answer is written; without it as the ending of --output says, or as a table.
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Writes to a file instead of the standard output, which is there when it is whole; .csv, .json, .ndjson, .jsonl, .arrow, .ipc, .feather
+    /// and .parquet say how.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Writes how the answer was computed, instead of the answer.
-    #[arg(long, value_enum, value_name = "AS", num_args = 0..=1, default_missing_value = "text", conflicts_with = "format")]
+    #[arg(long, value_enum, value_name = "AS", num_args = 0..=1, default_missing_value = "text", conflicts_with_all = ["format", "output"])]
     explain: Option<Explain>,
     /// Writes the rows behind the cells, instead of the cells. Where measures use different rows, columns say which use a row.
     #[arg(long, conflicts_with_all = ["explain", "totals", "across", "flat"])]
@@ -78,7 +84,7 @@ pub(super) struct Arguments {
     /// What routings may choose by and custom measures are told: a scenario, say.
     #[arg(long, value_name = "TEXT")]
     marker: Option<String>,
-    /// A measure that fails is told in its column, and the others are there.
+    /// A measure that fails is told in its column and on the standard error, and the others are there. If all fail, the status is 1.
     #[arg(long)]
     errors_as_values: bool,
     /// A measure that the forest does not have is a column without values, instead of an error.
@@ -139,6 +145,7 @@ const EXAMPLES: &str = "Examples:
   filbert cube --forest risk.toml --table trades.parquet --measures pnl,var95 --by desk,ccy
   filbert cube --forest risk.toml --table 'trades/*.parquet' --measures pnl --by desk --where \"ccy <> 'EUR'\" --totals desk
   filbert cube --forest risk.toml --table trades.csv --by desk,ccy --format csv
+  filbert cube --forest risk.toml --table trades.csv --by desk,ccy -o report.parquet
   filbert cube --forest risk.toml --table trades.csv --measures var95 --by desk --explain mermaid
   filbert cube --forest risk.toml --table trades.csv --measures pnl --by desk --drill-through --cell desk=FX --limit 20
   filbert cube --forest risk.toml --measures pnl --by region \\
@@ -156,14 +163,17 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     if arguments.config.is_none() {
         config.sql.files = vec!["/".into()];
     }
+    let format = Format::of(arguments)?;
     let forest = forest(&arguments.forest)?;
     let query = query(arguments, &forest)?;
     let member = Member::builder().stage_settings(config.stages).grid(config.grid).sql(config.sql).start()?;
     let interruption = Interruption::heeded_by(&member)?;
     let progress = Progress::begin(&member.stages().clock(), std::io::stderr().is_terminal());
     let watch = Watch { member: &member, interruption: &interruption, progress };
+    // Before anything is computed: a query is not run for nothing.
+    let mut out = Destination::open(arguments.output.as_deref())?;
     let answered = watch.open(arguments, forest).and_then(|cube| match arguments.drill_through {
-        true => rows::write(arguments, &watch, &cube, query).map(|()| None),
+        true => rows::write((arguments, format), &watch, &cube, query, &mut out).map(|()| None),
         false => watch.answer(&cube, query).map(Some),
     });
     let answered = answered.map_err(|error| match interruption.interrupted() {
@@ -171,10 +181,17 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         None => error,
     });
     member.shutdown(Shutdown::Cancel)?;
-    let Some(answer) = answered? else { return Ok(()) };
-    let mut out = std::io::stdout().lock();
-    show::write(arguments, &answer, &mut out)?;
-    Ok(out.flush()?)
+    let Some(answer) = answered? else { return out.keep() };
+    show::tell_failures(&answer);
+    // The answer of yesterday is worth more than none.
+    if !(answer.all_failed() && out.is_file()) {
+        show::write(arguments, format, &answer, &mut out)?;
+        out.keep()?;
+    }
+    match answer.all_failed() {
+        true => Err("every measure failed".into()),
+        false => Ok(()),
+    }
 }
 
 /// The program's own thread while others work: says on a terminal how far they are, and looks at the signals.

@@ -1,39 +1,33 @@
 //! The rows behind cells: `filbert cube --drill-through`.
 //!
-//! Lines for programs are written as rows come; a table for people wants to know all of its rows first.
+//! What programs read is written as rows come; a table for people wants to know all of its rows first.
 
 use super::super::Outcome;
+use super::super::sql::print::{PrintError, Printer, Summary};
 use super::super::text::counted;
+use super::destination::Destination;
 use super::{Arguments, Format, Watch, rows_read};
-use filbert::arrow::array::RecordBatch;
-use filbert::arrow::{csv, json};
 use filbert::cube::{Coordinate, Cube, DrillRows, DrillThrough, Query};
 use std::error::Error;
 use std::io::Write;
 
 /// Reads rows and writes them.
-pub(super) fn write(arguments: &Arguments, watch: &Watch<'_>, cube: &Cube, query: Query) -> Outcome {
+pub(super) fn write(
+    (arguments, format): (&Arguments, Format),
+    watch: &Watch<'_>,
+    cube: &Cube,
+    query: Query,
+    out: &mut Destination,
+) -> Outcome {
     let rows = cube.drill_through(through(arguments, query)?)?;
-    let has_more = match arguments.format {
+    let has_more = match format {
         Format::Table => {
             let seen = rows.progress();
             let rows = watch.wait("read rows", rows.collect(), || rows_read(&seen))??;
-            let mut out = std::io::stdout().lock();
             write!(out, "{}", rows.to_text()?)?;
-            out.flush()?;
             rows.has_more()
         }
-        Format::Csv => {
-            let mut writer = csv::WriterBuilder::new().with_header(true).build(std::io::stdout().lock());
-            each(watch, rows, |batch| Ok(writer.write(batch)?))?
-        }
-        Format::Json => {
-            let mut writer = json::ArrayWriter::new(std::io::stdout().lock());
-            let has_more = each(watch, rows, |batch| Ok(writer.write(batch)?))?;
-            writer.finish()?;
-            writeln!(writer.into_inner())?;
-            has_more
-        }
+        _ => streamed(format, watch, rows, out)?,
     };
     if has_more {
         let rows = counted(arguments.limit as u64, "row", "rows");
@@ -95,12 +89,15 @@ fn coordinate(text: &str) -> Result<(String, Option<String>), String> {
 }
 
 /// Writes batch after batch; true when there are rows beyond the limit.
-fn each(
+fn streamed(
+    format: Format,
     watch: &Watch<'_>,
     mut rows: DrillRows,
-    mut write: impl FnMut(&RecordBatch) -> Outcome,
+    out: &mut Destination,
 ) -> Result<bool, Box<dyn Error>> {
-    let seen = rows.progress();
+    let (seen, mut count) = (rows.progress(), 0);
+    // Known with the first batch, which comes also where there is no row.
+    let mut printer: Option<Box<dyn Printer>> = None;
     loop {
         let taking = async move {
             let batch = rows.next().await;
@@ -108,13 +105,23 @@ fn each(
         };
         let (batch, left) = watch.wait("read rows", taking, || rows_read(&seen))?;
         rows = left;
-        match batch {
-            Some(batch) => write(&batch?)?,
-            None => return Ok(rows.has_more()),
+        let Some(batch) = batch.transpose()? else { break };
+        if printer.is_none() {
+            printer = format.printer(&batch.schema()).map_err(PrintError::plainly)?;
         }
-        // The line would stand among the rows.
-        watch.progress.end();
+        if let Some(printer) = &mut printer {
+            printer.batch(&batch, out).map_err(PrintError::plainly)?;
+        }
+        count += batch.num_rows() as u64;
+        if out.is_terminal {
+            // The line would stand among the rows.
+            watch.progress.end();
+        }
     }
+    if let Some(printer) = &mut printer {
+        printer.end(&Summary { rows: count, elapsed: None }, out).map_err(PrintError::plainly)?;
+    }
+    Ok(rows.has_more())
 }
 
 #[cfg(test)]

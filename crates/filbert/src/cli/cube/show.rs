@@ -1,9 +1,16 @@
-//! The answer of a cube as text.
+//! The answer of a cube as it is written: a table for people, text or columns for programs.
 
 use super::super::Outcome;
+use super::super::sql::print::{
+    self, ColumnarPrinter, CsvPrinter, JsonPrinter, PrintError, Printer, Summary, ending,
+};
 use super::Arguments;
+use filbert::arrow::datatypes::SchemaRef;
 use filbert::cube::CubeResult;
-use std::io::Write;
+use filbert::cube::cell::on_terminal;
+use filbert::sql::FileEncoder;
+use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 /// How an answer is written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -11,10 +18,16 @@ pub(super) enum Format {
     /// Columns that line up, for people.
     #[default]
     Table,
-    /// Comma-separated values with a header, a line for each combination of values.
+    /// Comma-separated values with a header, a line for each combination of values; a missing value is nothing, an empty text is "".
     Csv,
-    /// One array of objects.
+    /// One array of objects; a missing value is left out.
     Json,
+    /// One object on each line.
+    Ndjson,
+    /// An Arrow file.
+    Arrow,
+    /// A Parquet file.
+    Parquet,
 }
 
 /// How the computation of an answer is shown.
@@ -31,7 +44,63 @@ pub(super) enum Explain {
 /// More columns side by side than this are for those who ask for them.
 const MOST_ACROSS: usize = 16;
 
-pub(super) fn write(arguments: &Arguments, answer: &CubeResult, out: &mut impl Write) -> Outcome {
+impl Format {
+    /// As it is said, or as the file is called.
+    pub(super) fn of(arguments: &Arguments) -> Result<Self, String> {
+        let format = match (arguments.format, arguments.output.as_deref()) {
+            (Some(format), _) => format,
+            (None, Some(path)) => Self::of_path(path)?,
+            (None, None) => Self::default(),
+        };
+        let is_binary = matches!(format, Self::Arrow | Self::Parquet);
+        if is_binary && arguments.output.is_none() && std::io::stdout().is_terminal() {
+            return Err("a terminal shows no Arrow and Parquet files; name a file with -o".to_owned());
+        }
+        Ok(format)
+    }
+
+    fn of_path(path: &Path) -> Result<Self, String> {
+        match (print::Format::of_path(path), ending(path).as_str()) {
+            (Some(print::Format::Csv), _) => Ok(Self::Csv),
+            (Some(print::Format::Json), _) => Ok(Self::Json),
+            (Some(print::Format::Ndjson), _) => Ok(Self::Ndjson),
+            (_, "arrow" | "ipc" | "feather") => Ok(Self::Arrow),
+            (_, "parquet") => Ok(Self::Parquet),
+            _ => Err(format!(
+                "-o {}: the ending says nothing of a format; take .csv, .json, .ndjson, .jsonl, .arrow, .ipc, .feather or .parquet, or \
+                 name one with --format",
+                path.display()
+            )),
+        }
+    }
+
+    /// What writes rows of these columns; nothing does as a table, for which all must be known.
+    pub(super) fn printer(self, schema: &SchemaRef) -> Result<Option<Box<dyn Printer>>, PrintError> {
+        Ok(Some(match self {
+            Self::Table => return Ok(None),
+            Self::Csv => Box::new(CsvPrinter::new(schema)),
+            Self::Json => Box::new(JsonPrinter::array(schema).without_nulls()),
+            Self::Ndjson => Box::new(JsonPrinter::lines(schema).without_nulls()),
+            Self::Arrow => Box::new(ColumnarPrinter::new(FileEncoder::arrow(schema))?),
+            Self::Parquet => Box::new(ColumnarPrinter::new(FileEncoder::parquet(schema))?),
+        }))
+    }
+}
+
+/// Says on the standard error which measures failed: a column may be long, and a table without rows has no place for it.
+pub(super) fn tell_failures(answer: &CubeResult) {
+    for (measure, error) in answer.failures() {
+        eprintln!("filbert: {}", on_terminal(&format!("measure {measure:?} failed: {error}")));
+    }
+}
+
+/// Writes the answer, or how it was computed.
+pub(super) fn write(
+    arguments: &Arguments,
+    format: Format,
+    answer: &CubeResult,
+    out: &mut dyn Write,
+) -> Outcome {
     if let (Some(explain), Some(explanation)) = (arguments.explain, answer.explanation()) {
         match explain {
             Explain::Text | Explain::Debug => write!(out, "{explanation}")?,
@@ -39,10 +108,13 @@ pub(super) fn write(arguments: &Arguments, answer: &CubeResult, out: &mut impl W
         }
         return Ok(());
     }
-    match arguments.format {
-        Format::Csv => write!(out, "{}", answer.to_csv()?)?,
-        Format::Json => writeln!(out, "{}", answer.to_json()?)?,
-        Format::Table => write!(out, "{}", table(arguments, answer)?)?,
+    let (batch, rows) = (answer.batch(), answer.rows() as u64);
+    match format.printer(&batch.schema()).map_err(PrintError::plainly)? {
+        Some(mut printer) => {
+            printer.batch(batch, out).map_err(PrintError::plainly)?;
+            printer.end(&Summary { rows, elapsed: None }, out).map_err(PrintError::plainly)?;
+        }
+        None => write!(out, "{}", table(arguments, answer)?)?,
     }
     Ok(())
 }

@@ -117,17 +117,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 
 /// As it is said, or as the file is called.
 fn format(arguments: &Arguments) -> Result<Format, String> {
-    let ending = arguments.output.as_deref().and_then(Path::extension);
-    let ending = ending.and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
-    match (arguments.format, ending.as_str()) {
-        (Some(format), _) => Ok(format),
-        (None, "csv") => Ok(Format::Csv),
-        (None, "json") => Ok(Format::Json),
-        (None, "ndjson" | "jsonl") => Ok(Format::Ndjson),
-        (None, "parquet" | "arrow" | "ipc" | "feather") => Err(format!(
+    let path = arguments.output.as_deref();
+    if let Some(format) = arguments.format.or_else(|| path.and_then(Format::of_path)) {
+        return Ok(format);
+    }
+    match path.map(print::ending).unwrap_or_default().as_str() {
+        ending @ ("parquet" | "arrow" | "ipc" | "feather") => Err(format!(
             "-o writes text, no .{ending} file; COPY (SELECT ...) TO 'file.{ending}' does, and --format says which text if that is meant"
         )),
-        (None, _) => Ok(Format::default()),
+        _ => Ok(Format::default()),
     }
 }
 

@@ -65,7 +65,7 @@ impl Runner {
                 (Came::Planned(description), printer) => *printer = Some(self.format.printer(description)),
                 (Came::Rows(batch), Some(printer)) => {
                     progress.hide();
-                    printer.batch(batch, &mut out.to).map_err(broken)?;
+                    printer.batch(batch, &mut out.to).map_err(PrintError::plainly)?;
                     rows.set(rows.get() + batch.num_rows() as u64);
                     if out.is_terminal && printer.has_written() {
                         progress.end();
@@ -80,7 +80,7 @@ impl Runner {
         ran.map_err(|error| self.told(statement, error))?;
         let elapsed = self.timing.then(|| progress.elapsed());
         if let Some(printer) = &mut printer {
-            printer.end(&Summary { rows: rows.get(), elapsed }, &mut out.to).map_err(broken)?;
+            printer.end(&Summary { rows: rows.get(), elapsed }, &mut out.to).map_err(PrintError::plainly)?;
         }
         Ok(())
     }
@@ -92,13 +92,5 @@ impl Runner {
             (Ok(error), _) => StatementError::new(statement, &error).into(),
             (Err(other), _) => other,
         }
-    }
-}
-
-/// What is wrong with the output stays what it is: a reader that went away is no failure.
-fn broken(error: PrintError) -> Box<dyn Error> {
-    match error {
-        PrintError::Io(error) => error.into(),
-        other => other.into(),
     }
 }

@@ -4,18 +4,19 @@ use super::{PrintError, Printer, Summary, written};
 use filbert::arrow::array::{Array, RecordBatch};
 use filbert::arrow::datatypes::{DataType, Schema};
 use filbert::arrow::util::display::ArrayFormatter;
+use filbert::cube::cell::csv_line;
 use std::io::Write;
 
 /// Prints a header, and a line for each row.
-pub(super) struct CsvPrinter {
+pub(in crate::cli) struct CsvPrinter {
     /// Until it is written.
     header: Option<String>,
 }
 
 impl CsvPrinter {
-    pub(super) fn new(schema: &Schema) -> Self {
-        let names: Vec<String> = schema.fields().iter().map(|field| quoted(field.name())).collect();
-        Self { header: (!names.is_empty()).then(|| names.join(",")) }
+    pub(in crate::cli) fn new(schema: &Schema) -> Self {
+        let names = schema.fields().iter().map(|field| Some(field.name().clone()));
+        Self { header: (!schema.fields().is_empty()).then(|| csv_line(names)) }
     }
 
     fn write_header(&mut self, out: &mut dyn Write) -> Result<(), PrintError> {
@@ -33,16 +34,13 @@ impl Printer for CsvPrinter {
         let columns = batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options));
         let columns: Vec<ArrayFormatter<'_>> = columns.collect::<Result<_, _>>()?;
         for row in 0..batch.num_rows() {
-            let mut line = String::new();
+            let mut cells = Vec::with_capacity(columns.len());
             for (column, array) in columns.iter().zip(batch.columns()) {
                 // An array of nulls keeps no list of them.
-                if !array.is_null(row) && *array.data_type() != DataType::Null {
-                    line += &quoted(&column.value(row).try_to_string()?);
-                }
-                line.push(',');
+                let is_null = array.is_null(row) || *array.data_type() == DataType::Null;
+                cells.push((!is_null).then(|| column.value(row).try_to_string()).transpose()?);
             }
-            line.pop();
-            writeln!(out, "{line}")?;
+            writeln!(out, "{}", csv_line(cells))?;
         }
         Ok(())
     }
@@ -54,12 +52,6 @@ impl Printer for CsvPrinter {
     fn has_written(&self) -> bool {
         self.header.is_none()
     }
-}
-
-/// In quotes where it must be.
-fn quoted(text: &str) -> String {
-    let is_plain = !text.is_empty() && !text.contains([',', '"', '\n', '\r']);
-    if is_plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
 #[cfg(test)]

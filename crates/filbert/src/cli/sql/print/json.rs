@@ -9,20 +9,26 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::sync::Arc;
 
-/// Prints an object for each row, NULLs included.
-pub(super) struct JsonPrinter {
+/// Prints an object for each row, NULLs included unless they are to be left out.
+pub(in crate::cli) struct JsonPrinter {
     schema: SchemaRef,
     is_array: bool,
+    has_nulls: bool,
     has_written: bool,
 }
 
 impl JsonPrinter {
-    pub(super) fn array(schema: &Schema) -> Self {
-        Self { schema: Arc::new(distinct(schema)), is_array: true, has_written: false }
+    pub(in crate::cli) fn array(schema: &Schema) -> Self {
+        Self { schema: Arc::new(distinct(schema)), is_array: true, has_nulls: true, has_written: false }
     }
 
-    pub(super) fn lines(schema: &Schema) -> Self {
+    pub(in crate::cli) fn lines(schema: &Schema) -> Self {
         Self { is_array: false, ..Self::array(schema) }
+    }
+
+    /// An object has no member where a value is missing.
+    pub(in crate::cli) fn without_nulls(self) -> Self {
+        Self { has_nulls: false, ..self }
     }
 }
 
@@ -34,7 +40,8 @@ impl Printer for JsonPrinter {
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), batch.columns().to_vec())?;
         // By way of memory, so that an error of `out` stays what it is.
         let mut lines = Vec::new();
-        let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(&mut lines);
+        let mut writer =
+            WriterBuilder::new().with_explicit_nulls(self.has_nulls).build::<_, LineDelimited>(&mut lines);
         writer.write(&batch)?;
         writer.finish()?;
         if !self.is_array {

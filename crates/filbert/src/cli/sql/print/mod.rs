@@ -1,17 +1,24 @@
-//! Rows of a query as text: a table for people, CSV and JSON for programs.
+//! Rows of a query as text: a table for people, CSV and JSON for programs; and as files of columns, for `filbert cube`.
 //!
 //! Rows are written as they come. Only the table waits for the first ones, to see how wide its columns are.
 
+mod columnar;
 mod csv;
 mod json;
 mod table;
 
+pub(in crate::cli) use columnar::ColumnarPrinter;
+pub(in crate::cli) use csv::CsvPrinter;
+pub(in crate::cli) use json::JsonPrinter;
+
 use super::super::text::grouped;
-use filbert::Description;
 use filbert::arrow::array::RecordBatch;
 use filbert::arrow::error::ArrowError;
 use filbert::arrow::util::display::FormatOptions;
+use filbert::{Description, SqlError};
+use std::error::Error;
 use std::io::{self, Write};
+use std::path::Path;
 use std::time::Duration;
 
 /// How rows are written.
@@ -54,9 +61,31 @@ pub(in crate::cli) enum PrintError {
     Io(#[from] io::Error),
     #[error("a value cannot be shown: {0}")]
     Value(#[from] ArrowError),
+    #[error("rows cannot be written as a file of columns: {0}")]
+    Columns(#[from] SqlError),
+}
+
+impl PrintError {
+    /// What is wrong with the output stays what it is: a reader that went away is no failure.
+    pub(in crate::cli) fn plainly(self) -> Box<dyn Error> {
+        match self {
+            PrintError::Io(error) => error.into(),
+            other => other.into(),
+        }
+    }
 }
 
 impl Format {
+    /// The one that a file with this name has, if it is one of texts for programs.
+    pub(in crate::cli) fn of_path(path: &Path) -> Option<Self> {
+        match ending(path).as_str() {
+            "csv" => Some(Format::Csv),
+            "json" => Some(Format::Json),
+            "ndjson" | "jsonl" => Some(Format::Ndjson),
+            _ => None,
+        }
+    }
+
     /// For the rows of such a statement.
     pub(in crate::cli) fn printer(self, statement: &Description) -> Box<dyn Printer> {
         let schema = &statement.columns;
@@ -74,6 +103,11 @@ impl std::fmt::Display for Format {
         let value = clap::ValueEnum::to_possible_value(self);
         f.write_str(value.as_ref().map_or("", |value| value.get_name()))
     }
+}
+
+/// How the name of a file ends, in small letters.
+pub(in crate::cli) fn ending(path: &Path) -> String {
+    path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase()
 }
 
 /// What is the same in every text.

@@ -8,6 +8,7 @@ use filbert::StatementKind;
 use filbert::arrow::array::{AsArray, RecordBatch};
 use filbert::arrow::datatypes::{Schema, UInt64Type};
 use filbert::arrow::util::display::ArrayFormatter;
+use filbert::cube::cell::on_terminal;
 use std::io::Write;
 
 /// Rows that are looked at before the first is written.
@@ -96,11 +97,7 @@ impl Printer for TablePrinter {
 
 /// A cell keeps its lines; whatever else would move the cursor is shown as it is written in code.
 fn shown(text: &str) -> String {
-    let escaped = |letter: char| match letter.is_control() && letter != '\n' {
-        true => letter.escape_default().to_string(),
-        false => letter.to_string(),
-    };
-    text.chars().map(escaped).collect()
+    text.split('\n').map(on_terminal).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -1,0 +1,77 @@
+//! Where an answer goes: the standard output, or a file that is there when it is whole.
+//!
+//! A file is written beside its place under a hidden name and then renamed, so that a query that fails, or is cancelled, leaves what was there
+//! before. A pipe or a device has no other place, and is written as it is. Threads: the program's own.
+
+use super::super::Outcome;
+use filbert::connect::file::{Draft, FileError};
+use std::error::Error;
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+/// Takes the bytes of an answer. Dropped before it is kept, a file is not made.
+pub(super) struct Destination {
+    to: BufWriter<Box<dyn Write>>,
+    /// The file that is to be, and what writes to it.
+    unfinished: Option<(Draft, File)>,
+    /// Somebody sees the answer where progress is told.
+    pub(super) is_terminal: bool,
+}
+
+impl Destination {
+    /// The file at this path, or the standard output.
+    pub(super) fn open(path: Option<&Path>) -> Result<Self, Box<dyn Error>> {
+        let Some(path) = path else {
+            let (stdout, is_terminal) = (std::io::stdout(), std::io::stdout().is_terminal());
+            return Ok(Self { to: BufWriter::new(Box::new(stdout)), unfinished: None, is_terminal });
+        };
+        let refused = |problem: &dyn std::fmt::Display| format!("cannot write {}: {problem}", path.display());
+        let (file, unfinished) = match path.metadata() {
+            Ok(there) if there.is_dir() => return Err(refused(&"it is a folder; name a file in it").into()),
+            Ok(there) if !there.is_file() => {
+                let opened = OpenOptions::new().write(true).open(path);
+                (opened.map_err(|error| refused(&error))?, None)
+            }
+            _ => {
+                let (draft, file) = Draft::create(&place(path)).map_err(|error| match error {
+                    FileError::Io { source, .. } => refused(&source),
+                    other => refused(&other),
+                })?;
+                let same = file.try_clone().map_err(|error| refused(&error))?;
+                (file, Some((draft, same)))
+            }
+        };
+        Ok(Self { to: BufWriter::new(Box::new(file)), unfinished, is_terminal: false })
+    }
+
+    /// True when what was there stays until this is kept.
+    pub(super) fn is_file(&self) -> bool {
+        self.unfinished.is_some()
+    }
+
+    /// All is written: a file gets its name.
+    pub(super) fn keep(mut self) -> Outcome {
+        self.to.flush()?;
+        if let Some((draft, file)) = self.unfinished.take() {
+            file.sync_all()?;
+            draft.keep()?;
+        }
+        Ok(())
+    }
+}
+
+/// A link stays a link: what it leads to is replaced.
+fn place(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+impl Write for Destination {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.to.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.to.flush()
+    }
+}
