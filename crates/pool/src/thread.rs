@@ -1,7 +1,15 @@
-//! The one door through which threads are made: each is named after its stage, counted, and joined at shutdown.
+//! The one door through which threads are made: each is named after its stage, counted, and joined.
+//!
+//! *No thread is detached.* To drop a handle detaches its thread, and glibc (2.36 and others) looks at a thread once more after it has marked it as
+//! detached. A thread that ends at that very moment has given its memory back by then: the process dies of a segmentation fault, without a
+//! word. Stages that end drop dozens of handles of threads that are just ending. So a handle is either joined or kept:
+//!
+//! - A thread opens its latch as the last thing it does. Whose latch is open is joined at once: it waits for nobody any more.
+//! - Others stay with their [`Threads`], and when these are gone, among the [`LEFT`] of the process. Whoever makes a thread, or lets go of
+//!   `Threads`, joins those of them that have ended meanwhile.
 
 use filbert_sync::Latch;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 /// The threads of one set of stages.
@@ -15,26 +23,23 @@ struct Entry {
     handle: std::thread::JoinHandle<()>,
 }
 
+/// Threads that outlived their stages: inside a task that did not end in time, or the very thread that let go of the stages.
+static LEFT: Mutex<Vec<Entry>> = Mutex::new(Vec::new());
+
 impl Threads {
     pub(crate) fn new() -> Self {
         Self { running: Mutex::new(Vec::new()) }
     }
 
     /// Starts a thread. Linux shows the first 15 bytes of its name.
-    #[expect(clippy::disallowed_methods, reason = "this is the one door")]
     pub(crate) fn spawn(&self, name: String, body: impl FnOnce() + Send + 'static) -> Arc<Latch> {
-        let ended = Arc::new(Latch::new());
-        let opens = OpenOnDrop(Arc::clone(&ended));
-        let handle = std::thread::Builder::new()
-            .name(name.clone())
-            .spawn(move || {
-                let _opens = opens;
-                body();
-            })
-            .unwrap_or_else(|error| panic!("the system refuses to start thread {name}: {error}"));
-        let mut running = self.running.lock().unwrap_or_else(|broken| broken.into_inner());
-        running.retain(|entry| !entry.ended.is_open());
-        running.push(Entry { name, ended: Arc::clone(&ended), handle });
+        let started = start(name.clone(), body);
+        let entry =
+            started.unwrap_or_else(|error| panic!("the system refuses to start thread {name}: {error}"));
+        let ended = Arc::clone(&entry.ended);
+        lock(&self.running).push(entry);
+        join_ended(&self.running);
+        join_ended(&LEFT);
         ended
     }
 
@@ -42,21 +47,71 @@ impl Threads {
     #[expect(clippy::disallowed_methods, reason = "only real threads are joined, so the deadline is real")]
     pub(crate) fn join(&self, within: Duration) -> Vec<String> {
         let deadline = Instant::now() + within;
-        let entries = {
-            let mut running = self.running.lock().unwrap_or_else(|broken| broken.into_inner());
-            std::mem::take(&mut *running)
-        };
-        let me = std::thread::current().id();
+        let entries = std::mem::take(&mut *lock(&self.running));
         let mut left = Vec::new();
         for entry in entries {
             let remaining = deadline.saturating_duration_since(Instant::now());
-            if entry.handle.thread().id() == me || !entry.ended.wait_timeout(remaining) {
-                left.push(entry.name);
+            if entry.is_this_thread() || !entry.ended.wait_timeout(remaining) {
+                left.push(entry.name.clone());
+                leave(entry);
             } else {
-                let _ = entry.handle.join();
+                entry.join();
             }
         }
         left
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        std::mem::take(&mut *lock(&self.running)).into_iter().for_each(leave);
+        join_ended(&LEFT);
+    }
+}
+
+/// Runs something that ends, on a thread that no stage and no shutdown waits for; false when there is no thread to be had, and `body` was
+/// dropped.
+pub(crate) fn spawn_apart(name: String, body: impl FnOnce() + Send + 'static) -> bool {
+    let started = start(name, body).map(leave);
+    join_ended(&LEFT);
+    started.is_ok()
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one door")]
+fn start(name: String, body: impl FnOnce() + Send + 'static) -> std::io::Result<Entry> {
+    let ended = Arc::new(Latch::new());
+    let opens = OpenOnDrop(Arc::clone(&ended));
+    let handle = std::thread::Builder::new().name(name.clone()).spawn(move || {
+        let _opens = opens;
+        body();
+    })?;
+    Ok(Entry { name, ended, handle })
+}
+
+/// Keeps a handle until its thread has ended.
+fn leave(entry: Entry) {
+    lock(&LEFT).push(entry);
+}
+
+/// Joins those that have ended.
+fn join_ended(entries: &Mutex<Vec<Entry>>) {
+    let has_ended = |entry: &mut Entry| entry.ended.is_open() && !entry.is_this_thread();
+    let ended: Vec<Entry> = lock(entries).extract_if(.., has_ended).collect();
+    ended.into_iter().for_each(Entry::join);
+}
+
+fn lock(entries: &Mutex<Vec<Entry>>) -> MutexGuard<'_, Vec<Entry>> {
+    entries.lock().unwrap_or_else(|broken| broken.into_inner())
+}
+
+impl Entry {
+    fn is_this_thread(&self) -> bool {
+        self.handle.thread().id() == std::thread::current().id()
+    }
+
+    fn join(self) {
+        // A panic of its body was told where it was caught, or by the hook.
+        let _ = self.handle.join();
     }
 }
 

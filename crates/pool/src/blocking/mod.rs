@@ -14,6 +14,7 @@ mod mixed_pool;
 mod periodic;
 mod reactor;
 mod refreshed;
+mod runtime;
 mod simulated_host;
 mod simulated_thread;
 mod slots;

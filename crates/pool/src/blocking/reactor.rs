@@ -5,6 +5,7 @@
 //! single thread on purpose: given a runtime of many threads, such libraries move the computing there as well.
 
 use super::dedicated::{Dedicated, StopSignal, WokenByStop};
+use super::runtime;
 use crate::context::StageId;
 use crate::error::{SubmitError, TaskError};
 use crate::panics::caught;
@@ -84,7 +85,7 @@ impl Dedicated {
             runtime.block_on(stopped(stop));
             at_end();
             // A blocking call under way must not hold up the shutdown.
-            runtime.shutdown_background();
+            runtime::end(runtime, StageId::of(StageKind::Dedicated));
         })?
         .detach();
         Ok(Reactor { handle: Some(handle) })

@@ -1,6 +1,7 @@
 //! A host on tokio: one multi-thread runtime, or one current-thread runtime per event loop.
 
 use super::host::{BoxedClosure, BoxedFuture, Host};
+use super::runtime;
 use super::slots::{self, Slots};
 use crate::context::{self, StageId};
 use crate::engine::{Ending, Engine};
@@ -89,7 +90,8 @@ impl TokioHost {
                         let _ = tokio::time::timeout(Duration::from_millis(1), stop.changed()).await;
                     }
                 });
-                runtime.shutdown_background();
+                // Waits for what still blocks, as whoever joins this thread does.
+                drop(runtime);
                 shared.slots.give();
             });
         }
@@ -236,7 +238,7 @@ impl Engine for TokioHost {
             // Drops every future at its next pause and waits for no closure that still blocks.
             let runtime = self.runtime.lock().unwrap_or_else(|broken| broken.into_inner()).take();
             if let Some(runtime) = runtime {
-                runtime.shutdown_background();
+                runtime::end(runtime, self.shared.metrics.id);
             }
         }
     }
