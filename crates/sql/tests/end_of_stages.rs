@@ -38,15 +38,18 @@ fn is_typed(end: &SqlError) -> bool {
 fn ended(stages: &Stages, queries: Vec<Query>, how: Shutdown) -> Vec<Result<u64, SqlError>> {
     let count = queries.len();
     let (tell, told) = mpsc::channel();
-    for query in queries {
+    let tells = |query| {
         let tell = tell.clone();
-        std::thread::spawn(move || tell.send(read(query)));
-    }
+        std::thread::spawn(move || tell.send(read(query)).unwrap())
+    };
+    let mut threads: Vec<_> = queries.into_iter().map(tells).collect();
     let ending = stages.clone();
     let (over, is_over) = mpsc::channel();
-    std::thread::spawn(move || over.send(ending.shutdown(how)));
+    threads.push(std::thread::spawn(move || over.send(ending.shutdown(how)).unwrap()));
     is_over.recv_timeout(PATIENCE).expect("the shutdown ends").unwrap();
-    (0..count).map(|_| told.recv_timeout(PATIENCE).expect("every reader is told")).collect()
+    let ends = (0..count).map(|_| told.recv_timeout(PATIENCE).expect("every reader is told")).collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    ends
 }
 
 #[test]

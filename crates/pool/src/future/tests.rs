@@ -13,8 +13,9 @@ fn pair<T: Send + 'static>() -> (Resolver<T>, TaskFuture<T>) {
 #[test]
 fn the_longest_time_out_is_none() {
     let (resolver, mut future) = pair();
-    std::thread::spawn(move || resolver.resolve(Ok(1)));
+    let resolves = std::thread::spawn(move || resolver.resolve(Ok(1)));
     assert_eq!(future.wait_timeout(Duration::MAX), Ok(1));
+    resolves.join().unwrap();
     let (resolver, mut future) = task_future(&Env::simulated(1), StageId::of(StageKind::Cpu), "task");
     resolver.resolve(Ok(1));
     assert_eq!(future.wait_timeout(Duration::MAX), Ok(1));

@@ -39,8 +39,10 @@ pub(crate) fn table(session: &Session, text: &str) -> String {
 /// What a thread of its own does, within the patience of a test.
 pub(crate) fn soon<T: Send + 'static>(what: &str, act: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = mpsc::channel();
-    std::thread::spawn(move || tell.send(act()));
-    told.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{what} takes too long"))
+    let acts = std::thread::spawn(move || tell.send(act()));
+    let done = told.recv_timeout(PATIENCE).unwrap_or_else(|_| panic!("{what} takes too long"));
+    acts.join().unwrap().unwrap();
+    done
 }
 
 /// Waits until something is as it should be.
