@@ -28,6 +28,7 @@ mod quantile;
 mod query;
 mod query_handle;
 mod refresh;
+mod renewals;
 mod result;
 mod syntax;
 mod table;
