@@ -51,6 +51,12 @@ pub enum CubeError {
         /// What is wrong and where.
         problem: String,
     },
+    /// The text of a forest is too long to be one.
+    #[error("the forest has more than {} MiB, which is the most that is read; take another file, or build it in code", .limit >> 20)]
+    ForestTooLarge {
+        /// How much is read, in bytes.
+        limit: usize,
+    },
     /// A column that the table does not have.
     #[error(
         "table {table:?} has no column {column:?}; it has: {}{}{}",
