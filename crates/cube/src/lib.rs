@@ -33,6 +33,7 @@ mod result;
 mod syntax;
 mod table;
 mod turns;
+mod value_type;
 
 pub use composite::{Composite, CompositeBuilder};
 pub use coordinate::Coordinate;
