@@ -134,8 +134,8 @@ impl CubeBuilder {
     }
 
     /// A query that is answered from what was read at least so long ago has it read anew, on `maintenance`: nobody waits for that, and the
-    /// next query finds the new. If it fails, the old is used until it [expires](CubeBuilder::expire_after), and the next query has it tried
-    /// again. Less than `expire_after`.
+    /// next query finds the new. If it fails, the old is used until it [expires](CubeBuilder::expire_after), and a query has it tried again
+    /// after a rest: of a second, and of twice as long after each failure that follows. Less than `expire_after`.
     pub fn refresh_after(mut self, age: Duration) -> Self {
         self.refresh_after = Some(age);
         self

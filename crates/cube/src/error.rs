@@ -51,6 +51,12 @@ pub enum CubeError {
         /// What is wrong and where.
         problem: String,
     },
+    /// The text of a forest is too long to be one.
+    #[error("the forest has more than {} MiB, which is the most that is read; take another file, or build it in code", .limit >> 20)]
+    ForestTooLarge {
+        /// How much is read, in bytes.
+        limit: usize,
+    },
     /// A column that the table does not have.
     #[error(
         "table {table:?} has no column {column:?}; it has: {}{}{}",
@@ -197,6 +203,12 @@ const MEASURE: &str = "measure ";
 /// Stands for a measure where none is known.
 const AGGREGATION: &str = "aggregation";
 
+/// So many characters of what code said are kept where errors are values: every step above the one that failed has them, and every row.
+const MOST_KEPT: usize = 2_000;
+
+/// So many of these have room for the note that others are missing.
+const NOTE: usize = 40;
+
 impl CubeError {
     /// True when the same query may succeed later without a change.
     pub fn is_retryable(&self) -> bool {
@@ -240,6 +252,20 @@ impl CubeError {
             Self::UnsupportedType { place, problem } => Self::UnsupportedType { place: of(place), problem },
             other => other,
         }
+    }
+
+    /// The same with what code said cut to a length that can be kept: nobody else bounds it.
+    pub(crate) fn shortened(mut self) -> Self {
+        if let Self::Computation { message, .. } | Self::Panicked { message, .. } = &mut self {
+            let length = message.chars().count();
+            if let Some((end, _)) = message.char_indices().nth(MOST_KEPT - NOTE)
+                && length > MOST_KEPT
+            {
+                message.truncate(end);
+                message.push_str(&format!("... ({} characters more)", length - MOST_KEPT + NOTE));
+            }
+        }
+        self
     }
 
     /// Code of an aggregation panicked, whosever it is.
@@ -299,5 +325,16 @@ mod tests {
             "there is no measure \"pln\", which is referred to by total; is it \"pnl\"?"
         );
         assert!(!CubeError::Cancelled.is_retryable());
+    }
+
+    #[test]
+    fn long_texts_are_cut_once_with_a_note() {
+        let said = |message: String| CubeError::Computation { place: "measure \"a\"".into(), message };
+        let all = said("é".repeat(MOST_KEPT));
+        assert_eq!(all.clone().shortened(), all);
+        let cut = said("é".repeat(5_000)).shortened();
+        let text = cut.to_string();
+        assert!(text.ends_with("é... (3040 characters more)") && text.chars().count() < 2_020, "{text}");
+        assert_eq!(cut.clone().shortened(), cut);
     }
 }

@@ -11,7 +11,7 @@
 //!
 //! The query that finds leaves old gets a [`Renewal`] of them, under the same lock, unless there is one: so one [refresh](crate::refresh)
 //! reads them anew however many queries see them. It ends after the new ones are there: who looks sees the old leaves and the renewal, or the
-//! new leaves. Threads: any; the lock is held for a few look-ups.
+//! new leaves. One that failed is followed by a [rest](crate::renewals). Threads: any; the lock is held for a few look-ups.
 
 use crate::cache::{KeptLeaf, LeafCache, LeafKey, Reading};
 use crate::cube::CubeSettings;
@@ -19,8 +19,10 @@ use crate::cuboid::{Cuboid, Dictionaries};
 use crate::error::CubeError;
 use crate::execute::{Results, Run};
 use crate::plan::StepId;
+use crate::renewals::Renewals;
 use crate::turns::Turns;
-use std::collections::{HashMap, HashSet};
+use filbert_pool::Clock;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -54,8 +56,8 @@ pub(crate) struct Ages {
 struct Readings {
     /// How many there were.
     begun: u64,
-    /// The leaves that are read anew.
-    renewing: HashSet<LeafKey>,
+    /// The leaves that are read anew, or rest because that failed; however they are spread.
+    renewals: Renewals<LeafKey>,
 }
 
 /// By what leaves that are read now are found again.
@@ -77,11 +79,19 @@ pub(crate) struct Recalled {
     pub(crate) renewal: Option<Renewal>,
 }
 
-/// The right to read leaves anew, of which there is one for each; dropped, another query may have it.
+/// The right to read leaves anew, of which there is one for each. Dropped, another query may have it: at once if nobody tried or it was
+/// done, else after a rest.
 #[derive(Debug)]
 pub(crate) struct Renewal {
     kept: Arc<Kept>,
     leaves: Vec<LeafKey>,
+    clock: Clock,
+    /// How long they rest if it fails.
+    rest: Duration,
+    /// When the old ones are of no use any more.
+    expires: Duration,
+    /// It was begun and is not done.
+    is_open: bool,
 }
 
 impl Ages {
@@ -149,7 +159,8 @@ impl Kept {
             return Recalled { stamp: Some(readings.begin(now)), ..Recalled::default() };
         };
         let is_old = ages.refresh_after.is_some_and(|after| reading.age(now) >= after);
-        let renewal = is_old.then(|| self.renew(&mut readings, run)).flatten();
+        let expires = reading.began + ages.expire_after;
+        let renewal = is_old.then(|| self.renew(&mut readings, run, now, expires)).flatten();
         Recalled { leaves, age: Some(reading.age(now)), stamp: None, renewal }
     }
 
@@ -176,10 +187,13 @@ impl Kept {
                 Some((LeafKey::of(run, version, *leaf)?, KeptLeaf { cuboid, reading }))
             })
             .collect();
-        let _together = reading.map(|_| self.lock());
+        let mut together = reading.map(|_| self.lock());
         for (key, leaf) in leaves {
             if !self.has_later(&key, reading) {
-                self.cache.put(key, leaf);
+                self.cache.put(key.clone(), leaf);
+                if let Some(readings) = &mut together {
+                    readings.renewals.is_new(&key.however_spread());
+                }
             }
         }
     }
@@ -213,15 +227,19 @@ impl Kept {
         Some((first?, leaves))
     }
 
-    /// The right to read the leaves of a plan anew; nothing when another does that with one of them.
-    fn renew(self: &Arc<Self>, readings: &mut Readings, run: &Run) -> Option<Renewal> {
+    /// The right to read the leaves of a plan anew; nothing when another does that with one of them, or did so in vain a short time ago.
+    fn renew(
+        self: &Arc<Self>,
+        readings: &mut Readings,
+        run: &Run,
+        now: Duration,
+        expires: Duration,
+    ) -> Option<Renewal> {
         let keys = run.plan.leaves.iter().filter_map(|leaf| LeafKey::of(run, None, *leaf));
         let leaves: Vec<LeafKey> = keys.map(LeafKey::however_spread).collect();
-        if leaves.iter().any(|leaf| readings.renewing.contains(leaf)) {
-            return None;
-        }
-        readings.renewing.extend(leaves.iter().cloned());
-        Some(Renewal { kept: Arc::clone(self), leaves })
+        let rest = readings.renewals.begin(&leaves, now)?;
+        let (kept, clock) = (Arc::clone(self), run.clock.clone());
+        Some(Renewal { kept, leaves, clock, rest, expires, is_open: false })
     }
 
     fn lock(&self) -> MutexGuard<'_, Readings> {
@@ -243,11 +261,24 @@ impl Reading {
     }
 }
 
+impl Renewal {
+    /// From now on it has failed unless it is done: an error, a panic, or a stage that takes no more.
+    pub(crate) fn begin(&mut self) {
+        self.is_open = true;
+    }
+
+    /// The new leaves are there.
+    pub(crate) fn done(mut self) {
+        self.is_open = false;
+    }
+}
+
 impl Drop for Renewal {
     fn drop(&mut self) {
         let mut readings = self.kept.lock();
-        for leaf in &self.leaves {
-            readings.renewing.remove(leaf);
+        match self.is_open {
+            true => readings.renewals.fail(&self.leaves, self.clock.now(), self.rest, self.expires),
+            false => readings.renewals.end(&self.leaves),
         }
     }
 }

@@ -28,10 +28,12 @@ mod quantile;
 mod query;
 mod query_handle;
 mod refresh;
+mod renewals;
 mod result;
 mod syntax;
 mod table;
 mod turns;
+mod value_type;
 
 pub use composite::{Composite, CompositeBuilder};
 pub use coordinate::Coordinate;

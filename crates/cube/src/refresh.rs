@@ -8,8 +8,8 @@
 //!
 //! It is the query once more, for its leaves alone: one pass for all of them, no task, no result. So nothing of planning, reading and grouping
 //! is here. A future on `mixed` leads it, since that is where tables are read; it waits without a thread, and for its turn: two read at a
-//! time. What groups stands on `maintenance`, and takes no turn from queries; `cpu` computes for both. Nobody waits for it: if it fails, the old leaves stay until they expire, and the next
-//! query that finds them old begins another.
+//! time. What groups stands on `maintenance`, and takes no turn from queries; `cpu` computes for both. Nobody waits for it: if it fails, the
+//! old leaves stay until they expire, and a query that finds them old after a [rest](crate::renewals) begins another.
 //!
 //! It ends with `maintenance`, which a shutdown ends first: a table that never answers then holds up nobody. A stage tells nobody that it ends,
 //! so a periodic task of `maintenance` watches; when its next round is refused, it is dropped, and with it what ends the refresh. The same
@@ -32,16 +32,18 @@ use std::time::Duration;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// Begins to read the leaves of a question anew.
-pub(crate) fn begin_refresh(question: &Question, renewal: Renewal) {
+pub(crate) fn begin_refresh(question: &Question, mut renewal: Renewal) {
     let Some(stages) = question.stages.upgrade() else { return };
+    renewal.begin();
     let table = question.table.name().to_owned();
     let anew = question.anew();
     let watch = watch(&stages, &anew);
     let reason = Arc::clone(&anew.cancel);
     let begun = stages.mixed().spawn("refresh cube", async move {
-        let _until_over = (renewal, watch);
+        let _until_over = watch;
         let _turn = unless_cancelled(&anew, anew.kept.refreshes.take()).await?;
-        lead_refresh(anew).await.map_err(|error| reason.explain(error))
+        let refreshed = lead_refresh(anew).await.map_err(|error| reason.explain(error));
+        refreshed.map(|()| renewal.done())
     });
     match begun {
         Ok(begun) => begun.on_complete(move |ended: TaskResult<Result<(), CubeError>>| {

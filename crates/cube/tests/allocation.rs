@@ -6,7 +6,9 @@
 
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::SchemaRef;
-use filbert_cube::{Aggregator, BatchStream, Cube, CubeError, Forest, MemoryTable, Query, Table, TableQuery};
+use filbert_cube::{
+    Aggregator, BatchStream, Combinator, Cube, CubeError, Forest, MemoryTable, Query, Table, TableQuery,
+};
 use filbert_pool::Stages;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -125,8 +127,11 @@ impl Table for Made {
 
 /// What a query of a fresh cube comes to: its rows, and the most that was held beyond what was before.
 fn asked(stages: &Stages, table: Made, query: Query) -> (Result<usize, CubeError>, usize) {
-    let forest = Forest::builder().measure("sum", Aggregator::sum("value")).build().unwrap();
-    let cube = Cube::builder(stages, forest, table).build().unwrap();
+    let forest = Forest::builder()
+        .function("fails", |_| Err("x".repeat(1_500)))
+        .measure("sum", Aggregator::sum("value"))
+        .measure("fails", Combinator::function(&["sum"], "fails"));
+    let cube = Cube::builder(stages, forest.build().unwrap(), table).build().unwrap();
     let before = HELD.load(Ordering::Relaxed);
     MOST.store(before, Ordering::Relaxed);
     let answer = cube.query(query).unwrap().wait();
@@ -160,4 +165,22 @@ fn what_a_query_takes_stays_near_its_limit() {
     let (answer, most) = asked(&stages, long(), by_both().totals(["key"]).memory_limit(64 * MEGABYTE));
     assert!(matches!(answer, Err(CubeError::OverMemory { .. })), "{answer:?}");
     assert!(most < 64 * MEGABYTE + batches, "{} MB", most / MEGABYTE);
+}
+
+/// What a measure said that failed was written to all rows of all partitions before anybody counted it.
+#[test]
+fn what_failed_measures_say_stays_near_the_limit_too() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    const MEGABYTE: usize = 1 << 20;
+    let stages = Stages::start().unwrap();
+    let table = |rows| Made { rows, texts: 1, letters: 1 };
+    let query = || Query::new(["sum", "fails"]).by(["key"]).no_cache().errors_are_values();
+    // Groups of some megabytes, and an answer of 150.
+    let (answer, most) = asked(&stages, table(100_000), query().memory_limit(64 * MEGABYTE));
+    assert!(matches!(answer, Err(CubeError::OverMemory { .. })), "{answer:?}");
+    assert!(most < 80 * MEGABYTE, "{} MB", most / MEGABYTE);
+    // What fits is not refused: 15 megabytes, as ranges and as one.
+    let (answer, most) = asked(&stages, table(10_000), query().memory_limit(40 * MEGABYTE));
+    assert_eq!(answer.unwrap(), 10_000);
+    assert!(most < 40 * MEGABYTE, "{} MB", most / MEGABYTE);
 }

@@ -384,6 +384,25 @@ impl CustomMeasure for PanicsInPlan {
 
 /// They were told as those of a measure "plan".
 #[test]
+fn what_failed_measures_say_is_cut_when_it_is_long() {
+    let (stages, trades) = (Stages::start().unwrap(), batch(2));
+    let table = MemoryTable::new("trades", trades.schema(), vec![trades]).unwrap();
+    let forest = Forest::builder()
+        .function("fails", |_| Err("x".repeat(1_000_000)))
+        .measure("sum", Aggregator::sum("value"))
+        .measure("fails", Combinator::function(&["sum"], "fails"))
+        .measure("above", Combinator::sum(&["fails", "sum"]));
+    let cube = Cube::builder(&stages, forest.build().unwrap(), table).build().unwrap();
+    let result = cube.query(Query::new(["sum", "above"]).by(["key"]).errors_are_values());
+    let csv = result.unwrap().wait().unwrap().to_csv().unwrap();
+    assert!(csv.contains("x... (998040 characters more)") && csv.len() < 5_000, "{} bytes", csv.len());
+    // Where an error is the end, it is told as it is.
+    let error = cube.query(Query::new(["above"]).by(["key"])).unwrap().wait().unwrap_err();
+    assert!(error.to_string().len() > 1_000_000);
+    nothing_is_left(&stages);
+}
+
+#[test]
 fn panics_while_planning_name_their_measure() {
     let stages = Stages::start().unwrap();
     let table = MemoryTable::new("t", batch(0).schema(), vec![batch(10)]).unwrap();

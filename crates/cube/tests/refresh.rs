@@ -181,6 +181,12 @@ fn pass(stages: &Stages, time: Duration) {
     stages.simulation().unwrap().advance(time);
 }
 
+/// A refresh comes to its end, and then time passes.
+fn rest(stages: &Stages, time: Duration) {
+    pass(stages, Duration::ZERO);
+    pass(stages, time);
+}
+
 fn until(stages: &Stages, what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = stages.clock().now() + DEADLINE;
     while !is_so() {
@@ -267,13 +273,13 @@ fn a_refresh_that_fails_keeps_the_old_until_they_expire() {
         assert_eq!(reading(&cube, &a_by_reading()), "r1");
         table.now_does(does);
         pass(&stages, REFRESH);
-        // Each query that finds them old has it tried again.
-        for opened in [2, 3, 4] {
+        // A query that finds them old has it tried again, after a rest.
+        for (opened, seconds) in [(2, 1), (3, 2), (4, 4)] {
             assert_eq!(reading(&cube, &a_by_reading()), "r1", "{does:?}");
-            pass(&stages, Duration::ZERO);
+            rest(&stages, Duration::from_secs(seconds));
             assert_eq!(table.opened(), opened, "{does:?}");
         }
-        pass(&stages, EXPIRE - REFRESH);
+        pass(&stages, EXPIRE - REFRESH - Duration::from_secs(7));
         let error = ask(&cube, &a_by_reading()).unwrap_err();
         match does {
             Does::Panics => assert!(matches!(error, CubeError::Panicked { .. }), "{error:?}"),
@@ -284,6 +290,53 @@ fn a_refresh_that_fails_keeps_the_old_until_they_expire() {
         let expected = if does == Does::IsNotThere { 2 } else { 6 };
         assert_eq!(table.closed(), expected, "each stream is closed once");
     }
+}
+
+/// Every query that came after a failure began another refresh.
+#[test]
+fn queries_do_not_ask_a_table_that_failed_again_and_again() {
+    for does in [Does::IsNotThere, Does::FailsMidway, Does::Panics] {
+        let (stages, table) = (Stages::simulated(1), Changing::new(2));
+        let cube = cube(&stages, &table, refreshing);
+        assert_eq!(reading(&cube, &a_by_reading()), "r1");
+        table.now_does(does);
+        pass(&stages, REFRESH);
+        for _ in 0..400 {
+            assert_eq!(reading(&cube, &a_by_reading()), "r1", "{does:?}");
+            pass(&stages, Duration::from_millis(100));
+        }
+        // In 40 seconds: the first, and those after rests of 1, 2, 4, 8 and 16.
+        assert_eq!(table.opened(), 1 + 6, "{does:?}");
+    }
+}
+
+#[test]
+fn what_was_read_anew_does_not_rest() {
+    let (stages, table) = (Stages::simulated(1), Changing::new(2));
+    let cube = cube(&stages, &table, refreshing);
+    let second = Duration::from_secs(1);
+    assert_eq!(reading(&cube, &a_by_reading()), "r1");
+    table.now_does(Does::FailsMidway);
+    pass(&stages, EXPIRE - 3 * second);
+    for opened in [2, 3] {
+        assert_eq!(reading(&cube, &a_by_reading()), "r1");
+        rest(&stages, second);
+        assert_eq!(table.opened(), opened);
+    }
+    // The second rest would last two seconds: it ends with the leaves, which a query reads.
+    table.now_does(Does::GivesRows);
+    pass(&stages, second);
+    assert_eq!(reading(&cube, &a_by_reading()), "r4");
+    table.now_does(Does::FailsMidway);
+    pass(&stages, REFRESH);
+    assert_eq!(reading(&cube, &a_by_reading()), "r4");
+    rest(&stages, second);
+    assert_eq!(table.opened(), 5);
+    // And the next rest is a short one again.
+    table.now_does(Does::GivesRows);
+    assert_eq!(reading(&cube, &a_by_reading()), "r4");
+    pass(&stages, Duration::ZERO);
+    assert_eq!((reading(&cube, &a_by_reading()).as_str(), table.opened()), ("r6", 6));
 }
 
 #[test]
@@ -297,7 +350,7 @@ fn a_refresh_holds_no_more_than_the_cube_allows() {
     pass(&stages, REFRESH);
     for opened in [3, 4] {
         assert_eq!(reading(&cube, &generous), "r2");
-        pass(&stages, Duration::ZERO);
+        rest(&stages, Duration::from_secs(1));
         assert_eq!(table.opened(), opened);
     }
 }

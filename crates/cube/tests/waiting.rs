@@ -209,9 +209,9 @@ fn a_query_that_waits_for_its_plan_ends_when_its_time_is_over() {
 /// Whoever counts threads is alone: those of other tests would be counted too.
 static ALONE: RwLock<()> = RwLock::new(());
 
-/// How many threads this process has.
-fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
+/// How many threads this process has; nothing where the system does not tell.
+fn threads() -> Option<usize> {
+    std::fs::read_dir("/proc/self/task").ok().map(Iterator::count)
 }
 
 /// 500 tables are open before any of them says a word: one after the other they would never be.
@@ -227,16 +227,21 @@ fn queries_that_wait_for_tables_take_no_thread_each() {
     let query = |cube: &Cube| cube.query(Query::new(["sum"]).by(["key"]).no_cache()).unwrap();
     assert_eq!(query(&quick).wait().unwrap().rows(), 7);
     let before = threads();
+    if before.is_none() {
+        eprintln!(
+            "threads are NOT counted here: there is no /proc/self/task; only the answers are looked at"
+        );
+    }
     let all: Vec<_> = (0..QUERIES).map(|_| query(&cube)).collect();
     until(&stages, "all tables are open", || table.open.load(Ordering::SeqCst) == QUERIES);
     assert_eq!(threads(), before, "tables that wait have no thread");
     // What computes has a thread for each turn; on a busy machine many that are just done are not idle yet when the next have begun.
-    let most = before + QUERIES / 2;
+    let most = before.map(|before| before + QUERIES / 2);
     send.send(()).unwrap();
     for query in all {
         assert_eq!(query.wait().unwrap().rows(), 7);
         let now = threads();
-        assert!(now <= most, "{now} threads, {before} before");
+        assert!(now <= most, "{now:?} threads, {before:?} before");
     }
     assert_eq!((table.most_open.load(Ordering::SeqCst), table.open.load(Ordering::SeqCst)), (QUERIES, 0));
     nothing_is_left(&stages);

@@ -53,7 +53,7 @@ pub use description::{Description, StatementKind};
 pub use engine::{Sql, SqlSnapshot};
 pub use error::SqlError;
 pub use exchange::ExchangeExec;
-pub use files::{CacheSnapshot, FileEncoder};
+pub use files::{CacheSnapshot, FileEncoder, file_endings};
 pub use maps::MapScanExec;
 pub use parameter::{numbered_parameters, scalar_of};
 pub use query::{Describing, Query, QueryCanceller, QueryId};

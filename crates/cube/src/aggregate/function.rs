@@ -2,8 +2,9 @@
 
 use super::carriers::{Carriers, CustomAggregate, carriers_of};
 use super::guard::Failure;
-use super::values::{ColumnNeed, Need, is_text, plain};
+use super::values::{ColumnNeed, Need};
 use crate::error::CubeError;
+use crate::value_type::{is_text, plain};
 use arrow::datatypes::DataType;
 use filbert_pool::caught;
 use std::fmt;

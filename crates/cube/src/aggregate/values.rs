@@ -5,6 +5,7 @@
 
 use crate::error::CubeError;
 use crate::memory::bytes_of;
+use crate::value_type::plain;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, ScalarBuffer};
 use arrow::compute::{CastOptions, cast_with_options};
@@ -81,19 +82,6 @@ impl Kind {
             _ => None,
         }
     }
-}
-
-/// The type of the values themselves.
-pub(super) fn plain(data_type: &DataType) -> &DataType {
-    match data_type {
-        DataType::Dictionary(_, values) => plain(values),
-        other => other,
-    }
-}
-
-/// True for types of texts.
-pub(super) fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
 impl Column {

@@ -10,6 +10,7 @@ use crate::filter::Filter;
 use crate::forest::Aggregation;
 use crate::plan::{Cells, CubeColumns, Leaf, Operation, Step, StepId};
 use crate::table::{GroupQuery, TableAggregate, TableFunction};
+use crate::value_type::is_text;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::filter;
 use arrow::datatypes::{DataType, Int64Type};
@@ -167,11 +168,11 @@ fn of_table(columns: &CubeColumns, leaf: &Leaf, filter: &Filter, any: bool) -> O
             _ => return None,
         },
         (_, Some(Some(of))) => match of {
-            DataType::Decimal128(..) | DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => true,
+            DataType::Decimal128(..) => true,
             // One of them may be the negative zero.
             DataType::Float16 | DataType::Float32 | DataType::Float64 => false,
             DataType::Date32 | DataType::Timestamp(..) | DataType::Time64(_) => true,
-            other if other.is_integer() => true,
+            other if other.is_integer() || is_text(other) => true,
             _ => return None,
         },
     };

@@ -22,7 +22,7 @@ impl Results {
 
     pub(crate) fn put(&mut self, step: StepId, made: Made) {
         if self.readers[step.0] > 0 {
-            self.made[step.0] = Some(made);
+            self.made[step.0] = Some(made.map_err(CubeError::shortened));
         }
     }
 

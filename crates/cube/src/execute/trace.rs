@@ -31,7 +31,7 @@ pub(crate) struct Trace {
 impl Trace {
     /// Notes that a step failed.
     pub(crate) fn failed(&mut self, step: StepId, why: &CubeError) {
-        self.failures.push((step, why.to_string()));
+        self.failures.push((step, why.clone().shortened().to_string()));
     }
 }
 

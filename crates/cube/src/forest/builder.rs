@@ -1,6 +1,7 @@
 //! A forest under construction.
 
 use super::calculated::{CalculatedColumn, ColumnFormula};
+use super::constructors::names;
 use super::measure::Measure;
 use super::registry::{CustomMeasure, DecompositionFunction, Registry};
 use super::{Forest, Inner, validate};
@@ -34,8 +35,7 @@ impl ForestBuilder {
     /// By which columns slices are spread when this measure is asked for, or one made of it, and the query does not say. Where several
     /// measures say so, the columns that they have in common count; where there are none, nobody said anything.
     pub fn shard(mut self, measure: &str, columns: &[&str]) -> Self {
-        let columns = columns.iter().map(|column| (*column).to_owned()).collect();
-        self.shards.push((measure.to_owned(), columns));
+        self.shards.push((measure.to_owned(), names(columns)));
         self
     }
 
@@ -47,8 +47,7 @@ impl ForestBuilder {
 
     /// Adds a column that a registered function computes.
     pub fn column_function(mut self, name: &str, function: &str, inputs: &[&str]) -> Self {
-        let inputs = inputs.iter().map(|input| (*input).to_owned()).collect();
-        let formula = ColumnFormula::Function { name: function.to_owned(), inputs };
+        let formula = ColumnFormula::Function { name: function.to_owned(), inputs: names(inputs) };
         self.columns.push(CalculatedColumn { name: name.to_owned(), formula });
         self
     }

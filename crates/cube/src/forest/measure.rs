@@ -173,6 +173,7 @@ pub struct Filtrator {
 
 /// Another measure, under fewer filters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "WrittenUnfiltrator")]
 pub struct Unfiltrator {
     /// The measure.
     pub underlying: String,
@@ -181,8 +182,31 @@ pub struct Unfiltrator {
     pub columns: Unfiltered,
 }
 
+/// An [`Unfiltrator`] with all keys that somebody may write.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WrittenUnfiltrator {
+    underlying: String,
+    suppress: Option<Vec<String>>,
+    retain: Option<Vec<String>>,
+}
+
+impl TryFrom<WrittenUnfiltrator> for Unfiltrator {
+    type Error = &'static str;
+
+    fn try_from(written: WrittenUnfiltrator) -> Result<Self, &'static str> {
+        let columns = match (written.suppress, written.retain) {
+            (Some(columns), None) => Unfiltered::Suppress(columns),
+            (None, Some(columns)) => Unfiltered::Retain(columns),
+            (Some(_), Some(_)) => return Err("it has both `suppress` and `retain`; leave one of them out"),
+            (None, None) => return Err("it needs columns in `suppress` or in `retain`"),
+        };
+        Ok(Self { underlying: written.underlying, columns })
+    }
+}
+
 /// Which filters an [`Unfiltrator`] drops.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unfiltered {
     /// Those on these columns.

@@ -12,6 +12,7 @@ mod quantile;
 mod registry;
 mod routing;
 mod text;
+mod trouble;
 mod validate;
 
 pub use builder::ForestBuilder;

@@ -28,6 +28,29 @@ fn what_is_wrong_is_told_with_its_path() {
     assert!(problem(later).contains("must stand before it"));
 }
 
+/// `totl` was said to be `total`, which is the one that names it.
+#[test]
+fn nobody_is_told_to_make_a_cycle() {
+    let itself = Forest::builder().measure("total", Combinator::sum(&["totl"]));
+    assert_eq!(problem(itself), "there is no measure \"totl\", which is referred to by total");
+    let above = Forest::builder()
+        .measure("a total", Combinator::sum(&["part"]))
+        .measure("part", Combinator::sum(&["a totl"]));
+    assert!(!problem(above).contains("is it"));
+    let other = Forest::builder()
+        .measure("total", Combinator::expression("totl + 1").unwrap())
+        .measure("tot", Aggregator::count());
+    assert!(problem(other).ends_with("is it \"tot\"?"));
+}
+
+#[test]
+fn a_rule_that_never_holds_is_refused() {
+    let route = Route::to("a").by(&["desk", "ccy"]).not_by(&["ccy"]);
+    let routing = Routing::new().rule(Route::to("a").marker("x")).rule(route);
+    let forest = Forest::builder().measure("a", Aggregator::count()).measure("b", routing);
+    assert!(problem(forest).contains("rule 2 has \"ccy\" in `by` and in `not_by`"));
+}
+
 #[test]
 fn a_chain_of_thousands_is_checked_without_recursion() {
     let mut builder = Forest::builder().measure("m0", Aggregator::count());
@@ -103,4 +126,85 @@ fn a_text_that_is_no_forest_is_refused() {
     ] {
         assert!(matches!(ForestText::from_toml(text), Err(CubeError::InvalidForest { .. })), "{text}");
     }
+}
+
+fn toml_problem(text: &str) -> String {
+    ForestText::from_toml(text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_value_that_a_key_cannot_have_is_told_with_its_line() {
+    let begin = "[[measure]]\nname = 'a'\n";
+    for (text, line, told) in [
+        ("kind = 'nope'", 3, "unknown variant `nope`"),
+        ("kind = 'filtrator'\nunderlying = 'b'\nfilter = 'x ='", 5, "filter at character 3"),
+        ("kind = 'aggregator'\naggregation = 'summ'\ncolumn = 'x'", 4, "unknown variant `summ`"),
+        ("kind = 'combinator'\ncombination = { expression = 'a +' }", 4, "expression at character 3"),
+        ("kind = 'routing'\nrules = [\n  { to = 'b', bye = ['x'] },\n]", 5, "unknown field `bye`"),
+        ("kind = 'shiftor'\nunderlying = 'b'\ncolumn = 'x'\nshift = { to = 1, offset = 2 }", 6, "exactly 1"),
+    ] {
+        let error = toml_problem(&[begin, text].concat());
+        assert!(error.contains(&format!("at line {line}, ")) && error.contains(told), "{error}");
+    }
+    let json =
+        "{\"measure\": [{\"name\": \"a\",\n\"kind\": \"aggregator\",\n\"column\": 1,\n\"shard\": []}]}";
+    let error = ForestText::from_json(json).unwrap_err().to_string();
+    assert!(error.contains("at line 3 "), "{error}");
+}
+
+#[test]
+fn keys_that_do_not_belong_together_are_told_with_their_measure() {
+    let both = "it has both `suppress` and `retain`; leave one of them out";
+    for (keys, told) in [
+        ("kind = 'unfiltrator'\nunderlying = 'b'\nsuppress = ['x']\nretain = ['y']", both),
+        (
+            "kind = 'unfiltrator'\nunderlying = 'b'\nsuppress = ['x']\nretian = ['y']",
+            "unknown field `retian`",
+        ),
+        ("kind = 'unfiltrator'\nunderlying = 'b'", "it needs columns in `suppress` or in `retain`"),
+        ("kind = 'aggregator'\ncolumn = 'x'\nby = ['y']", "unknown field `by`, expected `column` or"),
+        ("kind = 'filtrator'\nunderlying = 'b'", "missing field `filter`"),
+    ] {
+        let error = toml_problem(&format!("\n[[measure]]\nname = 'a'\n{keys}"));
+        assert!(error.contains(&format!("measure \"a\", line 3: {told}")), "{error}");
+    }
+    let nameless = toml_problem("[[measure]]\nkind = 'aggregator'\naggregation = 'count'");
+    assert!(nameless.contains("measure 1 of the list: missing field `name`"), "{nameless}");
+    let json = r#"{"measure": [{"name": "a", "kind": "unfiltrator", "underlying": "b", "suppress": [], "retain": []}]}"#;
+    let error = ForestText::from_json(json).unwrap_err().to_string();
+    assert!(error.contains("measure \"a\", measure 1 of the list") && error.contains(both), "{error}");
+}
+
+#[test]
+fn a_column_has_one_formula_and_no_other_keys() {
+    let function = "function = { name = 'f', inputs = [] }";
+    for (keys, told) in [
+        (format!("expression = 'x'\n{function}"), "column \"a\" has both `expression` and `function`"),
+        ("expression = 'x'\ninputs = ['x']".to_owned(), "unknown field `inputs`"),
+        (function.replace("[]", "[], of = 1"), "unknown field `of`"),
+        (String::new(), "column \"a\" needs an `expression` or a `function`"),
+    ] {
+        let error = toml_problem(&format!("[[column]]\nname = 'a'\n{keys}"));
+        assert!(error.contains(told), "{error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_too_large_is_not_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("forest.toml");
+    let text = "[[measure]]\nname = 'a'\nkind = 'aggregator'\naggregation = 'count'\n";
+    std::fs::write(&path, text).unwrap();
+    assert_eq!(ForestText::from_file(&path).unwrap().measures.len(), 1);
+    let limit = 16 << 20;
+    // A file with a hole: nothing is written, and all of it would be read.
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+    let error = ForestText::from_file(&path).unwrap_err();
+    assert_eq!(error, CubeError::ForestTooLarge { limit });
+    assert!(error.to_string().contains("more than 16 MiB"), "{error}");
+    let long = format!("{text}# {}", "x".repeat(limit));
+    assert_eq!(ForestText::from_toml(&long), Err(CubeError::ForestTooLarge { limit }));
+    assert_eq!(ForestText::from_json(&long), Err(CubeError::ForestTooLarge { limit }));
+    let missing = ForestText::from_file(folder.path().join("none.json")).unwrap_err();
+    assert!(matches!(missing, CubeError::InvalidForest { .. }), "{missing}");
 }

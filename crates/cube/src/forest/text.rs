@@ -2,10 +2,17 @@
 
 use super::calculated::CalculatedColumn;
 use super::measure::Measure;
-use super::{Forest, ForestBuilder};
+use super::{Forest, ForestBuilder, trouble};
 use crate::error::CubeError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// The most that is read of a text, in bytes: a hundred thousand measures. What is larger is no forest but a mistake, and would cost many
+/// times its size before that is known.
+const MOST_BYTES: usize = 16 << 20;
 
 /// The definitions of a forest, as they are written.
 ///
@@ -57,36 +64,31 @@ pub struct NamedMeasure {
     pub measure: Measure,
 }
 
-/// Where the names of measures stand in a TOML text.
-#[derive(Deserialize)]
-struct Places {
-    #[serde(default, rename = "measure")]
-    measures: Vec<NamePlace>,
-}
-
-#[derive(Deserialize)]
-struct NamePlace {
-    name: toml::Spanned<String>,
-}
-
 impl ForestText {
-    /// Reads TOML.
-    pub fn from_toml(text: &str) -> Result<Self, CubeError> {
-        let read: Self =
-            toml::from_str(text).map_err(|error| CubeError::InvalidForest { problem: error.to_string() })?;
-        let spans = toml::from_str(text).map(|Places { measures }| measures).unwrap_or_default();
-        let line = |index: usize| {
-            let start = spans.get(index).map_or(0, |place| place.name.span().start);
-            format!("line {}", text[..start].matches('\n').count() + 1)
-        };
-        read.check_names(line)
+    /// Reads a file: JSON if its name ends so, else TOML. At most 16 MiB of it.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, CubeError> {
+        let path = path.as_ref();
+        let text = text_of(path)?;
+        let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
+        if is_json { Self::from_json(&text) } else { Self::from_toml(&text) }
     }
 
-    /// Reads JSON.
+    /// Reads TOML, at most 16 MiB.
+    pub fn from_toml(text: &str) -> Result<Self, CubeError> {
+        check_size(text.len())?;
+        match toml::from_str::<Self>(text) {
+            Ok(read) => read.check_names(|index| trouble::line_in_toml(text, index)),
+            Err(error) => Err(trouble::in_toml(text, &error)),
+        }
+    }
+
+    /// Reads JSON, at most 16 MiB.
     pub fn from_json(text: &str) -> Result<Self, CubeError> {
-        let read: Self = serde_json::from_str(text)
-            .map_err(|error| CubeError::InvalidForest { problem: error.to_string() })?;
-        read.check_names(|index| format!("measure {} of the list", index + 1))
+        check_size(text.len())?;
+        match serde_json::from_str::<Self>(text) {
+            Ok(read) => read.check_names(trouble::place_in_list),
+            Err(error) => Err(trouble::in_json(text, &error)),
+        }
     }
 
     /// Refuses a name that stands twice; `place` says where the measure of an index is.
@@ -123,6 +125,19 @@ impl ForestText {
         }
         builder
     }
+}
+
+fn check_size(bytes: usize) -> Result<(), CubeError> {
+    if bytes > MOST_BYTES { Err(CubeError::ForestTooLarge { limit: MOST_BYTES }) } else { Ok(()) }
+}
+
+/// The text of a file, of which no more is read than tells that it is too large.
+fn text_of(path: &Path) -> Result<String, CubeError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes));
+    read.map_err(|error| CubeError::InvalidForest { problem: error.to_string() })?;
+    check_size(bytes.len())?;
+    String::from_utf8(bytes).map_err(|error| CubeError::InvalidForest { problem: error.to_string() })
 }
 
 impl From<&Forest> for ForestText {

@@ -28,9 +28,10 @@ pub(super) fn check(
     check_references(measures)
 }
 
-/// That there is no measure of that name; the path leads to who refers to it.
+/// That there is no measure of that name; the path leads to who refers to it. Nobody on the path can have been meant: that would be a cycle.
 pub(super) fn unknown(measures: &Measures, name: &str, path: Vec<String>) -> CubeError {
-    let nearest = nearest(name, measures.keys().map(String::as_str)).map(str::to_owned);
+    let others = measures.keys().filter(|other| !path.contains(other)).map(String::as_str);
+    let nearest = nearest(name, others).map(str::to_owned);
     CubeError::UnknownMeasure { name: name.to_owned(), path, nearest }
 }
 
@@ -195,6 +196,13 @@ fn problem_of_routing(routing: &Routing) -> Option<String> {
     if let Some(number) = rules.iter().position(Route::is_unconditional) {
         let (number, to) = (number + 1, &rules[number].to);
         return Some(format!("its rule {number} has no condition; make {to:?} the default instead"));
+    }
+    for (number, Route { by, not_by, .. }) in (1..).zip(rules) {
+        if let Some(column) = by.iter().find(|column| not_by.contains(column)) {
+            return Some(format!(
+                "its rule {number} has {column:?} in `by` and in `not_by`, so it never holds; leave one out"
+            ));
+        }
     }
     match (function, underlyings.is_empty()) {
         (Some(function), true) => {

@@ -23,6 +23,7 @@ use arrow::array::{
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::{cast, concat, filter, interleave};
 use arrow::datatypes::{DataType, Field, Schema};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows of one partition of one level: slices in which at least one measure has a value.
@@ -72,7 +73,8 @@ pub(crate) fn build(query: &Query, run: &Run, results: &Results) -> Result<CubeR
     }
     let rows: Vec<usize> = pieces.iter().map(|piece| piece.rows).collect();
     let keys: Vec<PieceKeys> = pieces.iter_mut().map(|piece| std::mem::take(&mut piece.keys)).collect();
-    let values = measures(query, &levels, &mut pieces)?;
+    let (values, _held) = measures(query, run, &levels, &mut pieces)?;
+    let failed: Vec<bool> = (0..values.len()).map(|measure| has_failed(&levels, measure)).collect();
     let total = rows.iter().sum();
     let has_totals = !query.totals.is_empty();
     let of_range = |places: &[Place]| {
@@ -88,8 +90,14 @@ pub(crate) fn build(query: &Query, run: &Run, results: &Results) -> Result<CubeR
             let (keys, _held) = gathered(run, of_pieces, places)?;
             columns.push(decoded(run, &name, &keys, &run.keys.logical(&name))?);
         }
-        for values in &values {
-            columns.push(gathered(run, values.iter(), places)?);
+        for (values, has_failed) in values.iter().zip(&failed) {
+            // Where a measure failed, one row stands for all.
+            let first = |(piece, row): &Place| (*piece, (*row).min(values[*piece].len() - 1));
+            let places = match has_failed {
+                true => Cow::Owned(places.iter().map(first).collect()),
+                false => Cow::Borrowed(places),
+            };
+            columns.push(gathered(run, values.iter(), &places)?);
         }
         Ok(columns)
     };
@@ -185,13 +193,15 @@ fn piece(
     Ok(Some(Piece { level, rows, keys, texts, values, _held: held }))
 }
 
-/// The values of each measure, piece by piece, all of one type; what failed as what it said.
+/// The values of each measure, piece by piece, all of one type; where it failed, one row for all: what it said. With what texts hold that no
+/// cuboid has.
 fn measures(
     query: &Query,
+    run: &Run,
     levels: &[Vec<Made>],
     pieces: &mut [Piece],
-) -> Result<Vec<Vec<ArrayRef>>, CubeError> {
-    let mut all = Vec::with_capacity(query.measures.len());
+) -> Result<(Vec<Vec<ArrayRef>>, Reservation), CubeError> {
+    let (mut all, mut held) = (Vec::with_capacity(query.measures.len()), run.memory.try_reserve(0)?);
     let mut values: Vec<std::vec::IntoIter<ArrayRef>> =
         pieces.iter_mut().map(|piece| std::mem::take(&mut piece.values).into_iter()).collect();
     for (measure, _) in query.measures.iter().enumerate() {
@@ -199,12 +209,12 @@ fn measures(
         for (piece, values) in pieces.iter().zip(&mut values) {
             of_pieces.push(match &levels[piece.level][measure] {
                 Ok(_) => values.next().unwrap_or_else(|| new_null_array(&DataType::Null, piece.rows)),
-                Err(error) => failed_value(error, piece.rows),
+                Err(error) => failed_value(error),
             });
         }
-        all.push(of_one_type(of_pieces, has_failed(levels, measure))?);
+        all.push(of_one_type(of_pieces, has_failed(levels, measure), &mut held)?);
     }
-    Ok(all)
+    Ok((all, held))
 }
 
 /// True when a measure failed at some level.

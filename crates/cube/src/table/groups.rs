@@ -3,8 +3,9 @@
 //! A table may group rows where they lie, instead of sending them: one statement with a grouping set for every level and a condition for
 //! every aggregate. The cube merges what comes once more, so keys that only the cube takes for equal end in one slice.
 
-use super::select::{Condition, Dialect, Literals, TextOrder, condition, is_text, plain, quoted};
+use super::select::{Condition, Dialect, Literals, TextOrder, condition, quoted};
 use crate::filter::Filter;
+use crate::value_type::{is_text, plain};
 use arrow::datatypes::{DataType, Schema};
 use std::fmt;
 

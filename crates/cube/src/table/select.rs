@@ -9,6 +9,7 @@
 use super::TableQuery;
 use crate::coordinate::Coordinate;
 use crate::filter::{Comparison, Filter, Matcher};
+use crate::value_type::{is_text, plain};
 use arrow::datatypes::{DataType, Schema};
 #[cfg(any(feature = "duckdb", feature = "postgres"))]
 use arrow::{
@@ -255,18 +256,6 @@ impl Dialect for Literals<'_> {
         let of = plain(self.schema.field_with_name(column).ok()?.data_type());
         of.is_floating().then(|| "CAST('-Infinity' AS DOUBLE PRECISION)".to_owned())
     }
-}
-
-/// The type of the values of a column.
-pub(super) fn plain(data_type: &DataType) -> &DataType {
-    match data_type {
-        DataType::Dictionary(_, values) => plain(values),
-        other => other,
-    }
-}
-
-pub(super) fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
 /// The moment of a text, as the cube reads it in a column of this type: one row.

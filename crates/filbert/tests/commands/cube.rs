@@ -167,8 +167,16 @@ fn rows_behind_cells_are_shown() {
         folder.cube(&words(&["--limit", "1", "--format", "json", "--columns", "pnl"]));
     assert_eq!((status, shown.as_str()), (Some(0), "[{\"pnl\":1.5}]"), "{said}");
     assert!(said.contains("more than 1 row; --limit"), "{said}");
-    let (_, shown, said) = folder.cube(&words(&["--limit", "4", "--cell", "desk=Equity", "--format", "csv"]));
-    assert_eq!((shown.as_str(), said.as_str()), ("desk,ccy,pnl", ""));
+    // Nothing is an answer, but nobody should have to guess why.
+    let nobody = words(&["--limit", "4", "--cell", "desk=Equity", "--format", "csv"]);
+    let (status, shown, said) = folder.cube(&nobody);
+    assert_eq!((status, shown.as_str()), (Some(0), "desk,ccy,pnl"));
+    assert_eq!(said, "filbert: no row matches the cell desk=Equity");
+    let (status, _, said) = folder.cube(&words(&["--cell", "desk=Equity", "--where", "ccy = 'EUR'"]));
+    assert_eq!(status, Some(0));
+    assert_eq!(said, "filbert: no row matches the cell desk=Equity where ccy = 'EUR'");
+    let (status, _, said) = folder.cube(&words(&["--where", "ccy = 'XX'"]));
+    assert_eq!((status, said.as_str()), (Some(0), ""));
     let (status, _, said) = folder.cube(&words(&["--cell", "ccy=EUR"]));
     assert!(status == Some(1) && said.contains("\"ccy\", which is not grouped by"), "{said}");
 }
@@ -229,6 +237,44 @@ fn mistakes_are_told() {
         (&["--forest", &missing, "--table", &table], "missing.parquet"),
         (&["--forest", &cycle, "--table", &table], "cycle.toml: the measures form a cycle: each -> each"),
         (&["--forest", &forest, "--table", &table, "--by", "desk", "--across", "ccy"], "grouped by"),
+    ] {
+        let failed = filbert(&[&["cube"], words].concat());
+        assert_eq!(failed.status.code(), Some(1), "{words:?}");
+        assert!(text(&failed.stderr).contains(said), "{words:?}: {}", text(&failed.stderr));
+    }
+}
+
+/// Whoever mixes up files, or asks for what is not done, is told so.
+#[test]
+fn files_and_options_that_do_not_belong_together_are_told() {
+    let folder = Folder::new();
+    let (forest, table) = (folder.path("risk.toml"), folder.path("trades.csv"));
+    let large = folder.path("large.toml");
+    std::fs::File::create(&large).unwrap().set_len(1 << 30).unwrap();
+    let (both, sheet) = (folder.path("both.toml"), folder.path("trades.xlsx"));
+    let unfiltrator =
+        "kind = \"unfiltrator\"\nunderlying = \"pnl\"\nsuppress = [\"desk\"]\nretain = [\"ccy\"]\n";
+    std::fs::write(&both, format!("{FOREST}\n[[measure]]\nname = \"all\"\n{unfiltrator}")).unwrap();
+    std::fs::write(&sheet, TRADES).unwrap();
+    let across = ["--forest", &forest, "--table", &table, "--by", "desk,ccy", "--across", "ccy"];
+    for (words, said) in [
+        (&["--forest", &large, "--table", &table][..], "large.toml: the forest has more than 16 MiB"),
+        (
+            &["--forest", &both, "--table", &table],
+            "measure \"all\", line 18: it has both `suppress` and `retain`",
+        ),
+        (
+            &["--forest", &forest, "--table", &forest],
+            "risk.toml: this is a forest, which has measures and no rows",
+        ),
+        (
+            &["--forest", &forest, "--table", &sheet],
+            "no file with this ending is read as a table; those that are",
+        ),
+        (&["--forest", &forest, "--table", "none.toml"], "there is no table \"none.toml\""),
+        (&["--forest", &forest, "--table", "none.toml"], "no file with this ending is read as a table"),
+        (&[&across[..], &["--format", "csv"]].concat(), "--across puts values side by side in tables only"),
+        (&[&across[..], &["-o", &folder.path("x.json")]].concat(), "--across puts values side by side"),
     ] {
         let failed = filbert(&[&["cube"], words].concat());
         assert_eq!(failed.status.code(), Some(1), "{words:?}");

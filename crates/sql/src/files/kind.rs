@@ -35,10 +35,10 @@ impl FileKind {
     pub(crate) fn of_path(path: &Path) -> Option<Self> {
         Self::of_word(path.extension()?.to_str()?)
     }
+}
 
-    /// All endings, for a message.
-    pub(crate) fn endings() -> String {
-        let words = Self::ALL.into_iter().flat_map(Self::words);
-        words.map(|word| format!(".{word}")).collect::<Vec<_>>().join(", ")
-    }
+/// How the names of files end that are read as tables, each with its point. Others are read only where a statement says what is in them.
+pub fn file_endings() -> Vec<String> {
+    let words = FileKind::ALL.into_iter().flat_map(FileKind::words);
+    words.map(|word| format!(".{word}")).collect()
 }

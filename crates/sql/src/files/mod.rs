@@ -37,6 +37,7 @@ pub use cache::CacheSnapshot;
 pub(crate) use copy::CopyFiles;
 pub use file_encoder::FileEncoder;
 pub(crate) use kind::FileKind;
+pub use kind::file_endings;
 
 use crate::error::SqlError;
 use crate::layered_schema::LayeredSchema;

@@ -7,7 +7,7 @@ use super::Files;
 use super::access::problem;
 use super::arrow_files::columns_of;
 use super::encoder::options_of;
-use super::kind::FileKind;
+use super::kind::{FileKind, file_endings};
 use super::location::Location;
 use super::source::owned;
 use crate::error::SqlError;
@@ -86,7 +86,7 @@ fn kind_of(paths: &[PathBuf]) -> std::result::Result<FileKind, SqlError> {
         let Some(kind) = FileKind::of_path(path) else {
             let text = format!(
                 "its ending says not what is in it, as {} do; CREATE EXTERNAL TABLE ... STORED AS ... LOCATION says it",
-                FileKind::endings()
+                file_endings().join(", ")
             );
             return Err(problem(path, &text));
         };

@@ -17,8 +17,9 @@ mod sum;
 mod text;
 
 use super::function::Function;
-use super::values::{Kind, Values, is_text, plain};
+use super::values::{Kind, Values};
 use crate::error::CubeError;
+use crate::value_type::{is_text, plain};
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use std::any::Any;

@@ -4,6 +4,7 @@ use super::coded::Coded;
 use super::words::{bits, column_of, normal, words_of};
 use super::{Keys, Words};
 use crate::error::CubeError;
+use crate::value_type::plain;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, Float32Array, Float64Array};
 use arrow::buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow::compute::cast;
@@ -39,7 +40,7 @@ pub(in super::super) struct BlockKeys {
 
 impl KeyCodec {
     pub(in super::super) fn new(types: &[DataType]) -> Result<Self, CubeError> {
-        let types: Vec<DataType> = types.iter().map(|data_type| plain(data_type).clone()).collect();
+        let types: Vec<DataType> = types.iter().map(|data_type| key_type(data_type).clone()).collect();
         let widths: Option<Vec<u32>> = types.iter().map(bits).collect();
         let form = match widths {
             Some(widths) if widths.len() == 1 => Form::Word,
@@ -219,10 +220,9 @@ where
     packed
 }
 
-/// The type of the values themselves; halves become floats, which are normalised.
-fn plain(data_type: &DataType) -> &DataType {
-    match data_type {
-        DataType::Dictionary(_, values) => plain(values),
+/// The type that keys of a column have; halves become floats, which are normalised.
+fn key_type(data_type: &DataType) -> &DataType {
+    match plain(data_type) {
         DataType::Float16 => &DataType::Float32,
         other => other,
     }

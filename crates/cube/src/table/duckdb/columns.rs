@@ -5,14 +5,13 @@
 //! leave to it.
 
 use super::super::groups::{GroupDialect, TableFunction};
-use super::super::select::{
-    Compared, Comparing, Dialect, Literals, TextOrder, is_text, moment, plain, quoted,
-};
+use super::super::select::{Compared, Comparing, Dialect, Literals, TextOrder, moment, quoted};
 use super::line::{Line, Reins, failed};
 use super::place::DuckDb;
 use super::values;
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
+use crate::value_type::{is_text, plain};
 use arrow::array::{AsArray, RecordBatch, RecordBatchReader};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};

@@ -1,5 +1,6 @@
 //! The types of columns, and values as the cube takes them: the nearest thing to what DuckDB gives.
 
+use crate::value_type::is_text;
 use arrow::array::{Array, ArrayRef, AsArray, Float32Array, Float64Array, PrimitiveArray};
 use arrow::compute::cast;
 use arrow::datatypes::{
@@ -21,13 +22,12 @@ pub(super) fn known(data_type: &DataType, name: &str) -> Option<DataType> {
         DataType::Timestamp(_, None) => Some(data_type.clone()),
         // Moments do not depend on the zone that they are shown in.
         DataType::Timestamp(unit, Some(_)) => Some(DataType::Timestamp(*unit, Some("+00:00".into()))),
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Some(DataType::Utf8),
+        text if is_text(text) => Some(DataType::Utf8),
         DataType::Decimal32(digits, after)
         | DataType::Decimal64(digits, after)
         | DataType::Decimal128(digits, after) => Some(DataType::Decimal128(*digits, *after)),
         DataType::Dictionary(keys, values) if keys.is_integer() => {
-            matches!(**values, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
-                .then(|| DataType::Dictionary(keys.clone(), Box::new(DataType::Utf8)))
+            is_text(values).then(|| DataType::Dictionary(keys.clone(), Box::new(DataType::Utf8)))
         }
         _ => None,
     }

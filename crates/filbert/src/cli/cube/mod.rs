@@ -7,6 +7,7 @@ mod duckdb;
 #[path = "../../../examples/market_risk.rs"]
 #[expect(dead_code, reason = "an example is a program of its own as well")]
 pub(super) mod market_risk;
+mod path;
 mod postgres;
 mod rows;
 mod show;
@@ -202,13 +203,9 @@ struct Watch<'a> {
 }
 
 /// The measures of a file.
-fn forest(path: &Path) -> Result<Forest, Box<dyn Error>> {
-    let told = |problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
-    let text = std::fs::read_to_string(path).map_err(|error| told(&error))?;
-    let is_json = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"));
-    let read = if is_json { ForestText::from_json(&text) } else { ForestText::from_toml(&text) };
-    let forest = read.and_then(|read| read.into_builder().build());
-    Ok(forest.map_err(|error| told(&error))?)
+fn forest(path: &Path) -> Result<Forest, String> {
+    let forest = ForestText::from_file(path).and_then(|read| read.into_builder().build());
+    forest.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn query(arguments: &Arguments, forest: &Forest) -> Result<Query, CubeError> {
@@ -277,6 +274,9 @@ impl Watch<'_> {
             }
             (None, Some(place)) => duckdb::open(self, &place, forest)?,
             (None, None) => {
+                if let Some(refusal) = path::refusal(table) {
+                    return Err(refusal.into());
+                }
                 let (session, place) = (member.sql().session(), table.clone());
                 let opening = async move {
                     match query_of(&place) {
@@ -284,7 +284,8 @@ impl Watch<'_> {
                         None => SqlTable::open(session, &place).await,
                     }
                 };
-                member.cube(forest, self.wait("open table", opening, looks)??)
+                let opened = self.wait("open table", opening, looks)?;
+                member.cube(forest, opened.map_err(|error| path::missing(table, &error))?)
             }
         };
         let builder = match &arguments.spill_directory {

@@ -7,6 +7,7 @@ use super::super::sql::print::{PrintError, Printer, Summary};
 use super::super::text::counted;
 use super::destination::Destination;
 use super::{Arguments, Format, Watch, rows_read};
+use filbert::cube::cell::on_terminal;
 use filbert::cube::{Coordinate, Cube, DrillRows, DrillThrough, Query};
 use std::error::Error;
 use std::io::Write;
@@ -20,15 +21,21 @@ pub(super) fn write(
     out: &mut Destination,
 ) -> Outcome {
     let rows = cube.drill_through(through(arguments, query)?)?;
-    let has_more = match format {
+    let (count, has_more) = match format {
         Format::Table => {
             let seen = rows.progress();
             let rows = watch.wait("read rows", rows.collect(), || rows_read(&seen))??;
             write!(out, "{}", rows.to_text()?)?;
-            rows.has_more()
+            (rows.rows() as u64, rows.has_more())
         }
         _ => streamed(format, watch, rows, out)?,
     };
+    if count == 0 && !arguments.cell.is_empty() {
+        // A filter may well match nothing. A cell that somebody names was seen somewhere, or is a slip.
+        let filter = arguments.filter.as_ref().map(|filter| format!(" where {filter}")).unwrap_or_default();
+        let cell = arguments.cell.join(", ");
+        eprintln!("filbert: {}", on_terminal(&format!("no row matches the cell {cell}{filter}")));
+    }
     if has_more {
         let rows = counted(arguments.limit as u64, "row", "rows");
         eprintln!("filbert: there are more than {rows}; --limit raises that");
@@ -88,13 +95,13 @@ fn coordinate(text: &str) -> Result<(String, Option<String>), String> {
     Ok((column.to_owned(), value))
 }
 
-/// Writes batch after batch; true when there are rows beyond the limit.
+/// Writes batch after batch: how many rows there were, and whether there are others beyond the limit.
 fn streamed(
     format: Format,
     watch: &Watch<'_>,
     mut rows: DrillRows,
     out: &mut Destination,
-) -> Result<bool, Box<dyn Error>> {
+) -> Result<(u64, bool), Box<dyn Error>> {
     let (seen, mut count) = (rows.progress(), 0);
     // Known with the first batch, which comes also where there is no row.
     let mut printer: Option<Box<dyn Printer>> = None;
@@ -121,7 +128,7 @@ fn streamed(
     if let Some(printer) = &mut printer {
         printer.end(&Summary { rows: count, elapsed: None }, out).map_err(PrintError::plainly)?;
     }
-    Ok(rows.has_more())
+    Ok((count, rows.has_more()))
 }
 
 #[cfg(test)]

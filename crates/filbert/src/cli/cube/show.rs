@@ -52,6 +52,12 @@ impl Format {
             (None, Some(path)) => Self::of_path(path)?,
             (None, None) => Self::default(),
         };
+        if arguments.across.is_some() && format != Self::Table {
+            return Err(
+                "--across puts values side by side in tables only; leave it out for a line for each combination, or take --format table"
+                    .to_owned(),
+            );
+        }
         let is_binary = matches!(format, Self::Arrow | Self::Parquet);
         if is_binary && arguments.output.is_none() && std::io::stdout().is_terminal() {
             return Err("a terminal shows no Arrow and Parquet files; name a file with -o".to_owned());
