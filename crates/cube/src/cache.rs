@@ -1,8 +1,9 @@
 //! What was aggregated before: leaves of plans, by what they are made of.
 //!
 //! Leaves are what costs: they read the table. All else is computed from them in memory. A leaf is found again only by the same version of
-//! the table, the same dictionaries, and slices spread in the same way, so a cached cuboid is as good as a fresh one. Its filter has the
-//! rights of the user in it: nobody sees what they may not. Weighted by size; what is too much goes by use. Whether a leaf may still be
+//! the table, the same dictionaries, and slices spread in the same way, so a cached cuboid is as good as a fresh one.
+//! (Sums of floats may differ in their last bits by what else was read in that pass: rows that no leaf wants are left out before they are cut
+//! into ranges.) Its filter has the rights of the user in it: nobody sees what they may not. Weighted by size; what is too much goes by use. Whether a leaf may still be
 //! used, [`Kept`](crate::kept::Kept) decides. Housekeeping runs on `maintenance`.
 //!
 //! What is kept counts here, by its weight, and for no query: the one that made it gives its own count back when it is done with it.

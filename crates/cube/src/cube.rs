@@ -126,8 +126,8 @@ impl CubeBuilder {
     }
 
     /// Keeps what was read of a table that tells no version (a map, a server's table) for other queries, for so long. Without this, each
-    /// of them reads such a table. An answer is never made of rows that were read at different times. Of a table that tells a version
-    /// nothing old is used, whatever this says.
+    /// of them reads such a table. An answer of this cube is never made of rows that were read at different times. Of a table that tells a
+    /// version nothing old is used, whatever this says.
     pub fn expire_after(mut self, age: Duration) -> Self {
         self.expire_after = Some(age);
         self
@@ -229,6 +229,11 @@ impl Cube {
         query.check_names()?;
         let limit = query.options.memory_limit.unwrap_or(self.inner.settings.memory_limit);
         self.query_within(query, &Within::nothing(limit))
+    }
+
+    /// True when what was read of a table may be used for a time, however old it is.
+    pub(crate) fn keeps_by_age(&self) -> bool {
+        self.inner.settings.ages.is_some()
     }
 
     /// Begins a query that is a part of another one.

@@ -90,8 +90,16 @@ pub(crate) struct Renewal {
     rest: Duration,
     /// When the old ones are of no use any more.
     expires: Duration,
-    /// It was begun and is not done.
-    is_open: bool,
+    state: Attempt,
+}
+
+/// How far a refresh has come.
+#[derive(Debug, Clone, Copy)]
+enum Attempt {
+    NotBegun,
+    /// It has failed unless it is done.
+    Begun,
+    Done,
 }
 
 impl Ages {
@@ -159,7 +167,7 @@ impl Kept {
             return Recalled { stamp: Some(readings.begin(now)), ..Recalled::default() };
         };
         let is_old = ages.refresh_after.is_some_and(|after| reading.age(now) >= after);
-        let expires = reading.began + ages.expire_after;
+        let expires = reading.began.saturating_add(ages.expire_after);
         let renewal = is_old.then(|| self.renew(&mut readings, run, now, expires)).flatten();
         Recalled { leaves, age: Some(reading.age(now)), stamp: None, renewal }
     }
@@ -239,7 +247,7 @@ impl Kept {
         let leaves: Vec<LeafKey> = keys.map(LeafKey::however_spread).collect();
         let rest = readings.renewals.begin(&leaves, now)?;
         let (kept, clock) = (Arc::clone(self), run.clock.clone());
-        Some(Renewal { kept, leaves, clock, rest, expires, is_open: false })
+        Some(Renewal { kept, leaves, clock, rest, expires, state: Attempt::NotBegun })
     }
 
     fn lock(&self) -> MutexGuard<'_, Readings> {
@@ -264,21 +272,23 @@ impl Reading {
 impl Renewal {
     /// From now on it has failed unless it is done: an error, a panic, or a stage that takes no more.
     pub(crate) fn begin(&mut self) {
-        self.is_open = true;
+        self.state = Attempt::Begun;
     }
 
     /// The new leaves are there.
     pub(crate) fn done(mut self) {
-        self.is_open = false;
+        self.state = Attempt::Done;
     }
 }
 
 impl Drop for Renewal {
     fn drop(&mut self) {
         let mut readings = self.kept.lock();
-        match self.is_open {
-            true => readings.renewals.fail(&self.leaves, self.clock.now(), self.rest, self.expires),
-            false => readings.renewals.end(&self.leaves),
+        let (leaves, renewals) = (&self.leaves, &mut readings.renewals);
+        match self.state {
+            Attempt::NotBegun => renewals.give_back(leaves),
+            Attempt::Begun => renewals.fail(leaves, self.clock.now(), self.rest, self.expires),
+            Attempt::Done => renewals.end(leaves),
         }
     }
 }

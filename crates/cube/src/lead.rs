@@ -24,7 +24,7 @@ use crate::table::{BatchStream, Table, TableGroups};
 use crate::turns::Turns;
 use arrow::array::RecordBatch;
 use filbert_pool::{Clock, Stages, SubmitError, TaskFuture, WeakStages, WorkStealing};
-use futures::future::{BoxFuture, Either, join, select};
+use futures::future::{BoxFuture, Either, select};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -192,9 +192,11 @@ async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepar
             let taken = scan.as_mut().map_or(Ok(()), |scan| scan.take(run, &next));
             taken.map(|()| prepared)
         });
-        let (grouped, read) = join(grouped, take_next(question, &mut stream)).await;
-        prepared = grouped??;
-        next = read?;
+        // What failed to be grouped waits for no table; what is being grouped is waited for, whatever the table says.
+        (prepared, next) = match select(pin!(grouped), pin!(take_next(question, &mut stream))).await {
+            Either::Left((grouped, reading)) => (grouped??, reading.await?),
+            Either::Right((read, grouped)) => (grouped.await??, read?),
+        };
     }
     stream.close();
     prepared.trace.scan = question.clock.now().saturating_sub(begin);

@@ -22,15 +22,19 @@ pub(crate) struct Renewals<K> {
 
 #[derive(Debug, Clone, Copy)]
 enum Known {
-    Runs,
-    Failed {
-        /// Nobody begins another one before.
-        rests_until: Duration,
-        /// How long that is, or was.
-        rest: Duration,
-        /// When the leaf is of no use any more.
-        expires: Duration,
-    },
+    /// A refresh has it. With how the last one failed, for the case that nobody tries.
+    Runs(Option<Failed>),
+    Failed(Failed),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Failed {
+    /// Nobody begins another one before.
+    rests_until: Duration,
+    /// How long that is, or was.
+    rest: Duration,
+    /// When the leaf is of no use any more.
+    expires: Duration,
 }
 
 impl<K> Default for Renewals<K> {
@@ -48,26 +52,41 @@ impl<K: Clone + Eq + Hash> Renewals<K> {
         }
         let rest = known().filter_map(Known::next_rest).max().unwrap_or(FIRST_REST);
         self.known.retain(|_, known| !known.has_expired(now));
-        self.known.extend(leaves.iter().map(|leaf| (leaf.clone(), Known::Runs)));
+        for leaf in leaves {
+            let before = self.known.get(leaf).and_then(Known::failed);
+            self.known.insert(leaf.clone(), Known::Runs(before));
+        }
         Some(rest)
     }
 
-    /// They were read, or nobody tried.
+    /// They were read.
     pub(crate) fn end(&mut self, leaves: &[K]) {
         leaves.iter().for_each(|leaf| _ = self.known.remove(leaf));
     }
 
+    /// Nobody tried to read them: all is as it was before.
+    pub(crate) fn give_back(&mut self, leaves: &[K]) {
+        for leaf in leaves {
+            match self.known.remove(leaf).as_ref().and_then(Known::failed) {
+                Some(failed) => _ = self.known.insert(leaf.clone(), Known::Failed(failed)),
+                None => {}
+            }
+        }
+    }
+
     /// They could not be read, and rest for so long or until they expire.
     pub(crate) fn fail(&mut self, leaves: &[K], now: Duration, rest: Duration, expires: Duration) {
-        let rests_until = (now + rest).min(expires);
-        let failed = Known::Failed { rests_until, rest, expires };
+        let rests_until = now.saturating_add(rest).min(expires);
+        let failed = Known::Failed(Failed { rests_until, rest, expires });
         self.known.extend(leaves.iter().map(|leaf| (leaf.clone(), failed)));
     }
 
     /// A query read this leaf: what failed before says nothing of it any more. A refresh that runs goes on.
     pub(crate) fn is_new(&mut self, leaf: &K) {
-        if matches!(self.known.get(leaf), Some(Known::Failed { .. })) {
-            self.known.remove(leaf);
+        match self.known.get_mut(leaf) {
+            Some(Known::Runs(before)) => *before = None,
+            Some(Known::Failed(_)) => _ = self.known.remove(leaf),
+            None => {}
         }
     }
 }
@@ -75,20 +94,25 @@ impl<K: Clone + Eq + Hash> Renewals<K> {
 impl Known {
     fn is_in_the_way(&self, now: Duration) -> bool {
         match self {
-            Self::Runs => true,
-            Self::Failed { rests_until, .. } => now < *rests_until,
+            Self::Runs(_) => true,
+            Self::Failed(failed) => now < failed.rests_until,
+        }
+    }
+
+    /// How the last refresh failed, if it did.
+    fn failed(&self) -> Option<Failed> {
+        match self {
+            Self::Runs(before) => *before,
+            Self::Failed(failed) => Some(*failed),
         }
     }
 
     fn next_rest(&self) -> Option<Duration> {
-        match self {
-            Self::Runs => None,
-            Self::Failed { rest, .. } => Some(rest.saturating_mul(2)),
-        }
+        self.failed().map(|failed| failed.rest.saturating_mul(2))
     }
 
     fn has_expired(&self, now: Duration) -> bool {
-        matches!(self, Self::Failed { expires, .. } if now >= *expires)
+        matches!(self, Self::Failed(failed) if now >= failed.expires)
     }
 }
 
@@ -119,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_or_not_tried_rests_no_longer() {
+    fn what_was_read_rests_no_longer() {
         let mut renewals = Renewals::default();
         let now = seconds(5);
         for _ in 0..2 {
@@ -133,6 +157,25 @@ mod tests {
             assert_eq!(renewals.begin(&["a"], now), None, "it still runs");
             renewals.end(&["a", "b"]);
         }
+    }
+
+    #[test]
+    fn who_does_not_try_shortens_no_rest() {
+        let mut renewals = Renewals::default();
+        let mut now = Duration::ZERO;
+        for expected in [1, 2, 4] {
+            // A query that has the right to a refresh, and ends before it.
+            renewals.begin(&["a"], now).unwrap();
+            renewals.give_back(&["a"]);
+            let rest = renewals.begin(&["a"], now).unwrap();
+            assert_eq!(rest, seconds(expected));
+            renewals.fail(&["a"], now, rest, EXPIRES);
+            now += rest;
+        }
+        assert_eq!(renewals.known.len(), 1);
+        renewals.begin(&["b"], now).unwrap();
+        renewals.give_back(&["b"]);
+        assert_eq!(renewals.known.len(), 1, "nothing is known of what was never tried");
     }
 
     #[test]

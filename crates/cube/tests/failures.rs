@@ -40,6 +40,7 @@ enum Then {
 #[derive(Clone)]
 struct Odd {
     then: Then,
+    rows: usize,
     schema: SchemaRef,
     closed: Arc<Mutex<Vec<&'static str>>>,
     opened: Arc<AtomicUsize>,
@@ -47,7 +48,8 @@ struct Odd {
 
 impl Odd {
     fn new(then: Then) -> Self {
-        Self { then, schema: batch(0).schema(), closed: Arc::default(), opened: Arc::default() }
+        let schema = batch(0).schema();
+        Self { then, rows: 100, schema, closed: Arc::default(), opened: Arc::default() }
     }
 
     fn closed(&self) -> Vec<&'static str> {
@@ -68,7 +70,7 @@ impl Table for Odd {
         self.opened.fetch_add(1, Ordering::Relaxed);
         let positions: Vec<usize> =
             query.columns.iter().map(|column| self.schema.index_of(column).unwrap()).collect();
-        let first = stream::iter([Ok(batch(100).project(&positions).unwrap())]);
+        let first = stream::iter([Ok(batch(self.rows).project(&positions).unwrap())]);
         let failed = CubeError::TableFailed { table: "odd".into(), message: "the disk is gone".into() };
         let rest = match self.then {
             Then::Ends => stream::empty().boxed(),
@@ -179,6 +181,15 @@ fn a_time_out_is_told() {
     let table = Odd::new(Then::Waits);
     let limit = Duration::from_millis(20);
     assert_eq!(failed(&table, Query::new(["sum"]).timeout(limit)), CubeError::TimedOut { limit });
+    assert_eq!(table.closed(), ["statement", "connection"]);
+}
+
+/// It waited for the next rows of the table, which might never come.
+#[test]
+fn rows_that_cannot_be_grouped_end_the_query_though_the_table_sends_no_more() {
+    let table = Odd { rows: 300_000, ..Odd::new(Then::Waits) };
+    let error = failed(&table, Query::new(["sum"]).by(["key", "text"]).memory_limit(100_000));
+    assert!(matches!(error, CubeError::OverMemory { limit: 100_000, .. }), "{error:?}");
     assert_eq!(table.closed(), ["statement", "connection"]);
 }
 

@@ -4,7 +4,8 @@ use arrow::array::{Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::SchemaRef;
 use filbert_cube::{
     Aggregation, Aggregator, BatchStream, Combination, Combinator, Composite, Cube, CubeBuilder, CubeError,
-    CubeResult, Filter, Forest, GroupQuery, MemoryTable, Partitionor, Query, Table, TableGroups, TableQuery,
+    CubeResult, Filter, Filtrator, Forest, GroupQuery, MemoryTable, Partitionor, Query, Table, TableGroups,
+    TableQuery,
 };
 use filbert_pool::{Shutdown, Stages, simulate};
 use futures::FutureExt;
@@ -530,6 +531,34 @@ fn a_composite_keeps_nothing_itself() {
     assert_eq!(total(), "twice\n4.0\n");
     table.append(Changing::batch(2, 2)).unwrap();
     assert_eq!((total().as_str(), cube.cached()), ("twice\n12.0\n", 0));
+}
+
+/// Two questions to one cube may find what was kept at times far apart: a share of the one in the other would be of two times.
+#[test]
+fn a_composite_that_asks_a_cube_for_two_things_uses_nothing_that_was_kept() {
+    let (stages, table) = (Stages::simulated(1), Changing::new(2));
+    let part = cube(&stages, &table, refreshing);
+    let composite = Composite::builder("parts").cube("part", &part).build().unwrap();
+    let one = Filtrator::new("a", Filter::equals("desk", "d1"));
+    let share = Forest::builder().measure("one", one).measure("share", Combinator::divide("one", "a"));
+    let forest = composite.forest(share).unwrap();
+    let cube = Cube::builder(&stages, forest, composite).build().unwrap();
+    ask(&cube, &Query::new(["a"])).unwrap();
+    ask(&cube, &Query::new(["a"])).unwrap();
+    assert_eq!(table.opened(), 1, "one question is answered from what is kept");
+    ask(&cube, &Query::new(["share"])).unwrap();
+    assert_eq!(table.opened(), 3, "both questions are read now");
+}
+
+#[test]
+fn what_never_expires_is_found_again() {
+    let (stages, table) = (Stages::simulated(1), Changing::new(2));
+    let cube = cube(&stages, &table, |builder| builder.expire_after(Duration::MAX).refresh_after(REFRESH));
+    assert_eq!(reading(&cube, &a_by_reading()), "r1");
+    rest(&stages, 1_000 * REFRESH);
+    assert_eq!(reading(&cube, &a_by_reading()), "r1");
+    pass(&stages, Duration::ZERO);
+    assert_eq!(reading(&cube, &a_by_reading()), "r2");
 }
 
 #[test]

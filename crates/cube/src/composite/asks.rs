@@ -23,6 +23,8 @@ pub(crate) struct Ask {
     pub(crate) rights: Filter,
     /// The columns of the level that the cube has.
     by: Vec<String>,
+    /// The cube is asked for others as well, by queries of their own.
+    is_one_of_several: bool,
     /// The leaves, and what they are called there.
     pub(crate) leaves: Vec<(StepId, String)>,
 }
@@ -42,11 +44,17 @@ pub(crate) fn asks(composite: &Composite, plan: &Plan, rights: &Filter) -> Resul
         let ask = asks.entry(key).or_insert_with(|| {
             let is_own = |column: &&Arc<str>| !sub.constants.contains_key(&***column);
             let by = step.level.iter().filter(is_own).map(ToString::to_string).collect();
-            Ask { cube: *cube, level: Arc::clone(&step.level), filter, rights, by, leaves: Vec::new() }
+            let (level, leaves) = (Arc::clone(&step.level), Vec::new());
+            Ask { cube: *cube, level, filter, rights, by, is_one_of_several: false, leaves }
         });
         ask.leaves.push((*id, measure.clone()));
     }
-    Ok(asks.into_values().collect())
+    let mut asks: Vec<Ask> = asks.into_values().collect();
+    for neighbours in asks.chunk_by_mut(|one, other| one.cube == other.cube) {
+        let is_one_of_several = neighbours.len() > 1;
+        neighbours.iter_mut().for_each(|ask| ask.is_one_of_several = is_one_of_several);
+    }
+    Ok(asks)
 }
 
 impl Ask {
@@ -63,6 +71,8 @@ impl Ask {
             // The time of the composite's query is that of all; and a cube has all of its measures.
             timeout: None,
             unknown_measures_are_empty: false,
+            // What was kept for different questions may have been read at times far apart.
+            no_cache: asked.options.no_cache || (self.is_one_of_several && sub.cube.keeps_by_age()),
             shard_by: asked.options.shard_by.iter().filter(is_own).cloned().collect(),
             ..asked.options.clone()
         };
