@@ -31,7 +31,8 @@ const ROUNDS: usize = 8;
 
 impl Filter {
     /// The filter with every value as the column's type has it. A value that the type cannot have matches nothing, but one that is no date or
-    /// time is an error where the column has these, and so is a bound that is of another kind than the column.
+    /// time is an error where the column has these, and so are a bound that is of another kind than the column and a number of more digits
+    /// than there are.
     pub(crate) fn typed(&self, type_of: &dyn Fn(&str) -> Option<DataType>) -> Result<Filter, CubeError> {
         let each =
             |filters: &[Filter]| filters.iter().map(|filter| filter.typed(type_of)).collect::<Result<_, _>>();
@@ -43,20 +44,24 @@ impl Filter {
             Self::Column(column, matcher) => match (matcher, type_of(column)) {
                 (_, None) => self.clone(),
                 (Matcher::In(values), Some(data_type)) => {
-                    let typed = values.iter().map(|value| match (value, logical_type(&data_type)) {
-                        // Some columns of whole numbers have larger ones than coordinates have.
-                        (Coordinate::Float(number), DataType::Int64)
-                            if number.fract() == 0.0 && number.abs() >= 2_f64.powi(63) =>
-                        {
-                            Ok(value.typed(&data_type).or_else(|| Some(value.clone())))
+                    let typed = values.iter().map(|value| {
+                        let value = value.number_in(column, &data_type)?;
+                        match (&value, logical_type(&data_type)) {
+                            // Some columns of whole numbers have larger ones than coordinates have.
+                            (Coordinate::Float(number), DataType::Int64)
+                                if number.fract() == 0.0 && number.abs() >= 2_f64.powi(63) =>
+                            {
+                                Ok(value.typed(&data_type).or(Some(value)))
+                            }
+                            _ => value.typed_in(column, &data_type),
                         }
-                        _ => value.typed_in(column, &data_type),
                     });
                     let typed: Vec<Option<Coordinate>> = typed.collect::<Result<_, _>>()?;
                     Self::is_in(column, typed.into_iter().flatten())
                 }
                 (Matcher::Compare(comparison, bound), Some(data_type)) => {
-                    Self::compare(column, *comparison, bound.bound_in(column, &data_type)?)
+                    let (comparison, bound) = bound.bound_in(*comparison, column, &data_type)?;
+                    Self::compare(column, comparison, bound)
                 }
                 (Matcher::Null | Matcher::Like(_) | Matcher::Regex(_), Some(_)) => self.clone(),
             },

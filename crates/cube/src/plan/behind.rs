@@ -167,7 +167,7 @@ fn typed(slices: &Slices, query: &Query, types: &BTreeMap<Arc<str>, DataType>) -
             return Err(CubeError::InvalidQuery { problem });
         };
         let each = coordinates.iter().map(|coordinate| {
-            coordinate.typed(data_type).ok_or_else(|| coordinate.wrong_in(column, data_type))
+            coordinate.typed_in(column, data_type)?.ok_or_else(|| coordinate.wrong_in(column, data_type))
         });
         typed.insert(Arc::clone(column), each.collect::<Result<_, _>>()?);
     }
