@@ -1,9 +1,9 @@
 //! Numbers that are hard to represent: each is compared, grouped by and aggregated as what it is, or refused with the name of its column.
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
-    Time32SecondArray, TimestampMicrosecondArray, TimestampMillisecondArray, TimestampNanosecondArray,
-    TimestampSecondArray, UInt64Array,
+    Array, ArrayRef, AsArray, Date32Array, Decimal128Array, Float64Array, Int64Array, RecordBatch,
+    StringArray, Time32SecondArray, TimestampMicrosecondArray, TimestampMillisecondArray,
+    TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
 };
 use arrow::datatypes::{Decimal128Type, Float64Type, Int64Type};
 use filbert_cube::{
@@ -274,4 +274,16 @@ fn a_number_of_too_many_digits_is_refused_wherever_it_is_written() {
     ] {
         assert_eq!(filtered(filter), rows, "{filter}");
     }
+}
+
+/// As texts, `+10000-01-01` comes before `2026-01-01`: nothing seemed to lie between.
+#[test]
+fn dates_of_far_years_are_ordered_as_dates() {
+    let days: ArrayRef = Arc::new(Date32Array::from(vec![-800_000, 0, 20_500, 3_000_000]));
+    let (_stages, cube) = cube(vec![("day", days)], count());
+    let filtered = |filter: &str| csv(&cube, Query::new(["rows"]).filter(filter.parse().unwrap()));
+    assert_eq!(filtered("day > '2026-01-01' and day < '+10000-01-01'"), "1");
+    assert_eq!(filtered("day > '-0044-03-15' and day < '2026-01-01'"), "1");
+    assert_eq!(filtered("day < '-0044-03-15' or day > '+10000-01-01'"), "2");
+    assert_eq!(filtered("day < '+10000-01-01' and (day > '2026-01-01' or day < '-0044-03-15')"), "2");
 }

@@ -126,10 +126,11 @@ pub(crate) fn behind(
                 let mut there = area;
                 // What is wanted of the totals has all before it behind it.
                 if let Some(bound) = there.bounds.remove(&along.column) {
-                    there.bound(&along.column, bound.up_to(&along.column)?);
+                    there.bound(&along.column, bound.up_to(&along.column, types.get(&along.column))?);
                 }
                 if let Some(coordinates) = there.slices.remove(&along.column) {
-                    let up_to = Filter::is_in(&along.column, coordinates).up_to(&along.column)?;
+                    let up_to = Filter::is_in(&along.column, coordinates)
+                        .up_to(&along.column, types.get(&along.column))?;
                     there.bound(&along.column, up_to);
                 }
                 rest.push((*from, there));
