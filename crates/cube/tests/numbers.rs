@@ -287,3 +287,17 @@ fn dates_of_far_years_are_ordered_as_dates() {
     assert_eq!(filtered("day < '-0044-03-15' or day > '+10000-01-01'"), "2");
     assert_eq!(filtered("day < '+10000-01-01' and (day > '2026-01-01' or day < '-0044-03-15')"), "2");
 }
+
+/// Patterns look at the text that a column has, which is another one than that of a filter's value.
+#[test]
+fn a_pattern_beside_a_time_with_a_zone_looks_at_the_column() {
+    let at =
+        TimestampMillisecondArray::from(vec![1_774_949_400_000, 1_774_949_401_000]).with_timezone("+00:00");
+    let (_stages, cube) = cube(vec![("at", Arc::new(at))], count());
+    let filtered = |filter: &str| csv(&cube, Query::new(["rows"]).filter(filter.parse().unwrap()));
+    assert_eq!(filtered("at = '2026-03-31T09:30:00Z'"), "1");
+    assert_eq!(filtered("at like '%:00Z'"), "1");
+    assert_eq!(filtered("at = '2026-03-31T09:30:00Z' and at like '%:00Z'"), "1");
+    assert_eq!(filtered("at = '2026-03-31T09:30:00Z' and at ~ ':00Z$'"), "1");
+    assert_eq!(filtered("at = '2026-03-31T09:30:00Z' and not at like '%:00Z'"), "");
+}

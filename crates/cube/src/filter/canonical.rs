@@ -249,6 +249,9 @@ impl Rules {
         {
             let verdict = |filter: &Filter, value: &Coordinate| {
                 let (_, pattern, negated) = pattern(filter)?;
+                if !is_plain(value) {
+                    return None;
+                }
                 pattern.matches(value).map(|matches| matches != negated)
             };
             let mut left = points;
@@ -409,6 +412,18 @@ fn width(filter: &Filter) -> usize {
         Filter::Column(..) => 1,
         Filter::Not(inner) => width(inner),
         Filter::And(all) | Filter::Or(all) => all.iter().map(width).sum(),
+    }
+}
+
+/// True for a text that only columns of texts have. Patterns look at the texts of a column, and a date, a time or a number may be written in
+/// another way there than here: `2026-03-31T09:30:00.000Z` is a `2026-03-31T09:30:00Z`.
+fn is_plain(value: &Coordinate) -> bool {
+    match value {
+        Coordinate::Text(text) => {
+            let first = text.trim_start_matches(['+', '-', '.']).chars().next();
+            !first.is_some_and(|letter| letter.is_ascii_digit()) && text.parse::<f64>().is_err()
+        }
+        _ => false,
     }
 }
 
