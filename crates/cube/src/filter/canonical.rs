@@ -6,8 +6,9 @@
 //! move out. All of this is written for AND alone: an OR is the negation of an AND of negations, exactly, because the logic has two values.
 //!
 //! The cost is bounded: a filter of more than [`LARGE`] nodes is only flattened, sorted and packed by column, which is linear but for the
-//! sorting; and rules that look at pairs stop after [`MOST_WORK`] steps. The form is then not the smallest, which costs a step that could have
-//! been shared, never a wrong answer.
+//! sorting; and rules that look at pairs stop after [`MOST_WORK`] steps. The form is then not the smallest. It wants the same rows, and costs a
+//! step that could have been shared. But an Unfiltrator takes conditions from the form ([`Filter::without`]): what a smaller one would have kept
+//! of another column can go with an alternative that was not reduced.
 //!
 //! Rejected: normal forms (CNF, DNF), which are exponential; binary decision diagrams, which need an order of conditions and lose the text.
 
