@@ -4,9 +4,7 @@
 //! and the same value, so filters are given the type of their column first ([`Coordinate::typed`]). A date is written as text, `2026-03-31`,
 //! and in no other way: Arrow would read `2026-03-3x` as the third, and answer a question that nobody asked.
 
-use crate::error::CubeError;
 use crate::exact;
-use crate::filter::Literal;
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, Int64Array, StringArray,
 };
@@ -88,51 +86,19 @@ impl Coordinate {
             (DataType::Float64, Self::Int(value)) if !exact::is_double(*value) => return Some(self.clone()),
             (DataType::Utf8, other) => return Some(Self::Text(other.to_string().into())),
             (temporal, other) if is_date_or_time(temporal) => {
-                let Self::Text(text) = other else { return None };
-                // What is longer has a time, of which Arrow reads all or nothing; as it does where there is only a time.
-                let is_time = matches!(temporal, DataType::Time32(_) | DataType::Time64(_));
-                if *temporal == DataType::Date32 || !is_time && text.len() <= "2026-03-31".len() {
-                    other.days()?;
-                }
+                let (floor, is_finer) = other.moment(temporal)?;
+                return (!is_finer).then_some(floor);
             }
             _ => {}
         }
+        self.as_cast(&logical)
+    }
+
+    /// What Arrow reads it as in this type.
+    pub(crate) fn as_cast(&self, data_type: &DataType) -> Option<Coordinate> {
         let strict = CastOptions { safe: true, ..CastOptions::default() };
-        let value = cast_with_options(&self.array(1), &logical, &strict).ok()?;
-        (!value.is_null(0)).then(|| Self::at(&value, 0))
-    }
-
-    /// The same for a value that somebody wrote: one that is no date or time is an error where the column has these, not an empty answer.
-    pub(crate) fn typed_in(
-        &self,
-        column: &str,
-        data_type: &DataType,
-    ) -> Result<Option<Coordinate>, CubeError> {
-        let typed = self.typed(data_type);
-        if typed.is_none() && is_date_or_time(&logical_type(data_type)) {
-            return Err(self.wrong_in(column, data_type));
-        }
-        Ok(typed)
-    }
-
-    /// The same for a bound: nothing is less or greater than what is of another kind, so that is an error. Whole numbers have bounds that
-    /// are none of them.
-    pub(crate) fn bound_in(&self, column: &str, data_type: &DataType) -> Result<Coordinate, CubeError> {
-        match (self.typed_in(column, data_type)?, self, logical_type(data_type)) {
-            (Some(typed), ..) => Ok(typed),
-            (None, Self::Float(_), DataType::Int64) => Ok(self.clone()),
-            (None, Self::Text(text), DataType::Int64) => match text.parse::<f64>() {
-                Ok(number) => Ok(Self::Float(number)),
-                Err(_) => Err(self.wrong_in(column, &DataType::Float64)),
-            },
-            (None, ..) => Err(self.wrong_in(column, data_type)),
-        }
-    }
-
-    /// What is said of a value that no column of this type has.
-    pub(crate) fn wrong_in(&self, column: &str, data_type: &DataType) -> CubeError {
-        let wanted = wanted(data_type);
-        CubeError::InvalidValue { column: column.to_owned(), value: Literal(self).to_string(), wanted }
+        let value = cast_with_options(&self.array(1), data_type, &strict).ok()?;
+        Some(Self::at(&value, 0)).filter(|value| *value != Self::Null)
     }
 
     /// An array of `rows` times this value.

@@ -79,6 +79,10 @@ impl Threshold {
             }
             (Coordinate::Float(value), None) => Some(Self::of_float(*value)),
             (Coordinate::Float(value), Some(_)) if !value.is_finite() => Some(Self::of_float(*value)),
+            // What is written for it is the negative of the least whole number.
+            (Coordinate::Float(value), Some(scale)) if value.abs() == 2_f64.powi(63) => {
+                Some(Self::scaled(*value as i128, i32::from(scale)))
+            }
             (Coordinate::Float(value), Some(scale)) => {
                 let written = format!("{value:e}");
                 let (digits, exponent) = written.split_once('e')?;

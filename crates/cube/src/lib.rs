@@ -21,6 +21,7 @@ mod filter;
 mod forest;
 mod kept;
 mod lead;
+mod literal;
 mod memory;
 mod nearest;
 mod plan;

@@ -1,6 +1,8 @@
 //! The tokens that texts of filters and of expressions share, and where in the text each stands.
 
+use crate::coordinate::Coordinate;
 use crate::error::CubeError;
+use crate::literal::Number;
 
 /// How deep parentheses may stand in each other: the parsers recurse, and a text may come from anywhere.
 pub(crate) const MAX_DEPTH: usize = 64;
@@ -126,21 +128,15 @@ impl Tokens {
             *at += 1;
         }
         let text: String = chars[begin..*at].iter().collect();
-        if let Ok(whole) = text.parse() {
-            return Ok(Token::Int(whole));
+        match Number::of(&text) {
+            Number::Is(Coordinate::Int(whole)) => Ok(Token::Int(whole)),
+            Number::Is(Coordinate::Float(number)) => Ok(Token::Float(number)),
+            // As a double it would be another number, and match what nobody asked for.
+            Number::Near(near) => {
+                Err(self.error_at(begin, format!("{text} is no number here: {}", Number::advice(near))))
+            }
+            Number::Is(_) | Number::No => Err(self.error_at(begin, format!("{text:?} is not a number"))),
         }
-        let Ok(number) = text.parse::<f64>() else {
-            return Err(self.error_at(begin, format!("{text:?} is not a number")));
-        };
-        // As a double it would be another number, and match what nobody asked for.
-        let is_other = text.bytes().all(|byte| byte.is_ascii_digit())
-            && format!("{number:.0}") != text.trim_start_matches('0');
-        if is_other {
-            let problem =
-                format!("{text} has more digits than numbers have here; write a double, such as {number:e}");
-            return Err(self.error_at(begin, problem));
-        }
-        Ok(Token::Float(number))
     }
 
     pub(crate) fn peek(&self) -> Option<&Token> {
@@ -175,7 +171,6 @@ impl Tokens {
         if self.peek().is_none() { Ok(()) } else { Err(self.error("this is one word too many".to_owned())) }
     }
 
-    /// An error at the next token.
     /// How many signs there are of these.
     pub(crate) fn count(&self, signs: &[&str]) -> usize {
         let is_one =
@@ -183,6 +178,7 @@ impl Tokens {
         self.tokens.iter().filter(is_one).count()
     }
 
+    /// An error at the next token.
     pub(crate) fn error(&self, problem: String) -> CubeError {
         let at = self.tokens.get(self.next).map_or(self.end, |(at, _)| *at);
         self.error_at(at, problem)

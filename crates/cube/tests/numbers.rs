@@ -1,8 +1,9 @@
 //! Numbers that are hard to represent: each is compared, grouped by and aggregated as what it is, or refused with the name of its column.
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, Decimal128Array, Float64Array, Int64Array, RecordBatch, StringArray,
-    TimestampMicrosecondArray, TimestampNanosecondArray, UInt64Array,
+    Array, ArrayRef, AsArray, Date32Array, Decimal128Array, Float64Array, Int64Array, RecordBatch,
+    StringArray, Time32SecondArray, TimestampMicrosecondArray, TimestampMillisecondArray,
+    TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
 };
 use arrow::datatypes::{Decimal128Type, Float64Type, Int64Type};
 use filbert_cube::{
@@ -182,4 +183,121 @@ fn times_with_a_zone_are_ordered_as_times() {
     assert_eq!(filtered("at < '1970-01-01T00:00:00.5Z' or at >= '1970-01-01T00:00:01Z'"), "3");
     assert_eq!(filtered("at > '1970-01-01T00:00:00.25Z' and at > '1970-01-01T00:00:00Z'"), "2");
     assert_eq!(filtered("at = '1970-01-01T01:00:00.5+01:00'"), "1");
+}
+
+/// Half a second was cut off: `>=` had the row before it, `<` did not, and `=` found it.
+#[test]
+fn a_time_that_is_finer_than_its_column_lies_between_two_of_it() {
+    let half_past_nine = 1_774_949_400;
+    let seconds = TimestampSecondArray::from(vec![Some(half_past_nine), Some(half_past_nine + 1), None]);
+    let before = TimestampSecondArray::from(vec![Some(-2), Some(-1), None]);
+    let millis = TimestampMillisecondArray::from(vec![Some(1), Some(2), None]).with_timezone("+00:00");
+    let opens = Time32SecondArray::from(vec![Some(34_200), Some(34_201), None]);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("at", Arc::new(seconds)),
+        ("before", Arc::new(before)),
+        ("millis", Arc::new(millis)),
+        ("opens", Arc::new(opens)),
+    ];
+    let (_stages, cube) = cube(columns, count());
+    let filtered = |filter: &str| csv(&cube, Query::new(["rows"]).filter(filter.parse().unwrap()));
+    for (column, between) in [
+        ("at", "2026-03-31T09:30:00.5"),
+        ("before", "1969-12-31T23:59:58.5"),
+        ("millis", "1970-01-01T00:00:00.001500Z"),
+        ("opens", "09:30:00.5"),
+    ] {
+        for (condition, rows) in [
+            ("=", ""),
+            ("<", "1"),
+            ("<=", "1"),
+            (">", "1"),
+            (">=", "1"),
+            ("<>", "3"),
+            ("is not null and at <>", "2"),
+        ] {
+            let condition = condition.replace("at", column);
+            assert_eq!(filtered(&format!("{column} {condition} '{between}'")), rows, "{column} {condition}");
+        }
+        assert_eq!(
+            filtered(&format!("{column} in ('{between}') or {column} > '{between}'")),
+            "1",
+            "{column}"
+        );
+    }
+    assert_eq!(filtered("at = '2026-03-31T09:30:00.000'"), "1");
+    let error = answer(&cube, Query::new(["rows"]).filter("opens = '34200'".parse().unwrap())).unwrap_err();
+    assert!(error.to_string().contains("'34200' is no time of a day"), "{error}");
+}
+
+/// Each became the nearest double, and the rows of another number were the answer.
+#[test]
+fn a_number_of_too_many_digits_is_refused_wherever_it_is_written() {
+    let unsigned: ArrayRef = Arc::new(UInt64Array::from(vec![1, 1 << 63, u64::MAX]));
+    let fine =
+        decimals(vec![1_234_567_890_123_456_712, 1_234_567_890_123_456_750, -922_337_203_685_477_580_800], 2);
+    let long = decimals(vec![99_999_999_999_999_999_999, 5, 7], 0);
+    let float: ArrayRef = Arc::new(Float64Array::from(vec![0.1, f64::NAN, 2.0]));
+    let (_stages, cube) = cube(vec![("u", unsigned), ("fine", fine), ("long", long), ("x", float)], count());
+    for filter in [
+        "u > '18446744073709551614'",
+        "u = '18446744073709551615'",
+        "u in (1, '18446744073709551615')",
+        "fine > '12345678901234567.12'",
+        "fine = '12345678901234567.12'",
+        "fine <> '12345678901234567.12'",
+        "long = '99999999999999999999'",
+        "x < '0.1000000000000000000001'",
+        "u < 'nan'",
+        "long > 'inf'",
+    ] {
+        let error = answer(&cube, Query::new(["rows"]).filter(filter.parse().unwrap())).unwrap_err();
+        assert!(matches!(error, CubeError::InvalidValue { .. }), "{filter}: {error:?}");
+    }
+    for filter in ["fine > 12345678901234567.12", "fine = 12345678901234567.12", "u < 18446744073709551614.0"]
+    {
+        let error = filter.parse::<Filter>().unwrap_err().to_string();
+        assert!(error.contains("write a double, such as 1."), "{error}");
+    }
+    let filtered = |filter: &str| csv(&cube, Query::new(["rows"]).filter(filter.parse().unwrap()));
+    for (filter, rows) in [
+        ("u > '1e19'", "1"),
+        ("u in ('1.0', '9223372036854775808')", "2"),
+        ("u = 9223372036854775808", "1"),
+        ("fine > '1e16'", "2"),
+        ("fine = -9223372036854775808", "1"),
+        ("fine = '-9223372036854775808'", "1"),
+        ("long >= 1e19", "1"),
+        ("x = 0.1", "1"),
+        ("x = '0.10'", "1"),
+        ("x < 'nan'", "2"),
+    ] {
+        assert_eq!(filtered(filter), rows, "{filter}");
+    }
+}
+
+/// As texts, `+10000-01-01` comes before `2026-01-01`: nothing seemed to lie between.
+#[test]
+fn dates_of_far_years_are_ordered_as_dates() {
+    let days: ArrayRef = Arc::new(Date32Array::from(vec![-800_000, 0, 20_500, 3_000_000]));
+    let (_stages, cube) = cube(vec![("day", days)], count());
+    let filtered = |filter: &str| csv(&cube, Query::new(["rows"]).filter(filter.parse().unwrap()));
+    assert_eq!(filtered("day > '2026-01-01' and day < '+10000-01-01'"), "1");
+    assert_eq!(filtered("day > '-0044-03-15' and day < '2026-01-01'"), "1");
+    assert_eq!(filtered("day < '-0044-03-15' or day > '+10000-01-01'"), "2");
+    assert_eq!(filtered("day < '+10000-01-01' and (day > '2026-01-01' or day < '-0044-03-15')"), "2");
+}
+
+/// Patterns look at the text that a column has, which is another one than that of a filter's value.
+#[test]
+fn a_pattern_beside_a_time_with_a_zone_looks_at_the_column() {
+    let at =
+        TimestampMillisecondArray::from(vec![1_774_949_400_000, 1_774_949_401_000]).with_timezone("+00:00");
+    let (_stages, cube) = cube(vec![("at", Arc::new(at))], count());
+    let filtered = |filter: &str| csv(&cube, Query::new(["rows"]).filter(filter.parse().unwrap()));
+    assert_eq!(filtered("at = '2026-03-31T09:30:00Z'"), "1");
+    assert_eq!(filtered("at like '%:00Z'"), "1");
+    assert_eq!(filtered("at = '2026-03-31T09:30:00Z' and at like '%:00Z'"), "1");
+    assert_eq!(filtered("at = '2026-03-31T09:30:00Z' and at ~ ':00Z$'"), "1");
+    assert_eq!(filtered("at = '2026-03-31T09:30:00Z' and not at like '%:00Z'"), "");
 }

@@ -6,12 +6,14 @@ use crate::coordinate::{Coordinate, is_date_or_time, logical_type, wanted};
 use crate::error::CubeError;
 use crate::exact::{compare_int_float, does_not_fit, strict, with_one_zero};
 use crate::filter::{ColumnSource, Literal};
+use crate::literal::Number;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Array, Int64Array, StringArray};
 use arrow::compute::kernels::{cmp, numeric as kernels, zip::zip};
 use arrow::compute::{cast, is_not_null};
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
 use arrow::error::ArrowError;
 use foldhash::{HashMap, HashMapExt};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 impl Expression {
@@ -81,7 +83,11 @@ fn binary(sign: Sign, left: &Operand, right: &Operand) -> Result<Operand, CubeEr
         Sign::Greater => cmp::gt,
         Sign::AtLeast => cmp::gt_eq,
     };
-    let array = match compared_exactly(sign, left, right)? {
+    let exactly = match compared_exactly(sign, left, right)? {
+        None => compared_between(sign, left, right)?,
+        exactly => exactly,
+    };
+    let array = match exactly {
         Some(array) => array,
         None => {
             let (left, right) = comparable(left, right)?;
@@ -100,21 +106,45 @@ fn compared_exactly(sign: Sign, left: &Operand, right: &Operand) -> Result<Optio
     };
     let rows = if whole.is_scalar { float.array.len() } else { whole.array.len() };
     let (whole, float) = (spread(&numeric(whole)?, rows)?, spread(float, rows)?);
-    let holds = |(whole, float): (Option<i64>, Option<f64>)| {
+    let compare = |(whole, float): (Option<i64>, Option<f64>)| {
         let order = compare_int_float(whole?, float?);
-        let order = if is_reversed { order.reverse() } else { order };
-        Some(match sign {
-            Sign::Equal => order.is_eq(),
-            Sign::NotEqual => order.is_ne(),
-            Sign::Less => order.is_lt(),
-            Sign::AtMost => order.is_le(),
-            Sign::Greater => order.is_gt(),
-            Sign::AtLeast => order.is_ge(),
-            Sign::Arithmetic(_) | Sign::Divide => return None,
-        })
+        holds(sign, if is_reversed { order.reverse() } else { order })
     };
     let (whole, float) = (whole.as_primitive::<Int64Type>(), float.as_primitive::<Float64Type>());
-    Ok(Some(whole.iter().zip(float).map(holds).collect()))
+    Ok(Some(whole.iter().zip(float).map(compare).collect()))
+}
+
+/// Whether values that compare so are in a relation; nothing for what is no relation.
+fn holds(sign: Sign, order: Ordering) -> Option<bool> {
+    Some(match sign {
+        Sign::Equal => order.is_eq(),
+        Sign::NotEqual => order.is_ne(),
+        Sign::Less => order.is_lt(),
+        Sign::AtMost => order.is_le(),
+        Sign::Greater => order.is_gt(),
+        Sign::AtLeast => order.is_ge(),
+        Sign::Arithmetic(_) | Sign::Divide => return None,
+    })
+}
+
+/// Times compared with a literal that lies between two of theirs: each is below or above it. Nothing for other operands.
+fn compared_between(sign: Sign, left: &Operand, right: &Operand) -> Result<Option<BooleanArray>, CubeError> {
+    let type_of = |operand: &Operand| logical_type(operand.array.data_type());
+    let (is_reversed, times, literal) = match (is_date_or_time(&type_of(left)), right.is_scalar) {
+        (true, true) => (false, left, right),
+        _ if left.is_scalar && is_date_or_time(&type_of(right)) => (true, right, left),
+        _ => return Ok(None),
+    };
+    let data_type = type_of(times);
+    if type_of(literal) != DataType::Utf8 || literal.array.is_empty() {
+        return Ok(None);
+    }
+    let Some((floor, true)) = Coordinate::at(&literal.array, 0).moment(&data_type) else { return Ok(None) };
+    let floor = Operand::scalar(Coordinate::column(&[floor], &data_type).map_err(|error| failed(&error))?);
+    let above =
+        cmp::gt(&*times.cast(&data_type)?.datum(), &*floor.datum()).map_err(|error| failed(&error))?;
+    let order = |is_above: bool| if is_above != is_reversed { Ordering::Greater } else { Ordering::Less };
+    Ok(Some(above.iter().map(|is_above| holds(sign, order(is_above?))).collect()))
 }
 
 /// Both of one type: numbers as numbers with one zero and one NaN, all else as the type of the one that is no literal.
@@ -142,6 +172,10 @@ fn read_as(operand: &Operand, data_type: &DataType) -> Result<Operand, CubeError
         at: 0,
         problem: format!("{} is no {}", Literal(value), wanted(data_type)),
     };
+    let finer = |value: &Coordinate| CubeError::InvalidExpression {
+        at: 0,
+        problem: format!("{} has more digits than times of {data_type}; leave them out", Literal(value)),
+    };
     if !is_text || *data_type == DataType::Utf8 || *from == DataType::Null {
         if is_time && from.is_numeric() && !operand.array.is_empty() {
             return Err(wrong(&Coordinate::at(&operand.array, 0)));
@@ -158,7 +192,14 @@ fn read_as(operand: &Operand, data_type: &DataType) -> Result<Operand, CubeError
             continue;
         }
         let value = Coordinate::from(text);
+        if let (true, true, Some(Number::Near(near))) =
+            (operand.is_scalar, data_type.is_numeric(), text.map(Number::of))
+        {
+            let problem = format!("{} is no number here: {}", Literal(&value), Number::advice(near));
+            return Err(CubeError::InvalidExpression { at: 0, problem });
+        }
         let typed = match value.typed(data_type) {
+            None if is_time && value.moment(data_type).is_some() => return Err(finer(&value)),
             None if is_time || operand.is_scalar => return Err(wrong(&value)),
             typed => typed.unwrap_or(Coordinate::Null),
         };

@@ -21,6 +21,12 @@ impl ColumnSource for Table {
             "big" => Arc::new(Int64Array::from(vec![i64::MAX; 3])),
             "least" => Arc::new(Int64Array::from(vec![i64::MIN; 3])),
             "day" => Arc::new(arrow::array::Date32Array::from(vec![Some(0), Some(1), None])),
+            // A second before 1970, and half past nine.
+            "at" => Arc::new(arrow::array::TimestampSecondArray::from(vec![Some(-2), Some(34_200), None])),
+            "opens" => {
+                Arc::new(arrow::array::Time32SecondArray::from(vec![Some(34_200), Some(34_201), None]))
+            }
+            "times" => Arc::new(StringArray::from(vec!["09:30:00.5"; 3])),
             "unsigned" => Arc::new(arrow::array::UInt64Array::from(vec![1, 2, u64::MAX])),
             "small" => Arc::new(arrow::array::UInt64Array::from(vec![1, 2, 3])),
             "zero" => Arc::new(Float64Array::from(vec![0.0, -0.0, -f64::NAN])),
@@ -104,6 +110,39 @@ fn dates_are_read_as_filters_read_them() {
     let wrong: Expression = "if(day >= '2026-03-3x', 1, 2)".parse().unwrap();
     let error = wrong.evaluate(&Table).unwrap_err().to_string();
     assert!(error.contains("'2026-03-3x' is no date; write dates like '2026-03-31'"), "{error}");
+}
+
+/// The half second was cut off, and the time before it was the literal.
+#[test]
+fn a_time_that_is_finer_than_its_column_lies_between_two_of_it() {
+    for (text, expected) in [
+        ("at = '1969-12-31T23:59:58.5'", "false false null"),
+        ("at <> '1969-12-31T23:59:58.5'", "true true null"),
+        ("at < '1969-12-31T23:59:58.5'", "true false null"),
+        ("at <= '1969-12-31T23:59:58.5'", "true false null"),
+        ("at >= '1969-12-31T23:59:58.5'", "false true null"),
+        ("'1969-12-31T23:59:58.5' > at", "true false null"),
+        ("'1969-12-31T23:59:58.5' <= at", "false true null"),
+        ("opens > '09:30:00.000001'", "false true null"),
+        ("opens >= '09:30:00.000'", "true true null"),
+    ] {
+        assert_eq!(values(text), expected, "{text}");
+    }
+    for (text, problem) in [
+        ("opens = times", "'09:30:00.5' has more digits than times of Time32(s); leave them out"),
+        ("opens = '34200'", "'34200' is no time of a day"),
+    ] {
+        let error = text.parse::<Expression>().unwrap().evaluate(&Table).unwrap_err().to_string();
+        assert!(error.contains(problem), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_number_in_a_text_is_not_rounded() {
+    let expression: Expression = "big > '9223372036854775808.5'".parse().unwrap();
+    let error = expression.evaluate(&Table).unwrap_err().to_string();
+    assert!(error.contains("it has more digits than numbers have here"), "{error}");
+    assert!("f > 1.00000000000000000001".parse::<Expression>().is_err());
 }
 
 #[test]

@@ -6,8 +6,9 @@
 //! move out. All of this is written for AND alone: an OR is the negation of an AND of negations, exactly, because the logic has two values.
 //!
 //! The cost is bounded: a filter of more than [`LARGE`] nodes is only flattened, sorted and packed by column, which is linear but for the
-//! sorting; and rules that look at pairs stop after [`MOST_WORK`] steps. The form is then not the smallest, which costs a step that could have
-//! been shared, never a wrong answer.
+//! sorting; and rules that look at pairs stop after [`MOST_WORK`] steps. The form is then not the smallest. It wants the same rows, and costs a
+//! step that could have been shared. But an Unfiltrator takes conditions from the form ([`Filter::without`]): what a smaller one would have kept
+//! of another column can go with an alternative that was not reduced.
 //!
 //! Rejected: normal forms (CNF, DNF), which are exponential; binary decision diagrams, which need an order of conditions and lose the text.
 
@@ -31,7 +32,8 @@ const ROUNDS: usize = 8;
 
 impl Filter {
     /// The filter with every value as the column's type has it. A value that the type cannot have matches nothing, but one that is no date or
-    /// time is an error where the column has these, and so is a bound that is of another kind than the column.
+    /// time is an error where the column has these, and so are a bound that is of another kind than the column and a number of more digits
+    /// than there are.
     pub(crate) fn typed(&self, type_of: &dyn Fn(&str) -> Option<DataType>) -> Result<Filter, CubeError> {
         let each =
             |filters: &[Filter]| filters.iter().map(|filter| filter.typed(type_of)).collect::<Result<_, _>>();
@@ -43,20 +45,24 @@ impl Filter {
             Self::Column(column, matcher) => match (matcher, type_of(column)) {
                 (_, None) => self.clone(),
                 (Matcher::In(values), Some(data_type)) => {
-                    let typed = values.iter().map(|value| match (value, logical_type(&data_type)) {
-                        // Some columns of whole numbers have larger ones than coordinates have.
-                        (Coordinate::Float(number), DataType::Int64)
-                            if number.fract() == 0.0 && number.abs() >= 2_f64.powi(63) =>
-                        {
-                            Ok(value.typed(&data_type).or_else(|| Some(value.clone())))
+                    let typed = values.iter().map(|value| {
+                        let value = value.number_in(column, &data_type)?;
+                        match (&value, logical_type(&data_type)) {
+                            // Some columns of whole numbers have larger ones than coordinates have.
+                            (Coordinate::Float(number), DataType::Int64)
+                                if number.fract() == 0.0 && number.abs() >= 2_f64.powi(63) =>
+                            {
+                                Ok(value.typed(&data_type).or(Some(value)))
+                            }
+                            _ => value.typed_in(column, &data_type),
                         }
-                        _ => value.typed_in(column, &data_type),
                     });
                     let typed: Vec<Option<Coordinate>> = typed.collect::<Result<_, _>>()?;
                     Self::is_in(column, typed.into_iter().flatten())
                 }
                 (Matcher::Compare(comparison, bound), Some(data_type)) => {
-                    Self::compare(column, *comparison, bound.bound_in(column, &data_type)?)
+                    let (comparison, bound) = bound.bound_in(*comparison, column, &data_type)?;
+                    Self::compare(column, comparison, bound)
                 }
                 (Matcher::Null | Matcher::Like(_) | Matcher::Regex(_), Some(_)) => self.clone(),
             },
@@ -244,6 +250,9 @@ impl Rules {
         {
             let verdict = |filter: &Filter, value: &Coordinate| {
                 let (_, pattern, negated) = pattern(filter)?;
+                if !is_plain(value) {
+                    return None;
+                }
                 pattern.matches(value).map(|matches| matches != negated)
             };
             let mut left = points;
@@ -404,6 +413,18 @@ fn width(filter: &Filter) -> usize {
         Filter::Column(..) => 1,
         Filter::Not(inner) => width(inner),
         Filter::And(all) | Filter::Or(all) => all.iter().map(width).sum(),
+    }
+}
+
+/// True for a text that only columns of texts have. Patterns look at the texts of a column, and a date, a time or a number may be written in
+/// another way there than here: `2026-03-31T09:30:00.000Z` is a `2026-03-31T09:30:00Z`.
+fn is_plain(value: &Coordinate) -> bool {
+    match value {
+        Coordinate::Text(text) => {
+            let first = text.trim_start_matches(['+', '-', '.']).chars().next();
+            !first.is_some_and(|letter| letter.is_ascii_digit()) && text.parse::<f64>().is_err()
+        }
+        _ => false,
     }
 }
 

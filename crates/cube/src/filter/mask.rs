@@ -8,6 +8,7 @@ use super::{Comparison, Filter, Matcher};
 use crate::coordinate::{Coordinate, logical_type};
 use crate::error::CubeError;
 use crate::exact::{Threshold, WholeColumn, does_not_fit, with_one_zero};
+use crate::literal::Number;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Scalar, StringArray, UInt32Array};
 use arrow::buffer::BooleanBuffer;
 use arrow::compute::kernels::cmp;
@@ -160,12 +161,12 @@ fn is_in<'a>(
 
 /// A number that is written as a text, as a number.
 fn as_number(value: &Coordinate) -> Coordinate {
-    let as_whole = || value.typed(&DataType::Int64);
     match value {
-        Coordinate::Text(_) => {
-            as_whole().or_else(|| value.typed(&DataType::Float64)).unwrap_or(Coordinate::Null)
-        }
-        Coordinate::Bool(_) => as_whole().unwrap_or(Coordinate::Null),
+        Coordinate::Text(text) => match Number::of(text) {
+            Number::Is(number) => number,
+            Number::Near(_) | Number::No => Coordinate::Null,
+        },
+        Coordinate::Bool(_) => value.typed(&DataType::Int64).unwrap_or(Coordinate::Null),
         other => other.clone(),
     }
 }
@@ -187,7 +188,7 @@ fn compared(
         return Ok(column.mask(|value| comparison.holds(bound.compare(value))));
     }
     let logical = logical_type(column.data_type());
-    let bound = bound.typed(&logical).ok_or_else(|| wrong(&logical))?;
+    let (comparison, bound) = bound.bound(comparison, &logical).ok_or_else(|| wrong(&logical))?;
     let column = with_one_zero(&cast(column, &logical).map_err(arrow)?);
     let bound = Scalar::new(with_one_zero(&cast(&bound.array(1), &logical).map_err(arrow)?));
     let compare = match comparison {

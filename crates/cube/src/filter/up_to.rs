@@ -5,19 +5,25 @@
 
 use super::column::compare;
 use super::{Comparison, Filter, Matcher};
-use crate::coordinate::Coordinate;
+use crate::coordinate::{Coordinate, logical_type};
 use crate::error::CubeError;
+use arrow::datatypes::DataType;
 
 impl Filter {
     /// The rows whose value of `column` is not above the greatest value that this filter wants, which is on that column alone. Rows without
     /// a value are wanted where the filter wants them.
-    pub(crate) fn up_to(&self, column: &str) -> Result<Filter, CubeError> {
+    pub(crate) fn up_to(&self, column: &str, data_type: Option<&DataType>) -> Result<Filter, CubeError> {
         if *self == Self::All {
             return Ok(Self::All);
         }
         let mut values = Vec::new();
         self.named(&mut values)?;
-        values.sort_by(|a, b| compare(a, b).unwrap_or_else(|| a.cmp(b)));
+        if data_type.map(logical_type) == Some(DataType::Date32) {
+            // The texts of years before 0 and after 9999 have another order.
+            values.sort_by_cached_key(Coordinate::days);
+        } else {
+            values.sort_by(|a, b| compare(a, b).unwrap_or_else(|| a.cmp(b)));
+        }
         values.dedup();
         // Place 2n + 1 is the value n, place 2n lies below it and above the one before.
         let last = (0..=2 * values.len())
@@ -109,12 +115,22 @@ mod tests {
             let filter = filter.parse::<Filter>().unwrap().canonical();
             let column = filter.columns().into_iter().next().unwrap();
             let expected = expected.parse::<Filter>().unwrap().canonical();
-            assert_eq!(filter.up_to(&column).unwrap(), expected, "{filter}");
+            assert_eq!(filter.up_to(&column, None).unwrap(), expected, "{filter}");
         }
-        assert_eq!(Filter::All.up_to("d").unwrap(), Filter::All);
+        assert_eq!(Filter::All.up_to("d", None).unwrap(), Filter::All);
         let nothing: Filter = "d > 1 and d < 2".parse().unwrap();
-        assert_eq!(nothing.up_to("d").unwrap(), Filter::None);
+        assert_eq!(nothing.up_to("d", None).unwrap(), Filter::None);
         let pattern: Filter = "name like 'a%'".parse().unwrap();
-        assert!(pattern.up_to("name").unwrap_err().to_string().contains("does not say up to where"));
+        assert!(pattern.up_to("name", None).unwrap_err().to_string().contains("does not say up to where"));
+    }
+    #[test]
+    fn dates_of_far_years_come_after_others() {
+        let day = |text: &str| text.parse::<Filter>().unwrap().up_to("day", Some(&DataType::Date32)).unwrap();
+        let expected = |text: &str| text.parse::<Filter>().unwrap().canonical();
+        assert_eq!(
+            day("day in ('2026-01-01', '+10000-01-01', '-0044-03-15')"),
+            expected("day <= '+10000-01-01'")
+        );
+        assert_eq!(day("day > '-0044-03-15' and day < '2026-01-01'"), expected("day < '2026-01-01'"));
     }
 }

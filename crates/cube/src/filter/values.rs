@@ -313,9 +313,11 @@ fn bounds(
 }
 
 /// True when all values are of one kind. Whole numbers and floats have an order, but `5` and `5.0` would be two values at one place, which
-/// only the type of the column can tell apart.
+/// only the type of the column can tell apart. Texts that begin with a sign have no order beside others either: as a text `+10000-01-01` comes
+/// before `2026-01-01`, as a date after it.
 fn is_ordered<'a>(cuts: impl IntoIterator<Item = &'a Cut>) -> bool {
     let mut kinds = (None, false);
+    let (mut first, mut is_one, mut is_far) = (None, true, false);
     for cut in cuts {
         let kind = match &cut.at {
             Coordinate::Null => return false,
@@ -327,9 +329,13 @@ fn is_ordered<'a>(cuts: impl IntoIterator<Item = &'a Cut>) -> bool {
                 continue;
             }
             Coordinate::Float(_) => Kind::Float,
-            Coordinate::Text(_) => Kind::Text,
+            Coordinate::Text(text) => {
+                is_one &= first.get_or_insert(text) == &text;
+                is_far |= text.starts_with(['+', '-']);
+                Kind::Text
+            }
         };
-        if *kinds.0.get_or_insert(kind) != kind {
+        if *kinds.0.get_or_insert(kind) != kind || is_far && !is_one {
             return false;
         }
     }

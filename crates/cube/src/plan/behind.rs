@@ -126,10 +126,11 @@ pub(crate) fn behind(
                 let mut there = area;
                 // What is wanted of the totals has all before it behind it.
                 if let Some(bound) = there.bounds.remove(&along.column) {
-                    there.bound(&along.column, bound.up_to(&along.column)?);
+                    there.bound(&along.column, bound.up_to(&along.column, types.get(&along.column))?);
                 }
                 if let Some(coordinates) = there.slices.remove(&along.column) {
-                    let up_to = Filter::is_in(&along.column, coordinates).up_to(&along.column)?;
+                    let up_to = Filter::is_in(&along.column, coordinates)
+                        .up_to(&along.column, types.get(&along.column))?;
                     there.bound(&along.column, up_to);
                 }
                 rest.push((*from, there));
@@ -167,7 +168,7 @@ fn typed(slices: &Slices, query: &Query, types: &BTreeMap<Arc<str>, DataType>) -
             return Err(CubeError::InvalidQuery { problem });
         };
         let each = coordinates.iter().map(|coordinate| {
-            coordinate.typed(data_type).ok_or_else(|| coordinate.wrong_in(column, data_type))
+            coordinate.typed_in(column, data_type)?.ok_or_else(|| coordinate.wrong_in(column, data_type))
         });
         typed.insert(Arc::clone(column), each.collect::<Result<_, _>>()?);
     }

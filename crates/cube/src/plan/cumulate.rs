@@ -33,7 +33,7 @@ impl Expansion<'_> {
         if !is_grouped && wanted == Filter::All {
             return Ok((Recipe::Alias, vec![measure(&dispatchor.underlying, level, filter)]));
         }
-        let up_to = wanted.up_to(&column)?;
+        let up_to = wanted.up_to(&column, self.type_of(&column).as_ref())?;
         let read = self.filter(&others.and(up_to.clone()))?;
         let aggregation = dispatchor.aggregation.clone();
         if is_grouped {
