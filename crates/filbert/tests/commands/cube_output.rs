@@ -2,6 +2,8 @@
 
 use crate::cube::{FOREST, Folder};
 use crate::{filbert, text};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
 const BY_DESK: [&str; 4] = ["--measures", "pnl", "--by", "desk"];
 
@@ -111,6 +113,18 @@ fn a_file_is_there_when_it_is_whole() {
     folder.shown(&["--measures", "pnl", "-o", &link]);
     assert_eq!(folder.read("report.csv"), "pnl\n4.0");
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+}
+
+/// What only its owner could read was there for all to read after the next answer.
+#[test]
+fn a_file_keeps_its_permissions() {
+    let folder = Folder::new();
+    let path = folder.path("report.csv");
+    std::fs::write(&path, "yesterday\n").unwrap();
+    std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    folder.shown(&["--measures", "pnl", "-o", &path]);
+    assert_eq!(folder.read("report.csv"), "pnl\n10.5");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 /// Where every measure failed there was an empty table and status 0, and nobody said why.
