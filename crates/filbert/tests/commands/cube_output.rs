@@ -115,6 +115,32 @@ fn a_file_is_there_when_it_is_whole() {
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
 }
 
+/// A link to a file that was not there yet became a file itself.
+#[test]
+fn a_link_that_leads_nowhere_leads_to_the_new_file() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("reports")).unwrap();
+    let links = [("first.csv", "reports/second.csv"), ("reports/second.csv", "today.csv")];
+    for (link, to) in links {
+        std::os::unix::fs::symlink(to, folder.path(link)).unwrap();
+    }
+    folder.shown(&["--measures", "pnl", "-o", &folder.path("first.csv")]);
+    assert_eq!(folder.read("reports/today.csv"), "pnl\n10.5");
+    for (link, to) in links {
+        assert_eq!(std::fs::read_link(folder.path(link)).unwrap().to_str(), Some(to));
+    }
+    // In circles, or to a folder that is not there, is told.
+    std::os::unix::fs::symlink("circle.csv", folder.path("circle.csv")).unwrap();
+    std::os::unix::fs::symlink("none/a.csv", folder.path("astray.csv")).unwrap();
+    for (name, said) in
+        [("circle.csv", "Too many levels of symbolic links"), ("astray.csv", "No such file or directory")]
+    {
+        let (status, _, told) = folder.cube(&["--measures", "pnl", "-o", &folder.path(name)]);
+        assert!(status == Some(1) && told.contains(name) && told.contains(said), "{told}");
+        assert!(std::fs::symlink_metadata(folder.path(name)).unwrap().is_symlink());
+    }
+}
+
 /// What only its owner could read was there for all to read after the next answer.
 #[test]
 fn a_file_keeps_its_permissions() {

@@ -61,9 +61,21 @@ impl Destination {
     }
 }
 
-/// A link stays a link: what it leads to is replaced.
+/// More links than this, one after the other, the system does not follow either.
+const MOST_LINKS: usize = 40;
+
+/// A link stays a link: what it leads to is replaced, or made.
 fn place(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+    let mut place = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if let Ok(there) = place.canonicalize() {
+            return there;
+        }
+        // What it leads to is not there yet, and said as seen from the link.
+        let Ok(next) = place.read_link() else { break };
+        place = place.parent().unwrap_or(Path::new("")).join(next);
+    }
+    place
 }
 
 impl Write for Destination {
