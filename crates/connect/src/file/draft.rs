@@ -6,6 +6,9 @@
 //!
 //! The permissions of the file that is replaced stay, so that what only its owner could read is not read by others after it. Its owner,
 //! its group and its access lists do not: the new file belongs to who writes it.
+//!
+//! A process that ends by [`Draft::exit`] takes its drafts along: they are listed, and whoever makes, keeps or removes one holds the list
+//! meanwhile. One that is killed cannot, and leaves them.
 
 use super::error::FileError;
 use std::fs::{File, Permissions};
@@ -13,6 +16,10 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+/// The drafts of this process that are there.
+static OPEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// A file that is being written, and appears when it is kept. Dropped, it is gone, and what was there before still is.
 #[derive(Debug)]
@@ -40,8 +47,11 @@ impl Draft {
             // Who opens it before it has its permissions could read on after that.
             options.mode(0o600);
         }
+        let mut open = open();
         let file = options.write(true).create_new(true).open(&draft);
         let file = file.map_err(|error| FileError::io("create", &draft, error))?;
+        open.push(draft.clone());
+        drop(open);
         let created = Self { draft, target: target.to_owned(), is_kept: false };
         if let Some(permissions) = permissions {
             file.set_permissions(permissions)
@@ -52,10 +62,25 @@ impl Draft {
 
     /// Gives it the target's name, in place of what had it.
     pub fn keep(mut self) -> Result<(), FileError> {
-        std::fs::rename(&self.draft, &self.target)
-            .map_err(|error| FileError::io("rename to", &self.target, error))?;
-        self.is_kept = true;
-        Ok(())
+        let mut open = open();
+        let renamed = std::fs::rename(&self.draft, &self.target);
+        if renamed.is_ok() {
+            open.retain(|draft| *draft != self.draft);
+            self.is_kept = true;
+        }
+        drop(open);
+        renamed.map_err(|error| FileError::io("rename to", &self.target, error))
+    }
+
+    /// Ends the process at once, as [`std::process::exit`] does, and leaves no draft. Who makes, keeps or drops one from here on waits for
+    /// the end.
+    pub fn exit(status: i32) -> ! {
+        let open = open();
+        for draft in open.iter() {
+            // Nobody is left to be told.
+            let _ = std::fs::remove_file(draft);
+        }
+        std::process::exit(status)
     }
 
     /// The file that it is to be.
@@ -67,10 +92,16 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if !self.is_kept {
+            let mut open = open();
             // Nobody is left to be told.
             let _ = std::fs::remove_file(&self.draft);
+            open.retain(|draft| *draft != self.draft);
         }
     }
+}
+
+fn open() -> MutexGuard<'static, Vec<PathBuf>> {
+    OPEN.lock().unwrap_or_else(|broken| broken.into_inner())
 }
 
 /// Who may read and write the file that is there, if there is one. That it runs as its owner is not meant for another owner.

@@ -8,12 +8,12 @@ use std::os::unix::fs::PermissionsExt;
 const BY_DESK: [&str; 4] = ["--measures", "pnl", "--by", "desk"];
 
 impl Folder {
-    fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         text(&std::fs::read(self.path(name)).unwrap())
     }
 
     /// The names of all files, hidden ones too.
-    fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.path("")).unwrap();
         let mut names: Vec<String> =
             files.map(|file| file.unwrap().file_name().to_string_lossy().into_owned()).collect();
