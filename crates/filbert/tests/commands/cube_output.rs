@@ -78,6 +78,29 @@ fn a_file_has_the_format_that_its_ending_says() {
     assert_eq!(folder.shown(&[&BY_DESK[..], &["-o", "/dev/stdout", "--format", "csv"]].concat()), csv);
 }
 
+/// It is written in parts, and signals are looked at between them.
+#[test]
+fn a_long_answer_is_whole_in_every_format() {
+    let folder = Folder::new();
+    let forest = folder.path("risk.toml");
+    let table = "SELECT concat('n', value) AS name, 0.5 AS pnl FROM generate_series(1, 40000)";
+    let words = ["cube", "--forest", &forest, "--table", table, "--measures", "pnl", "--by", "name", "-o"];
+    for ending in ["csv", "json", "ndjson", "arrow", "parquet"] {
+        let path = folder.path(&format!("long.{ending}"));
+        let ran = filbert(&[&words[..], &[&path]].concat());
+        assert_eq!(ran.status.code(), Some(0), "{ending}: {}", text(&ran.stderr));
+        if ending == "json" {
+            let rows: Vec<serde_json::Value> = serde_json::from_str(&folder.read("long.json")).unwrap();
+            assert_eq!(rows.len(), 40_000);
+            continue;
+        }
+        let select =
+            format!("SELECT count(DISTINCT name) AS names, count(*) AS rows, sum(pnl) AS pnl FROM '{path}'");
+        let read = text(&filbert(&["sql", &select, "--format", "csv"]).stdout);
+        assert_eq!(read, "names,rows,pnl\n40000,40000,20000.0", "{ending}");
+    }
+}
+
 /// A query that fails leaves the answer of yesterday, and nothing else.
 #[test]
 fn a_file_is_there_when_it_is_whole() {
