@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 /// An answer that takes a while to write, and has no room in a pipe.
-const LONG: &str = "(SELECT value AS n, 1.0 AS pnl FROM generate_series(1, 200000))";
+const LONG: &str = "(SELECT value AS n, 1.0 AS pnl FROM generate_series(1, 500000))";
 
 impl Folder {
     /// Asks for the measure of a table, and goes on.
