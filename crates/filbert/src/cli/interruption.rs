@@ -1,8 +1,10 @@
 //! SIGINT and SIGTERM while a command works: the work is cancelled, what it did is reported, and the exit status says which signal it
 //! was. A second signal ends the process at once: work that is still prepared, or slow to end, is waited for by nobody who asks twice.
+//! Files that are not whole are removed then too.
 //! A shell goes on after SIGINT, however often it comes.
 
 use filbert::Member;
+use filbert::connect::file::Draft;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -52,7 +54,7 @@ impl Interruption {
         member.on_end_signals(move |signal| {
             if ends(&told, signal) {
                 // Without a word: a terminal that is stopped would hold it up.
-                std::process::exit(Interrupted { signal }.status().into());
+                Draft::exit(Interrupted { signal }.status().into());
             }
             told.tell(signal);
         })?;

@@ -297,7 +297,7 @@ fn a_table_of_duckdb_says_what_it_takes() {
 }
 
 /// More rows than anybody waits for.
-const ENDLESS: &str = "(SELECT 'FX' AS desk, 1.0 AS pnl FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b)";
+pub(crate) const ENDLESS: &str = "(SELECT 'FX' AS desk, 1.0 AS pnl FROM generate_series(1, 10000000) AS a, generate_series(1, 10000000) AS b)";
 
 #[test]
 fn a_query_ends_in_time_or_when_it_is_told() {

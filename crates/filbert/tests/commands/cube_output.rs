@@ -2,16 +2,18 @@
 
 use crate::cube::{FOREST, Folder};
 use crate::{filbert, text};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
 const BY_DESK: [&str; 4] = ["--measures", "pnl", "--by", "desk"];
 
 impl Folder {
-    fn read(&self, name: &str) -> String {
+    pub(crate) fn read(&self, name: &str) -> String {
         text(&std::fs::read(self.path(name)).unwrap())
     }
 
     /// The names of all files, hidden ones too.
-    fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.path("")).unwrap();
         let mut names: Vec<String> =
             files.map(|file| file.unwrap().file_name().to_string_lossy().into_owned()).collect();
@@ -76,6 +78,29 @@ fn a_file_has_the_format_that_its_ending_says() {
     assert_eq!(folder.shown(&[&BY_DESK[..], &["-o", "/dev/stdout", "--format", "csv"]].concat()), csv);
 }
 
+/// It is written in parts, and signals are looked at between them.
+#[test]
+fn a_long_answer_is_whole_in_every_format() {
+    let folder = Folder::new();
+    let forest = folder.path("risk.toml");
+    let table = "SELECT concat('n', value) AS name, 0.5 AS pnl FROM generate_series(1, 40000)";
+    let words = ["cube", "--forest", &forest, "--table", table, "--measures", "pnl", "--by", "name", "-o"];
+    for ending in ["csv", "json", "ndjson", "arrow", "parquet"] {
+        let path = folder.path(&format!("long.{ending}"));
+        let ran = filbert(&[&words[..], &[&path]].concat());
+        assert_eq!(ran.status.code(), Some(0), "{ending}: {}", text(&ran.stderr));
+        if ending == "json" {
+            let rows: Vec<serde_json::Value> = serde_json::from_str(&folder.read("long.json")).unwrap();
+            assert_eq!(rows.len(), 40_000);
+            continue;
+        }
+        let select =
+            format!("SELECT count(DISTINCT name) AS names, count(*) AS rows, sum(pnl) AS pnl FROM '{path}'");
+        let read = text(&filbert(&["sql", &select, "--format", "csv"]).stdout);
+        assert_eq!(read, "names,rows,pnl\n40000,40000,20000.0", "{ending}");
+    }
+}
+
 /// A query that fails leaves the answer of yesterday, and nothing else.
 #[test]
 fn a_file_is_there_when_it_is_whole() {
@@ -111,6 +136,44 @@ fn a_file_is_there_when_it_is_whole() {
     folder.shown(&["--measures", "pnl", "-o", &link]);
     assert_eq!(folder.read("report.csv"), "pnl\n4.0");
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+}
+
+/// A link to a file that was not there yet became a file itself.
+#[test]
+fn a_link_that_leads_nowhere_leads_to_the_new_file() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("reports")).unwrap();
+    let links = [("first.csv", "reports/second.csv"), ("reports/second.csv", "today.csv")];
+    for (link, to) in links {
+        std::os::unix::fs::symlink(to, folder.path(link)).unwrap();
+    }
+    folder.shown(&["--measures", "pnl", "-o", &folder.path("first.csv")]);
+    assert_eq!(folder.read("reports/today.csv"), "pnl\n10.5");
+    for (link, to) in links {
+        assert_eq!(std::fs::read_link(folder.path(link)).unwrap().to_str(), Some(to));
+    }
+    // In circles, or to a folder that is not there, is told.
+    std::os::unix::fs::symlink("circle.csv", folder.path("circle.csv")).unwrap();
+    std::os::unix::fs::symlink("none/a.csv", folder.path("astray.csv")).unwrap();
+    for (name, said) in
+        [("circle.csv", "Too many levels of symbolic links"), ("astray.csv", "No such file or directory")]
+    {
+        let (status, _, told) = folder.cube(&["--measures", "pnl", "-o", &folder.path(name)]);
+        assert!(status == Some(1) && told.contains(name) && told.contains(said), "{told}");
+        assert!(std::fs::symlink_metadata(folder.path(name)).unwrap().is_symlink());
+    }
+}
+
+/// What only its owner could read was there for all to read after the next answer.
+#[test]
+fn a_file_keeps_its_permissions() {
+    let folder = Folder::new();
+    let path = folder.path("report.csv");
+    std::fs::write(&path, "yesterday\n").unwrap();
+    std::fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    folder.shown(&["--measures", "pnl", "-o", &path]);
+    assert_eq!(folder.read("report.csv"), "pnl\n10.5");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 /// Where every measure failed there was an empty table and status 0, and nobody said why.

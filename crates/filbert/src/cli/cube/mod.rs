@@ -156,7 +156,7 @@ const EXAMPLES: &str = "Examples:
       --table 'postgres://risk@db.example/markets?sslmode=require#SELECT * FROM trades JOIN books USING (book)'
   filbert cube --forest risk.toml --measures pnl --by desk --table 'duckdb:markets.duckdb#trades'
 
-docs/cube.md explains forests and filters. Ctrl-C cancels the query.";
+docs/cube.md explains forests and filters. Ctrl-C cancels the query, also while the answer is written; a second one ends it at once.";
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let mut config = settings_file::read(arguments.config.as_deref())?;
@@ -172,27 +172,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let progress = Progress::begin(&member.stages().clock(), std::io::stderr().is_terminal());
     let watch = Watch { member: &member, interruption: &interruption, progress };
     // Before anything is computed: a query is not run for nothing.
-    let mut out = Destination::open(arguments.output.as_deref())?;
-    let answered = watch.open(arguments, forest).and_then(|cube| match arguments.drill_through {
-        true => rows::write((arguments, format), &watch, &cube, query, &mut out).map(|()| None),
-        false => watch.answer(&cube, query).map(Some),
-    });
-    let answered = answered.map_err(|error| match interruption.interrupted() {
+    let out = Destination::open(arguments.output.as_deref(), &interruption)?;
+    // The answer is written while the member is there: it is what hears the signals.
+    let ended = watch.run((arguments, format), forest, query, out);
+    let ended = ended.map_err(|error| match interruption.interrupted() {
         Some(interrupted) => interrupted.into(),
         None => error,
     });
     member.shutdown(Shutdown::Cancel)?;
-    let Some(answer) = answered? else { return out.keep() };
-    show::tell_failures(&answer);
-    // The answer of yesterday is worth more than none.
-    if !(answer.all_failed() && out.is_file()) {
-        show::write(arguments, format, &answer, &mut out)?;
-        out.keep()?;
-    }
-    match answer.all_failed() {
-        true => Err("every measure failed".into()),
-        false => Ok(()),
-    }
+    ended
 }
 
 /// The program's own thread while others work: says on a terminal how far they are, and looks at the signals.
@@ -247,6 +235,38 @@ fn query(arguments: &Arguments, forest: &Forest) -> Result<Query, CubeError> {
 }
 
 impl Watch<'_> {
+    /// Asks, and writes the answer or the rows behind it.
+    fn run(
+        &self,
+        (arguments, format): (&Arguments, Format),
+        forest: Forest,
+        query: Query,
+        mut out: Destination,
+    ) -> Outcome {
+        let cube = self.open(arguments, forest)?;
+        if arguments.drill_through {
+            rows::write((arguments, format), self, &cube, query, &mut out)?;
+            return out.keep();
+        }
+        let answer = self.answer(&cube, query)?;
+        drop(cube);
+        show::tell_failures(&answer);
+        // The answer of yesterday is worth more than none.
+        if !(answer.all_failed() && out.is_file()) {
+            show::write((arguments, format), self, &answer, &mut out)?;
+            out.keep()?;
+        }
+        match answer.all_failed() {
+            true => Err("every measure failed".into()),
+            false => Ok(()),
+        }
+    }
+
+    /// An error when a signal came.
+    fn heed(&self) -> Outcome {
+        self.interruption.interrupted().map_or(Ok(()), |interrupted| Err(interrupted.into()))
+    }
+
     /// Waits for something that `mixed` does.
     fn wait<T: Send + 'static>(
         &self,
@@ -257,7 +277,7 @@ impl Watch<'_> {
         let coming = self.member.stages().mixed().spawn(task, future)?;
         let done = progress::wait(coming, &mut || {
             self.progress.show(&how_far);
-            self.interruption.interrupted().map_or(Ok(()), |interrupted| Err(interrupted.into()))
+            self.heed()
         });
         self.progress.hide();
         done

@@ -4,7 +4,7 @@ use super::super::Outcome;
 use super::super::sql::print::{
     self, ColumnarPrinter, CsvPrinter, JsonPrinter, PrintError, Printer, Summary, ending,
 };
-use super::Arguments;
+use super::{Arguments, Watch};
 use filbert::arrow::datatypes::SchemaRef;
 use filbert::cube::CubeResult;
 use filbert::cube::cell::on_terminal;
@@ -100,10 +100,13 @@ pub(super) fn tell_failures(answer: &CubeResult) {
     }
 }
 
+/// So many rows are written between two looks at the signals.
+const ROWS_AT_ONCE: usize = 16_384;
+
 /// Writes the answer, or how it was computed.
 pub(super) fn write(
-    arguments: &Arguments,
-    format: Format,
+    (arguments, format): (&Arguments, Format),
+    watch: &Watch<'_>,
     answer: &CubeResult,
     out: &mut dyn Write,
 ) -> Outcome {
@@ -114,11 +117,15 @@ pub(super) fn write(
         }
         return Ok(());
     }
-    let (batch, rows) = (answer.batch(), answer.rows() as u64);
+    let (batch, rows) = (answer.batch(), answer.rows());
     match format.printer(&batch.schema()).map_err(PrintError::plainly)? {
         Some(mut printer) => {
-            printer.batch(batch, out).map_err(PrintError::plainly)?;
-            printer.end(&Summary { rows, elapsed: None }, out).map_err(PrintError::plainly)?;
+            for begin in (0..rows).step_by(ROWS_AT_ONCE) {
+                watch.heed()?;
+                let some = batch.slice(begin, ROWS_AT_ONCE.min(rows - begin));
+                printer.batch(&some, out).map_err(PrintError::plainly)?;
+            }
+            printer.end(&Summary { rows: rows as u64, elapsed: None }, out).map_err(PrintError::plainly)?;
         }
         None => write!(out, "{}", table(arguments, answer)?)?,
     }
