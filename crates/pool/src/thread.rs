@@ -71,7 +71,7 @@ impl Drop for Threads {
 
 /// Runs something that ends, on a thread that no stage and no shutdown waits for; false when there is no thread to be had, and `body` was
 /// dropped.
-pub(crate) fn spawn_apart(name: String, body: impl FnOnce() + Send + 'static) -> bool {
+pub(crate) fn run_apart(name: String, body: impl FnOnce() + Send + 'static) -> bool {
     let started = start(name, body).map(leave);
     join_ended(&LEFT);
     started.is_ok()

@@ -5,13 +5,13 @@
 //! own, and nothing else.
 
 use crate::context::StageId;
-use crate::thread::spawn_apart;
+use crate::thread::run_apart;
 use tokio::runtime::Runtime;
 
 /// Ends a runtime: futures are dropped at their next pause, blocking calls go on. Returns at once, on any thread.
 pub(super) fn end(runtime: Runtime, of: StageId) {
     let ending = Ending(Some(runtime));
-    spawn_apart(format!("{of}-end"), move || ending.wait());
+    run_apart(format!("{of}-end"), move || ending.wait());
 }
 
 struct Ending(Option<Runtime>);
