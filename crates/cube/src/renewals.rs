@@ -67,9 +67,8 @@ impl<K: Clone + Eq + Hash> Renewals<K> {
     /// Nobody tried to read them: all is as it was before.
     pub(crate) fn give_back(&mut self, leaves: &[K]) {
         for leaf in leaves {
-            match self.known.remove(leaf).as_ref().and_then(Known::failed) {
-                Some(failed) => _ = self.known.insert(leaf.clone(), Known::Failed(failed)),
-                None => {}
+            if let Some(failed) = self.known.remove(leaf).as_ref().and_then(Known::failed) {
+                self.known.insert(leaf.clone(), Known::Failed(failed));
             }
         }
     }
