@@ -129,7 +129,7 @@ fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeEr
         clock: question.clock.clone(),
         memory: question.memory.clone(),
         spill: settings.spill.as_ref().map(|(folder, bytes)| Arc::new(SpillSpace::new(folder, *bytes))),
-        parallelism: query.options.parallelism.unwrap_or(question.cpu.threads()).max(1),
+        parallelism: query.options.parallelism.unwrap_or(question.cpu.threads()),
         partitions: query.options.partitions.unwrap_or(settings.partitions),
         parallel_from_rows: settings.parallel_from_rows,
         shard,
@@ -137,10 +137,13 @@ fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeEr
         debug: query.options.debug,
         cancel: Arc::clone(&question.cancel),
     };
-    if run.partitions == 0 {
-        return Err(CubeError::InvalidQuery {
-            problem: "it wants 0 partitions; slices need at least 1".to_owned(),
-        });
+    let nothing = match (run.partitions, query.options.parallelism) {
+        (0, _) => Some("it wants 0 partitions; slices need at least 1"),
+        (_, Some(0)) => Some("it wants a parallelism of 0; 1 is all in sequence"),
+        _ => None,
+    };
+    if let Some(problem) = nothing {
+        return Err(CubeError::InvalidQuery { problem: problem.to_owned() });
     }
     let mut trace = Trace::default();
     let Recalled { leaves, age, stamp, renewal } = recall(question, &mut run, version);

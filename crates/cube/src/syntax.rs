@@ -168,7 +168,14 @@ impl Tokens {
     }
 
     pub(crate) fn expect_end(&self) -> Result<(), CubeError> {
-        if self.peek().is_none() { Ok(()) } else { Err(self.error("this is one word too many".to_owned())) }
+        let hint = match self.kind {
+            Kind::Expression => "a name with blanks stands in double quotes, a choice is if(condition, a, b)",
+            Kind::Filter => "conditions are joined by and, or; a name with blanks stands in double quotes",
+        };
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.error(format!("this is one word too many; {hint}"))),
+        }
     }
 
     /// How many signs there are of these.

@@ -168,6 +168,11 @@ fn keys_that_do_not_belong_together_are_told_with_their_measure() {
         let error = toml_problem(&format!("\n[[measure]]\nname = 'a'\n{keys}"));
         assert!(error.contains(&format!("measure \"a\", line 3: {told}")), "{error}");
     }
+    let single = toml_problem("\n[measure]\nname = 'a'\nkind = 'aggregator'\naggregation = 'count'");
+    assert!(
+        single.ends_with("line 2: [measure] stands in one pair of brackets; write [[measure]]"),
+        "{single}"
+    );
     let nameless = toml_problem("[[measure]]\nkind = 'aggregator'\naggregation = 'count'");
     assert!(nameless.contains("measure 1 of the list: missing field `name`"), "{nameless}");
     let json = r#"{"measure": [{"name": "a", "kind": "unfiltrator", "underlying": "b", "suppress": [], "retain": []}]}"#;

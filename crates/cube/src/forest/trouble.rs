@@ -87,7 +87,7 @@ struct Name {
 pub(super) fn in_toml(text: &str, error: &toml::de::Error) -> CubeError {
     let of_key = toml::from_str::<AnyForest>(text).err().map(|error| error.to_string());
     let of_measure = || of_measure(toml::from_str(text).ok()?, |index| line_in_toml(text, index));
-    let problem = of_key.or_else(of_measure).unwrap_or_else(|| error.to_string());
+    let problem = single_brackets(text).or(of_key).or_else(of_measure).unwrap_or_else(|| error.to_string());
     CubeError::InvalidForest { problem: problem.trim_end().to_owned() }
 }
 
@@ -96,6 +96,13 @@ pub(super) fn in_json(text: &str, error: &serde_json::Error) -> CubeError {
     let of_key = serde_json::from_str::<AnyForest>(text).err().map(|error| error.to_string());
     let of_measure = || of_measure(serde_json::from_str(text).ok()?, place_in_list);
     CubeError::InvalidForest { problem: of_key.or_else(of_measure).unwrap_or_else(|| error.to_string()) }
+}
+
+/// There are many measures and columns, so each begins with two brackets; one is the usual mistake.
+fn single_brackets(text: &str) -> Option<String> {
+    let is_single = |(_, line): &(usize, &str)| matches!(line.trim(), "[measure]" | "[column]");
+    let (number, line) = text.lines().enumerate().find(is_single)?;
+    Some(format!("line {}: {1} stands in one pair of brackets; write [{1}]", number + 1, line.trim()))
 }
 
 /// What is wrong with the first measure that cannot be read.

@@ -163,7 +163,7 @@ fn typed(slices: &Slices, query: &Query, types: &BTreeMap<Arc<str>, DataType>) -
         let is_grouped = query.group_by.iter().any(|by| **by == **column);
         let Some(data_type) = types.get(column).filter(|_| is_grouped) else {
             let problem = format!(
-                "a cell has a coordinate of {column:?}, which is not grouped by; add it to the columns"
+                "a cell has a coordinate of {column:?}, which is not grouped by; add it to the columns that the query groups by"
             );
             return Err(CubeError::InvalidQuery { problem });
         };

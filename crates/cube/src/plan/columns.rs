@@ -156,9 +156,11 @@ impl CubeColumns {
         inputs: &[ArrayRef],
         rows: usize,
     ) -> Result<ArrayRef, CubeError> {
+        let place = format!("column {:?}", column.name);
         let values = match &column.formula {
             ColumnFormula::Expression(ExpressionText(expression)) => {
-                expression.evaluate(&Named { names: &column.inputs(), arrays: inputs, rows })?
+                let named = Named { names: &column.inputs(), arrays: inputs, rows };
+                expression.evaluate(&named).map_err(|error| error.of_place(&place))?
             }
             ColumnFormula::Function { name, .. } => {
                 let function =
@@ -166,7 +168,7 @@ impl CubeColumns {
                         measure: column.name.clone(),
                         problem: format!("no function is registered as {name:?}"),
                     })?;
-                let failed = |message| CubeError::Computation { place: column.name.clone(), message };
+                let failed = |message| CubeError::Computation { place: place.clone(), message };
                 function(inputs).map_err(failed)?
             }
         };
@@ -174,7 +176,7 @@ impl CubeColumns {
             return Ok(values);
         }
         let message = format!("it gave {} values for {rows} rows", values.len());
-        Err(CubeError::Computation { place: column.name.clone(), message })
+        Err(CubeError::Computation { place, message })
     }
 }
 

@@ -234,3 +234,37 @@ fn values_are_shown_as_what_they_are() {
         "{said}"
     );
 }
+
+/// A draft took the place of the file that the shell wrote to, and what came before and after was gone.
+#[test]
+fn the_standard_output_is_not_replaced_where_it_is_a_file() {
+    let folder = Folder::new();
+    let log = folder.path("log.txt");
+    std::fs::write(&log, "before\n").unwrap();
+    for name in ["/dev/stdout", "-"] {
+        let out = std::fs::OpenOptions::new().append(true).open(&log).unwrap();
+        let (forest, table) = (folder.path("risk.toml"), folder.path("trades.csv"));
+        let words = ["cube", "--forest", &forest, "--table", &table, "--format", "csv", "-o", name];
+        let status = std::process::Command::new(env!("CARGO_BIN_EXE_filbert"))
+            .args([&words[..], &BY_DESK].concat())
+            .stdout(out)
+            .status();
+        assert!(status.unwrap().success(), "{name}");
+    }
+    let csv = "desk,pnl\nFX,8.5\nRates,2.0\n";
+    assert_eq!(std::fs::read_to_string(&log).unwrap(), format!("before\n{csv}{csv}"));
+}
+
+#[test]
+fn what_is_read_is_not_replaced_by_the_answer() {
+    let folder = Folder::new();
+    for (name, what) in [("trades.csv", "the table that is read"), ("risk.toml", "the forest")] {
+        let before = folder.read(name);
+        let path = folder.path(name);
+        let words = [&BY_DESK[..], &["--format", "csv", "-o", &path]].concat();
+        let (status, _, said) = folder.cube(&words);
+        assert_eq!(status, Some(1), "{said}");
+        assert!(said.contains(what) && said.contains("name another file"), "{said}");
+        assert_eq!(folder.read(name), before);
+    }
+}

@@ -26,7 +26,7 @@ impl Destination {
     /// The file at this path, or the standard output.
     pub(super) fn open(path: Option<&Path>, interruption: &Interruption) -> Result<Self, Box<dyn Error>> {
         let heeding = |to: Box<dyn Write>| BufWriter::new(Heeding { to, interruption: interruption.clone() });
-        let Some(path) = path else {
+        let Some(path) = path.filter(|path| !is_standard_output(path)) else {
             let (stdout, is_terminal) = (std::io::stdout(), std::io::stdout().is_terminal());
             return Ok(Self { to: heeding(Box::new(stdout)), unfinished: None, is_terminal });
         };
@@ -64,6 +64,11 @@ impl Destination {
         }
         Ok(())
     }
+}
+
+/// Its names lead to the file that a shell writes to, which is not to be replaced under it.
+fn is_standard_output(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
 /// More links than this, one after the other, the system does not follow either.

@@ -165,6 +165,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         config.sql.files = vec!["/".into()];
     }
     let format = Format::of(arguments)?;
+    let output = arguments.output.as_deref();
+    if let Some(refusal) =
+        output.and_then(|output| path::refused_output(output, &arguments.table, &arguments.forest))
+    {
+        return Err(refusal.into());
+    }
     let forest = forest(&arguments.forest)?;
     let query = query(arguments, &forest)?;
     let member = Member::builder().stage_settings(config.stages).grid(config.grid).sql(config.sql).start()?;
@@ -172,7 +178,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let progress = Progress::begin(&member.stages().clock(), std::io::stderr().is_terminal());
     let watch = Watch { member: &member, interruption: &interruption, progress };
     // Before anything is computed: a query is not run for nothing.
-    let out = Destination::open(arguments.output.as_deref(), &interruption)?;
+    let out = Destination::open(output, &interruption)?;
     // The answer is written while the member is there: it is what hears the signals.
     let ended = watch.run((arguments, format), forest, query, out);
     let ended = ended.map_err(|error| match interruption.interrupted() {
@@ -192,8 +198,14 @@ struct Watch<'a> {
 
 /// The measures of a file.
 fn forest(path: &Path) -> Result<Forest, String> {
+    let told = |problem: &dyn std::fmt::Display| format!("{}: {problem}", path.display());
     let forest = ForestText::from_file(path).and_then(|read| read.into_builder().build());
-    forest.map_err(|error| format!("{}: {error}", path.display()))
+    let forest = forest.map_err(|error| told(&error))?;
+    let is_empty = forest.names().next().is_none();
+    match is_empty {
+        false => Ok(forest),
+        true => Err(told(&"there is no measure in it; each begins with [[measure]]")),
+    }
 }
 
 fn query(arguments: &Arguments, forest: &Forest) -> Result<Query, CubeError> {
@@ -297,7 +309,7 @@ impl Watch<'_> {
                 if let Some(refusal) = path::refusal(table) {
                     return Err(refusal.into());
                 }
-                let (session, place) = (member.sql().session(), table.clone());
+                let (session, place) = (member.sql().session(), path::place(table));
                 let opening = async move {
                     match query_of(&place) {
                         Some(query) => SqlTable::of_query(session, "table", query).await,

@@ -28,6 +28,26 @@ pub(super) fn refusal(table: &str) -> Option<String> {
     (!is_known(path)).then(|| format!("--table {table}: {}", not_known()))
 }
 
+/// A folder of this name is meant where there is one: SQL takes a name without a slash for that of a table.
+pub(super) fn place(table: &str) -> String {
+    let is_folder = !table.contains('/') && Path::new(table).is_dir();
+    if is_folder { format!("./{table}/") } else { table.to_owned() }
+}
+
+/// Why an answer is not written to this file; nothing where it may be.
+pub(super) fn refused_output(output: &Path, table: &str, forest: &Path) -> Option<String> {
+    let there = output.canonicalize().ok()?;
+    let is_it = |path: &Path| path.canonicalize().is_ok_and(|path| path == there);
+    let what = if is_it(Path::new(table)) {
+        "the table that is read"
+    } else if is_it(forest) {
+        "the forest"
+    } else {
+        return None;
+    };
+    Some(format!("--output {} is {what}, which it would replace; name another file", output.display()))
+}
+
 /// What is said of a table that could not be opened: what SQL said, and of what looks like a file which ones are read.
 pub(super) fn missing(table: &str, error: &dyn Display) -> String {
     let path = Path::new(table);
