@@ -69,6 +69,8 @@ struct Prepared {
     run: Run,
     results: Results,
     scan: Option<Scan>,
+    /// The last batches of the table. Whoever makes the leaves groups them first: nobody is woken in between.
+    last: Vec<RecordBatch>,
     /// What the cubes of a composite are asked for.
     asks: Vec<Ask>,
     trace: Trace,
@@ -155,7 +157,7 @@ fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeEr
         None => (Scan::new(&run, &question.columns, &results), Vec::new()),
         Some(composite) => (None, asks(composite, &run.plan, &question.rights)?),
     };
-    Ok(Prepared { run, results, scan, asks, trace, stamp, renewal })
+    Ok(Prepared { run, results, scan, last: Vec::new(), asks, trace, stamp, renewal })
 }
 
 /// What the cache has for a question that may use it.
@@ -171,7 +173,7 @@ fn recall(question: &Question, run: &mut Run, version: Option<u64>) -> Recalled 
     }
 }
 
-/// Takes batches, grouped while the next ones are read; nothing when all leaves are there.
+/// Takes batches, grouped while the next ones are read, but for the last; nothing when all leaves are there.
 async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepared, CubeError> {
     let begin = question.clock.now();
     let Some(request) = prepared.scan.as_ref().map(Scan::request) else { return Ok(prepared) };
@@ -186,13 +188,18 @@ async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepar
     let mut stream = unless_cancelled(question, opening).await?.map_err(failed)?;
     prepared.trace.how = stream.how().map(str::to_owned);
     let mut next = take_next(question, &mut stream).await?;
-    while !next.is_empty() {
-        prepared.trace.batches += next.len();
-        prepared.trace.rows += next.iter().map(RecordBatch::num_rows).sum::<usize>();
+    loop {
+        let (batches, rows) = (next.batches, next.rows);
+        prepared.trace.batches += batches.len();
+        prepared.trace.rows += rows;
+        if next.is_last {
+            prepared.last = batches;
+            break;
+        }
         let grouped = blocking(question, "group batches", move || {
             let Prepared { run, scan, .. } = &mut prepared;
-            let _vigil = run.vigil(next.iter().map(RecordBatch::num_rows).sum());
-            let taken = scan.as_mut().map_or(Ok(()), |scan| scan.take(run, &next));
+            let _vigil = run.vigil(rows);
+            let taken = scan.as_mut().map_or(Ok(()), |scan| scan.take(run, &batches));
             taken.map(|()| prepared)
         });
         // What failed to be grouped waits for no table; what is being grouped is waited for, whatever the table says.
@@ -236,18 +243,31 @@ fn groups_of_table(
     Some(opening)
 }
 
-/// The next batches, as many as are grouped at a time; none at the end. How many these are depends on their sizes alone.
-async fn take_next(question: &Question, stream: &mut BatchStream) -> Result<Vec<RecordBatch>, CubeError> {
-    let (mut batches, mut rows, mut bytes) = (Vec::new(), 0, 0);
-    while rows < ROWS_AT_ONCE && bytes < BYTES_AT_ONCE {
+/// Batches that are grouped at a time.
+#[derive(Default)]
+struct Next {
+    batches: Vec<RecordBatch>,
+    rows: usize,
+    /// The table has no more.
+    is_last: bool,
+}
+
+/// The next batches. How many these are depends on their sizes alone.
+async fn take_next(question: &Question, stream: &mut BatchStream) -> Result<Next, CubeError> {
+    let (mut taken, mut bytes) = (Next::default(), 0);
+    while !taken.is_last && taken.rows < ROWS_AT_ONCE && bytes < BYTES_AT_ONCE {
         let next = unless_cancelled(question, stream.next()).await?;
-        let Some(batch) = next.transpose().map_err(|error| table_failed(question, error))? else { break };
-        rows += batch.num_rows();
-        question.progress.add_rows(batch.num_rows());
-        bytes += batch.columns().iter().map(bytes_of).sum::<usize>();
-        batches.push(batch);
+        match next.transpose().map_err(|error| table_failed(question, error))? {
+            None => taken.is_last = true,
+            Some(batch) => {
+                taken.rows += batch.num_rows();
+                question.progress.add_rows(batch.num_rows());
+                bytes += batch.columns().iter().map(bytes_of).sum::<usize>();
+                taken.batches.push(batch);
+            }
+        }
     }
-    Ok(batches)
+    Ok(taken)
 }
 
 /// What the table said, with its name.
@@ -351,10 +371,13 @@ fn finish(
     Ok(result)
 }
 
-/// Makes the leaves that were read, and keeps them for others where that may be.
+/// Groups the last batches, makes the leaves that were read, and keeps them for others where that may be.
 fn make_leaves(question: &Question, prepared: &mut Prepared) -> Result<(), CubeError> {
-    let Prepared { run, results, scan, trace, stamp, .. } = prepared;
-    let Some(scan) = scan.take() else { return Ok(()) };
+    let Prepared { run, results, scan, last, trace, stamp, .. } = prepared;
+    let Some(mut scan) = scan.take() else { return Ok(()) };
+    let begin = question.clock.now();
+    scan.take(run, &std::mem::take(last))?;
+    trace.scan += question.clock.now().saturating_sub(begin);
     let made = scan.finish(run, results, trace)?;
     let Some(stamp) = *stamp else { return Ok(()) };
     question.kept.keep(run, results, stamp, &made);

@@ -67,6 +67,7 @@ fn a_hundred_rows_in_32_partitions_take_less_than_a_megabyte() {
     let keys: Int64Array = (0..100).collect::<Vec<i64>>().into();
     let batch = RecordBatch::try_from_iter([
         ("key", Arc::new(keys) as _),
+        ("text", Arc::new(StringArray::from_iter_values((0..100).map(|row| format!("text {row}")))) as _),
         ("value", Arc::new(Float64Array::from(vec![1.0; 100])) as _),
     ])
     .unwrap();
@@ -74,13 +75,16 @@ fn a_hundred_rows_in_32_partitions_take_less_than_a_megabyte() {
     let table = MemoryTable::new("t", batch.schema(), vec![batch]).unwrap();
     let forest = Forest::builder().measure("sum", Aggregator::sum("value")).build().unwrap();
     let cube = Cube::builder(&stages, forest, table).build().unwrap();
-    let query = || Query::new(["sum"]).by(["key"]).partitions(32).no_cache();
-    // The first one makes what all queries share: threads, the tables of the cache.
-    assert_eq!(cube.query(query()).unwrap().wait().unwrap().rows(), 100);
-    let before = ASKED.load(Ordering::Relaxed);
-    assert_eq!(cube.query(query()).unwrap().wait().unwrap().rows(), 100);
-    let asked = ASKED.load(Ordering::Relaxed) - before;
-    assert!(asked < 1 << 20, "{asked} bytes");
+    // Keys of a word, of a code, and of any length.
+    for level in [vec!["key"], vec!["text"], vec!["key", "text", "value"]] {
+        let query = || Query::new(["sum"]).by(level.clone()).partitions(32).no_cache();
+        // The first one makes what all queries share: threads, the tables of the cache, texts.
+        assert_eq!(cube.query(query()).unwrap().wait().unwrap().rows(), 100);
+        let before = ASKED.load(Ordering::Relaxed);
+        assert_eq!(cube.query(query()).unwrap().wait().unwrap().rows(), 100);
+        let asked = ASKED.load(Ordering::Relaxed) - before;
+        assert!(asked < 1 << 20, "{asked} bytes by {level:?}");
+    }
 }
 
 /// Rows that are made when they are read, with a text of so many letters and one of so many.

@@ -6,6 +6,7 @@
 //! | `workloads` | queries of a cube: time, memory, what the second worker brings, and Adhoc with the same; or one of them by its name |
 
 mod adhoc;
+mod ceiling;
 #[cfg(feature = "sql-peers")]
 mod datafusion;
 mod group;

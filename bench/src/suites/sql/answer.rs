@@ -52,7 +52,7 @@ impl Answer {
             Source::Rows(rows) => rows.clone(),
             Source::Batches(batches) => batches.iter().flat_map(rows_of).collect(),
         };
-        rows.sort_by(|one, other| order(one, other));
+        rows.sort_by(order);
         rows
     }
 }

@@ -29,6 +29,9 @@ pub struct GroupedPartition {
     pub groups: usize,
 }
 
+/// With fewer partitions than this for each lane they would not be shared evenly, and pieces are.
+const FEWEST_TASKS: usize = 8;
+
 /// A partition or a piece of one, and what it holds.
 pub(super) type Counted = (GroupedPartition, Reservation);
 
@@ -94,58 +97,73 @@ pub(super) fn partitions(
         let Some(groups) = &parts[part].groups else { return Ok(None) };
         Ok(Some(Dealt::of(&plan.pieces_of(&groups.keys, None)?, plan.pieces())))
     })?;
-    let is_saved = parts.iter().any(|part| part.saved.is_some());
-    let at_once = if is_saved { lanes.max(1) } else { plan.pieces() };
-    let mut pieces = Vec::with_capacity(plan.pieces());
-    for first in (0..plan.pieces()).step_by(at_once) {
-        let count = at_once.min(plan.pieces() - first);
-        let mut loaded: Vec<Vec<Vec<Loaded>>> = Vec::new();
-        for piece in (first..first + count).filter(|_| is_saved) {
-            let mut load = |part: &Part| match (&part.saved, &mut file) {
-                (Some(saved), Some(file)) => saved.load(plan, file, piece),
-                _ => Ok(Vec::new()),
-            };
-            loaded.push(parts.iter().map(&mut load).collect::<Result<_, _>>()?);
-        }
-        pieces.extend(in_lanes(cpu, lanes, count, |number| {
-            let piece = first + number;
-            let groups = dealt.iter().flatten().map(|dealt| dealt.groups(piece).len()).sum::<usize>();
-            let rows = parts.iter().flat_map(|part| &part.moved).map(|moved| moved.rows(piece).len());
-            let mut all = Accumulation::expecting(plan, groups + rows.sum::<usize>())?;
-            for (index, (part, dealt)) in parts.iter().zip(&dealt).enumerate() {
-                plan.check()?;
-                if let (Some(groups), Some(dealt)) = (&part.groups, dealt) {
-                    all.merge(groups, dealt.groups(piece))?;
-                }
-                for moved in &part.moved {
-                    all.add(&moved.keys, &moved.columns, moved.rows(piece))?;
-                }
-                for loaded in loaded.get(number).map_or(&[][..], |loaded| &loaded[index]) {
-                    match loaded {
-                        Loaded::Groups(groups, _) => drop(all.merge_all(groups)?),
-                        Loaded::Rows(rows) => all.add(&rows.keys, &rows.columns, 0..rows.rows)?,
-                    }
+    // The groups of a piece; of every part what comes from disk last.
+    let merged = |piece: usize, loaded: &[Vec<Loaded>]| -> Result<Counted, CubeError> {
+        let groups = dealt.iter().flatten().map(|dealt| dealt.groups(piece).len()).sum::<usize>();
+        let rows = parts.iter().flat_map(|part| &part.moved).map(|moved| moved.rows(piece).len());
+        let mut all = Accumulation::expecting(plan, groups + rows.sum::<usize>())?;
+        for (index, (part, dealt)) in parts.iter().zip(&dealt).enumerate() {
+            plan.check()?;
+            if let (Some(groups), Some(dealt)) = (&part.groups, dealt) {
+                all.merge(groups, dealt.groups(piece))?;
+            }
+            for moved in &part.moved {
+                all.add(&moved.keys, &moved.columns, moved.rows(piece))?;
+            }
+            for loaded in loaded.get(index).into_iter().flatten() {
+                match loaded {
+                    Loaded::Groups(groups, _) => drop(all.merge_all(groups)?),
+                    Loaded::Rows(rows) => all.add(&rows.keys, &rows.columns, 0..rows.rows)?,
                 }
             }
-            all.into_groups().finish(plan)
-        })?);
-    }
+        }
+        all.into_groups().finish(plan)
+    };
+    let is_saved = parts.iter().any(|part| part.saved.is_some());
+    let made = if !is_saved && plan.partitions >= FEWEST_TASKS * lanes {
+        // A partition is one task, its pieces one after the other: they are joined while they are in the caches.
+        in_lanes(cpu, lanes, plan.partitions, |partition| {
+            let pieces = (0..plan.pieces_each).map(|piece| merged(partition * plan.pieces_each + piece, &[]));
+            joined(plan, pieces.collect::<Result<_, _>>()?)
+        })?
+    } else {
+        let at_once = if is_saved { lanes.max(1) } else { plan.pieces() };
+        let mut pieces = Vec::with_capacity(plan.pieces());
+        for first in (0..plan.pieces()).step_by(at_once) {
+            let next = first..plan.pieces().min(first + at_once);
+            let mut load = |piece: usize| -> Result<Vec<Vec<Loaded>>, CubeError> {
+                let of_part = |part: &Part| match (&part.saved, &mut file) {
+                    (Some(saved), Some(file)) => saved.load(plan, file, piece),
+                    _ => Ok(Vec::new()),
+                };
+                parts.iter().map(of_part).collect()
+            };
+            let loaded = next.clone().map(&mut load).collect::<Result<Vec<_>, _>>()?;
+            let count = next.len();
+            pieces.extend(in_lanes(cpu, lanes, count, |number| merged(first + number, &loaded[number]))?);
+        }
+        let mut rest = pieces.into_iter();
+        let of_partition = |_| Mutex::new(rest.by_ref().take(plan.pieces_each).collect());
+        let pieces: Vec<Mutex<Vec<Counted>>> = (0..plan.partitions).map(of_partition).collect();
+        in_lanes(cpu, lanes, plan.partitions, |partition| {
+            let mut pieces = pieces[partition].lock().unwrap_or_else(PoisonError::into_inner);
+            joined(plan, std::mem::take(&mut *pieces))
+        })?
+    };
     // They are counted until all are made; whoever takes them counts them next.
-    let without_count = |counted: Vec<Counted>| counted.into_iter().map(|(partition, _)| partition).collect();
-    if plan.pieces_each == 1 {
-        return Ok(without_count(pieces));
+    Ok(made.into_iter().map(|(partition, _)| partition).collect())
+}
+
+/// The pieces of a partition as one; they are gone then.
+fn joined(plan: &Plan, mut pieces: Vec<Counted>) -> Result<Counted, CubeError> {
+    if pieces.len() == 1
+        && let Some(only) = pieces.pop()
+    {
+        return Ok(only);
     }
-    let mut rest = pieces.into_iter();
-    let of_partition = |_| Mutex::new(rest.by_ref().take(plan.pieces_each).collect());
-    let pieces: Vec<Mutex<Vec<Counted>>> = (0..plan.partitions).map(of_partition).collect();
-    let joined = in_lanes(cpu, lanes, plan.partitions, |partition| {
-        // Gone when they are joined.
-        let pieces = std::mem::take(&mut *pieces[partition].lock().unwrap_or_else(PoisonError::into_inner));
-        let partition = together(&pieces, concat)?;
-        let held = plan.memory.try_reserve(partition.bytes())?;
-        Ok((partition, held))
-    })?;
-    Ok(without_count(joined))
+    let partition = together(&pieces, concat)?;
+    let held = plan.memory.try_reserve(partition.bytes())?;
+    Ok((partition, held))
 }
 
 /// The pieces of a partition as one, each column by `join`.

@@ -17,6 +17,7 @@
 use super::keys::{Keys, Word, Words, hash_bytes};
 use arrow::buffer::{BooleanBuffer, ScalarBuffer};
 use arrow::row::Rows;
+use filbert_pool::ChunkedList;
 use std::ops::Range;
 
 /// How many rows go through the two passes together.
@@ -47,7 +48,7 @@ impl GroupTable {
             Keys::Words(_) => Self::Words(WordTable::new()),
             Keys::Wide(_) => Self::Wide(WordTable::new()),
             Keys::Rows(rows) => {
-                Self::Rows(RowTable { slots: vec![0; FEWEST_SLOTS], hashes: Vec::new(), rows })
+                Self::Rows(RowTable { slots: vec![0; FEWEST_SLOTS], hashes: ChunkedList::new(), rows })
             }
         }
     }
@@ -58,10 +59,7 @@ impl GroupTable {
         match self {
             Self::Words(table) => table.expect(groups),
             Self::Wide(table) => table.expect(groups),
-            Self::Rows(table) => {
-                table.slots = vec![0; slots_for(groups)];
-                table.hashes.reserve(groups);
-            }
+            Self::Rows(table) => table.slots = vec![0; slots_for(groups)],
         }
     }
 
@@ -79,7 +77,9 @@ impl GroupTable {
         match self {
             Self::Words(table) => table.bytes(),
             Self::Wide(table) => table.bytes(),
-            Self::Rows(table) => table.slots.capacity() * 4 + table.hashes.capacity() * 8 + table.rows.size(),
+            Self::Rows(table) => {
+                table.slots.capacity() * 4 + table.hashes.allocated_bytes() + table.rows.size()
+            }
         }
     }
 
@@ -307,7 +307,7 @@ fn insert(slots: &mut [u32], first: usize, content: u32) {
 pub(super) struct RowTable {
     slots: Vec<u32>,
     /// By group: most rows that differ are told apart without a look at their bytes.
-    hashes: Vec<u64>,
+    hashes: ChunkedList<u64>,
     rows: Rows,
 }
 

@@ -9,6 +9,7 @@ use super::words::{NULL_HASH, folded};
 use crate::error::CubeError;
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::UInt32Type;
+use filbert_pool::ChunkedList;
 use foldhash::fast::FixedState;
 use std::hash::BuildHasher;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -16,7 +17,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Hashes of the texts of a column, by their codes. Whoever gives codes adds to them, everybody else reads: many at a time.
 #[derive(Debug, Default)]
 pub(crate) struct CodeHashes {
-    hashes: RwLock<Vec<u64>>,
+    /// In chunks, so that nobody who reads waits for a copy of them all.
+    hashes: RwLock<ChunkedList<u64>>,
 }
 
 impl CodeHashes {
