@@ -59,18 +59,20 @@ pub enum CubeError {
     },
     /// A column that the table does not have.
     #[error(
-        "table {table:?} has no column {column:?}; it has: {}{}{}",
-        .known.join(", "), made_by_dispatchors(.dispatched), is_it(.nearest.as_deref())
+        "{}table {table:?} has no column {column:?}; it has: {}{}{}",
+        for_whom(.wanted_by.as_deref()), .known.join(", "), made_by_dispatchors(.dispatched), is_it(.nearest.as_deref())
     )]
     UnknownColumn {
         /// The table.
         table: String,
         /// The column that was asked for.
         column: String,
+        /// Who names it: `measure "pnl"`, `column "notional"`; nobody when a query does.
+        wanted_by: Option<Box<str>>,
         /// What it has, calculated columns included.
-        known: Vec<String>,
+        known: Box<[String]>,
         /// The columns that Dispatchors make. Measures below or beside them do not have these.
-        dispatched: Vec<String>,
+        dispatched: Box<[String]>,
         /// A column with almost this name.
         nearest: Option<String>,
     },
@@ -228,6 +230,14 @@ impl CubeError {
         Self::Computation { place: place.into(), message: error.to_string() }
     }
 
+    /// The same, told of who names the column that there is not.
+    pub(crate) fn wanted_by(mut self, who: String) -> Self {
+        if let Self::UnknownColumn { wanted_by, .. } = &mut self {
+            *wanted_by = Some(who.into());
+        }
+        self
+    }
+
     /// What was refused, at another place: the one who refused it does not know where it stands.
     pub(crate) fn of_place(self, place: &str) -> Self {
         match self {
@@ -294,6 +304,10 @@ impl From<SubmitError> for CubeError {
 
 fn by_path(path: &[String]) -> String {
     if path.is_empty() { String::new() } else { format!(", which is referred to by {}", path.join(" -> ")) }
+}
+
+fn for_whom(who: Option<&str>) -> String {
+    who.map(|who| format!("{who}: ")).unwrap_or_default()
 }
 
 fn made_by_dispatchors(columns: &[String]) -> String {

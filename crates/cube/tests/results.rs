@@ -227,7 +227,7 @@ fn an_unknown_column_is_told_with_all_that_there_are() {
     let slip = told(Query::new(["groups"]).by(["dekc"]));
     assert_eq!(slip, format!("table \"trades\" has no column \"dekc\"; {all}"));
     // It dropped no filter, and the figure was another one.
-    assert_eq!(told(Query::new(["all"])), slip);
+    assert_eq!(told(Query::new(["all"])), format!("measure \"all\": {slip}"));
     let slip = told(Query::new(["groups"]).by(["DESK"]));
     assert_eq!(slip, format!("table \"trades\" has no column \"DESK\"; {all}; is it \"desk\"?"));
     let slip = told(Query::new(["groups"]).by(["ccy gruop"]));

@@ -45,7 +45,12 @@ impl CubeColumns {
             let inputs: Result<Vec<ArrayRef>, CubeError> = column
                 .inputs()
                 .iter()
-                .map(|input| columns.value_type(input).map(|data_type| new_empty_array(&data_type)))
+                .map(|input| {
+                    let data_type = columns.value_type(input);
+                    let data_type =
+                        data_type.map_err(|error| error.wanted_by(format!("column {:?}", column.name)))?;
+                    Ok(new_empty_array(&data_type))
+                })
                 .collect();
             if columns.types.contains_key(column.name.as_str()) {
                 return Err(CubeError::InvalidMeasure {
@@ -58,7 +63,10 @@ impl CubeColumns {
             let empty = columns.calculate(column, &inputs?, 0)?;
             columns.types.insert(column.name.as_str().into(), logical_type(empty.data_type()));
         }
-        forest.shards().values().flatten().try_for_each(|column| columns.check_named(column))?;
+        for (measure, shard) in forest.shards() {
+            let whose = |error: CubeError| error.wanted_by(format!("measure {measure:?}"));
+            shard.iter().try_for_each(|column| columns.check_named(column)).map_err(whose)?;
+        }
         Ok(columns)
     }
 
@@ -78,7 +86,8 @@ impl CubeColumns {
         CubeError::UnknownColumn {
             table: self.table.to_string(),
             column: column.to_owned(),
-            known: self.names(),
+            wanted_by: None,
+            known: self.names().into(),
             dispatched: self.dispatched.keys().cloned().collect(),
             nearest: nearest.map(str::to_owned),
         }

@@ -36,7 +36,7 @@ pub(super) enum Node {
 }
 
 impl Node {
-    fn name(&self) -> Arc<str> {
+    pub(super) fn name(&self) -> Arc<str> {
         match self {
             Self::Measure(name) | Self::Cells(name) => Arc::clone(name),
             Self::Leaf(leaf) => leaf.to_string().into(),
@@ -51,10 +51,10 @@ pub(super) struct LevelId(usize);
 pub(super) struct FilterId(usize);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    node: Node,
-    level: LevelId,
-    filter: FilterId,
+pub(super) struct Key {
+    pub(super) node: Node,
+    pub(super) level: LevelId,
+    pub(super) filter: FilterId,
 }
 
 /// A step whose needs are being made.
@@ -63,6 +63,13 @@ struct Frame {
     recipe: Recipe,
     needs: Vec<Key>,
     made: Vec<StepId>,
+}
+
+impl Frame {
+    /// What is to be made next.
+    fn next(&self) -> Option<&Key> {
+        self.needs.get(self.made.len())
+    }
 }
 
 /// Makes steps, each once.
@@ -157,15 +164,21 @@ impl<'a> Expansion<'a> {
         if let Some(known) = self.known.get(&root) {
             return Ok(*known);
         }
-        let mut frames = vec![self.frame(root.clone())?];
+        let first =
+            self.frame(root.clone()).map_err(|error| self.with_measure(error, [&root].into_iter()))?;
+        let mut frames = vec![first];
         while let Some(frame) = frames.last_mut() {
             self.cancel.check()?;
-            if let Some(need) = frame.needs.get(frame.made.len()) {
+            if let Some(need) = frame.next() {
                 match self.known.get(need) {
                     Some(made) => frame.made.push(*made),
                     None => {
                         let need = need.clone();
-                        frames.push(self.frame(need)?);
+                        let frame = self.frame(need).map_err(|error| {
+                            let above = frames.iter().map(|frame| &frame.key);
+                            self.with_measure(error, above.chain(frames.last().and_then(Frame::next)))
+                        })?;
+                        frames.push(frame);
                     }
                 }
                 continue;

@@ -20,6 +20,7 @@ mod recipe;
 mod shard;
 mod step;
 mod targets;
+mod wanting;
 
 pub(crate) use behind::{Area, Behind, behind};
 pub(crate) use columns::{CubeColumns, Named};
