@@ -148,7 +148,7 @@ fn node(step: &Step, cost: Option<&StepTrace>, failure: Option<&str>) -> Node {
             format!(
                 "{} (cpu){with}{cache}, {} slices, {} bytes, skew {:.1}",
                 time(cost.time),
-                cost.rows,
+                cost.slices,
                 cost.bytes,
                 cost.skew
             )

@@ -282,6 +282,27 @@ fn debugging_shows_the_first_slices_of_each_step() {
     assert!(!plain.explanation().unwrap().to_string().contains("| desk"));
 }
 
+/// Leaves of one pass share its slices, and each told those of the others as its own.
+#[test]
+fn explanations_count_slices_with_a_value() {
+    let of = |ccy: &str| Filtrator::new("lots", Filter::equals("ccy", ccy));
+    let builder = forest()
+        .measure("euro", of("EUR"))
+        .measure("dollar", of("USD"))
+        .measure("both", Combinator::new(&["euro", "dollar"], Combination::Product));
+    let (_stages, cube) = cube(builder);
+    for what in ["read", "from the cache"] {
+        let query = Query::new(["euro", "dollar", "both"]).by(["ccy", "desk", "day"]).explain();
+        let how = cube.query(query).unwrap().wait().unwrap().explanation().unwrap().to_string();
+        let slices = |of: &str| {
+            let line = how.lines().find(|line| line.contains(of)).unwrap_or_else(|| panic!("{of}: {how}"));
+            line.split(", ").find_map(|part| part.strip_suffix(" slices")).unwrap().to_owned()
+        };
+        let found = ["where ccy = 'EUR'", "where ccy = 'USD'", "both: "].map(slices);
+        assert_eq!(found, ["2", "2", "0"], "{what}: {how}");
+    }
+}
+
 /// A combination that is read by another one of a later task was not kept for it.
 #[test]
 fn a_combination_is_compared_with_what_is_made_of_it() {

@@ -121,6 +121,11 @@ impl Cuboid {
         self.parts.iter().map(|part| part.slices.rows).sum()
     }
 
+    /// How many of its slices have a value.
+    pub(crate) fn cells(&self) -> usize {
+        self.parts.iter().map(|part| part.values.len() - part.values.logical_null_count()).sum()
+    }
+
     /// What it holds, its slices included, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.bytes + self.parts.iter().map(|part| part.slices.bytes()).sum::<usize>()

@@ -50,7 +50,8 @@ pub(crate) struct StepTrace {
     pub(crate) step: StepId,
     /// Of its whole task: combinations that are fused share it.
     pub(crate) time: Duration,
-    pub(crate) rows: usize,
+    /// Slices with a value. Those of its cuboid may be more: leaves of one pass share theirs.
+    pub(crate) slices: usize,
     pub(crate) bytes: usize,
     /// The largest partition as a multiple of the mean.
     pub(crate) skew: f64,
@@ -74,9 +75,9 @@ impl StepTrace {
 
     /// A step that one of `fused` in a task, which took this long, made.
     pub(crate) fn of(run: &Run, step: StepId, cuboid: &Cuboid, time: Duration, fused: usize) -> Self {
-        let (rows, bytes, skew) = (cuboid.rows(), cuboid.size(), cuboid.skew());
+        let (slices, bytes, skew) = (cuboid.cells(), cuboid.size(), cuboid.skew());
         let sample = run.debug.then(|| sample(run, cuboid));
-        Self { step, time, rows, bytes, skew, fused, from_cache: false, age: None, sample }
+        Self { step, time, slices, bytes, skew, fused, from_cache: false, age: None, sample }
     }
 }
 
