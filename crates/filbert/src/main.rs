@@ -1,5 +1,7 @@
 //! The `filbert` binary.
 #![forbid(unsafe_code)]
+// `cli::tell` says what is to be said there.
+#![deny(clippy::print_stderr)]
 
 mod cli;
 

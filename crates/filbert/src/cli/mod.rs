@@ -15,12 +15,14 @@ mod stages;
 mod start;
 mod store;
 mod table;
+mod tell;
 mod text;
 mod top;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use interruption::Interrupted;
 use std::process::ExitCode;
+use tell::tell;
 
 /// What `filbert` was asked for.
 #[derive(Debug, Parser)]
@@ -114,7 +116,7 @@ pub(crate) fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if is_broken_pipe(&*error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("filbert: {error}");
+            tell(format_args!("filbert: {error}"));
             error.downcast_ref::<Interrupted>().map_or(ExitCode::FAILURE, |by| ExitCode::from(by.status()))
         }
     }

@@ -48,8 +48,12 @@ enum LogFormat {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let log =
-        tracing_subscriber::fmt().with_max_level(arguments.log).with_writer(std::io::stderr).with_ansi(false);
+    let log = tracing_subscriber::fmt()
+        .with_max_level(arguments.log)
+        .with_writer(std::io::stderr)
+        .with_ansi(false)
+        // What cannot be written is lost: to tell of that on the same standard error would end the member.
+        .log_internal_errors(false);
     match arguments.log_format {
         LogFormat::Text => log.init(),
         LogFormat::Json => log.event_format(JsonLines).init(),

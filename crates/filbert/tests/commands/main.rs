@@ -15,6 +15,7 @@ mod map;
 #[allow(dead_code, reason = "shared with the hostile tests, which use more of it")]
 mod process;
 mod sql;
+mod standard_error;
 mod start;
 
 use std::process::{Command, Output};

@@ -4,6 +4,7 @@
 
 use super::super::Outcome;
 use super::super::sql::print::{PrintError, Printer, Summary};
+use super::super::tell::tell;
 use super::super::text::counted;
 use super::destination::Destination;
 use super::{Arguments, Format, Watch, rows_read};
@@ -34,11 +35,11 @@ pub(super) fn write(
         // A filter may well match nothing. A cell that somebody names was seen somewhere, or is a slip.
         let filter = arguments.filter.as_ref().map(|filter| format!(" where {filter}")).unwrap_or_default();
         let cell = arguments.cell.join(", ");
-        eprintln!("filbert: {}", on_terminal(&format!("no row matches the cell {cell}{filter}")));
+        tell(format_args!("filbert: {}", on_terminal(&format!("no row matches the cell {cell}{filter}"))));
     }
     if has_more {
         let rows = counted(arguments.limit as u64, "row", "rows");
-        eprintln!("filbert: there are more than {rows}; --limit raises that");
+        tell(format_args!("filbert: there are more than {rows}; --limit raises that"));
     }
     Ok(())
 }

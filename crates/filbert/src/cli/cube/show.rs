@@ -4,6 +4,7 @@ use super::super::Outcome;
 use super::super::sql::print::{
     self, ColumnarPrinter, CsvPrinter, JsonPrinter, PrintError, Printer, Summary, ending,
 };
+use super::super::tell::tell;
 use super::{Arguments, Watch};
 use filbert::arrow::datatypes::SchemaRef;
 use filbert::cube::CubeResult;
@@ -96,7 +97,7 @@ impl Format {
 /// Says on the standard error which measures failed: a column may be long, and a table without rows has no place for it.
 pub(super) fn tell_failures(answer: &CubeResult) {
     for (measure, error) in answer.failures() {
-        eprintln!("filbert: {}", on_terminal(&format!("measure {measure:?} failed: {error}")));
+        tell(format_args!("filbert: {}", on_terminal(&format!("measure {measure:?} failed: {error}"))));
     }
 }
 

@@ -18,6 +18,7 @@ mod lines;
 use super::super::Outcome;
 use super::super::interruption::Interrupted;
 use super::super::is_broken_pipe;
+use super::super::tell::tell;
 use super::engine::Engine;
 use super::interpreter::{Interpreter, Then};
 use super::splitter::Splitter;
@@ -67,8 +68,8 @@ fn read_on(mut read: impl FnMut() -> io::Result<Input>, interpreter: &mut Interp
             Ok(Then::GoOn) => {}
             Ok(Then::Quit) => return Ok(()),
             Err(error) if is_broken_pipe(&*error) => return Err(error),
-            Err(error) if error.is::<Interrupted>() => eprintln!("cancelled"),
-            Err(error) => eprintln!("error: {error}"),
+            Err(error) if error.is::<Interrupted>() => tell("cancelled"),
+            Err(error) => tell(format_args!("error: {error}")),
         }
     }
 }
