@@ -17,6 +17,8 @@ pub(super) struct ColumnAnswer<'a> {
     pub(super) oid: u32,
     /// Bytes of a value; -1 when that varies.
     pub(super) size: i16,
+    /// The digits of a numeric; -1 when nothing more is known of the type.
+    pub(super) modifier: i32,
     pub(super) format: Format,
 }
 
@@ -89,7 +91,7 @@ pub(super) trait Answer {
                 out.put_i16(at as i16 + 1);
                 out.put_u32(column.oid);
                 out.put_i16(column.size);
-                out.put_i32(-1);
+                out.put_i32(column.modifier);
                 out.put_i16(if column.format == Format::Binary { 1 } else { 0 });
             }
         });

@@ -1,6 +1,7 @@
-//! Statements that the session answers itself: transactions, variables, prepared statements, and what drivers clean up with. Everything else
+//! Statements that the session answers itself: transactions, variables, prepared statements, cursors, and what drivers clean up with. Everything else
 //! is SQL.
 
+use super::cursor::{self, Declaration, Fetch};
 use super::named::{Call, Preparation};
 use super::variables::{is_variable, switch};
 
@@ -36,8 +37,14 @@ pub(super) enum Local {
     Execute(Call),
     /// None: all.
     Deallocate(Option<String>),
+    Declare(Declaration),
+    Fetch(Fetch),
+    /// None: all.
+    Close(Option<String>),
     /// Nobody was listening.
     Unlisten,
+    /// PostgreSQL has it; why it is not here.
+    Unserved(&'static str),
     /// It begins like one of these and goes on otherwise.
     Malformed(&'static str),
 }
@@ -60,7 +67,7 @@ pub(super) fn local(text: &str) -> Option<Local> {
     let first = text.trim_start().get(..3)?.to_ascii_lowercase();
     let begins = [
         "beg", "sta", "com", "end", "rol", "abo", "sav", "rel", "set", "res", "sho", "dis", "dea", "unl",
-        "pre", "exe", "/*", "--",
+        "pre", "exe", "dec", "fet", "clo", "/*", "--",
     ];
     if !begins.iter().any(|begin| first.starts_with(begin)) {
         return None;
@@ -72,6 +79,7 @@ pub(super) fn local(text: &str) -> Option<Local> {
                 return Some(Preparation::read(rest).map_or(Local::Malformed("PREPARE"), Local::Prepare));
             }
             "execute" => return Some(Call::read(rest).map_or(Local::Malformed("EXECUTE"), Local::Execute)),
+            "declare" => return Some(cursor::declaration(rest).unwrap_or(Local::Malformed("DECLARE"))),
             _ => {}
         }
     }
@@ -104,6 +112,9 @@ pub(super) fn local(text: &str) -> Option<Local> {
             let at = if second == "prepare" { 2 } else { 1 };
             if word(at) == "all" { Local::Deallocate(None) } else { Local::Deallocate(Some(name(at)?)) }
         }
+        "fetch" => cursor::fetch(&tokens[1..]).unwrap_or(Local::Malformed("FETCH")),
+        "close" if second == "all" => Local::Close(None),
+        "close" => Local::Close(Some(name(1)?)),
         "unlisten" => Local::Unlisten,
         _ => return None,
     })
@@ -268,6 +279,9 @@ mod tests {
     #[test]
     fn statements_of_the_session_are_known() {
         let set = |name: &str, value: &str| Local::Set { name: name.into(), value: value.into() };
+        let declare =
+            |name: &str, text: &str| Local::Declare(Declaration { name: name.into(), text: text.into() });
+        let fetch = |cursor: &str, rows: usize| Local::Fetch(Fetch { cursor: cursor.into(), rows });
         for (text, expected) in [
             ("BEGIN", Local::Begin { read_only: None }),
             ("begin isolation level serializable, read only", Local::Begin { read_only: Some(true) }),
@@ -302,8 +316,40 @@ mod tests {
             ("DEALLOCATE ALL", Local::Deallocate(None)),
             ("DEALLOCATE \"_pg3_0\"", Local::Deallocate(Some("_pg3_0".into()))),
             ("UNLISTEN *", Local::Unlisten),
+            ("declare C no scroll cursor for SELECT 1;", declare("c", "SELECT 1")),
+            ("DECLARE \"C\" INSENSITIVE CURSOR WITHOUT HOLD FOR\nTABLE t", declare("C", "TABLE t")),
+            ("DECLARE c CURSOR SELECT 1", Local::Malformed("DECLARE")),
+            ("DECLARE c NO CURSOR FOR SELECT 1", Local::Malformed("DECLARE")),
+            ("DECLARE \"\" CURSOR FOR SELECT 1", Local::Malformed("DECLARE")),
+            ("DECLARE c CURSOR FOR ;", Local::Malformed("DECLARE")),
+            ("FETCH c", fetch("c", 1)),
+            ("FETCH NEXT IN \"C\"", fetch("C", 1)),
+            ("fetch forward 256 from c;", fetch("c", 256)),
+            ("FETCH 7 c", fetch("c", 7)),
+            ("FETCH FORWARD ALL FROM c", fetch("c", 0)),
+            ("FETCH ALL c", fetch("c", 0)),
+            ("FETCH", Local::Malformed("FETCH")),
+            ("FETCH some FROM c", Local::Malformed("FETCH")),
+            ("CLOSE c", Local::Close(Some("c".into()))),
+            ("CLOSE ALL", Local::Close(None)),
         ] {
             assert_eq!(local(text), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn cursors_only_go_forward_and_end_with_their_transaction() {
+        for text in [
+            "DECLARE c SCROLL CURSOR FOR SELECT 1",
+            "DECLARE c BINARY CURSOR FOR SELECT 1",
+            "DECLARE c CURSOR WITH HOLD FOR SELECT 1",
+            "FETCH PRIOR FROM c",
+            "FETCH BACKWARD ALL IN c",
+            "FETCH ABSOLUTE 3 FROM c",
+            "FETCH -1 FROM c",
+            "FETCH 0 FROM c",
+        ] {
+            assert!(matches!(local(text), Some(Local::Unserved(_))), "{text}");
         }
     }
 

@@ -27,6 +27,7 @@
 mod answer;
 mod catalog;
 mod counters;
+mod cursor;
 mod dialect;
 mod door;
 mod failure;

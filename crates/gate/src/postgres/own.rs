@@ -1,4 +1,4 @@
-//! Statements that the session answers itself, answered: transactions, variables, prepared statements.
+//! Statements that the session answers itself, answered: transactions, variables, prepared statements, cursors.
 
 use super::answer::{Answer, Transaction};
 use super::failure::Failure;
@@ -107,6 +107,10 @@ impl Session<'_> {
             }
             // It gives rows, and is run where those of queries are.
             Local::Execute(_) => return Ok(()),
+            Local::Declare(declared) => return self.declare_plain(declared).await,
+            Local::Fetch(fetch) => return self.fetch(fetch, formats).await,
+            Local::Close(name) => self.close_cursor(name.as_deref())?,
+            Local::Unserved(why) => return Err(Failure::error("0A000", *why).into()),
             Local::Malformed(word) => {
                 return Err(Failure::error("42601", format!("syntax error in {word}")).into());
             }

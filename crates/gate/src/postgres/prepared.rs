@@ -25,6 +25,8 @@ pub(super) enum What {
     Empty,
     Local(Local),
     Sql(Description),
+    /// A cursor of that name, for a query with the same parameters.
+    Declare(String, Arc<Prepared>),
 }
 
 impl What {
@@ -35,6 +37,7 @@ impl What {
 }
 
 /// A parameter: what the client binds, and what the plan wants.
+#[derive(Clone)]
 pub(super) struct Parameter {
     pub(super) shown: Shown,
     wanted: Option<DataType>,
@@ -74,7 +77,7 @@ pub(super) fn parameters(declared: &[u32], planned: &[Option<DataType>]) -> Vec<
 }
 
 /// True when a client leaves the type to us.
-fn is_open(oid: u32) -> bool {
+pub(super) fn is_open(oid: u32) -> bool {
     matches!(oid, 0 | 705)
 }
 
@@ -126,7 +129,9 @@ fn past(rest: &[u8], end: &[u8]) -> usize {
 
 impl Prepared {
     fn bytes(&self) -> usize {
-        self.text.len() + self.parameters.len() * size_of::<Parameter>() + size_of::<Self>()
+        let declared =
+            if let What::Declare(name, query) = &self.what { name.len() + query.bytes() } else { 0 };
+        declared + self.text.len() + self.parameters.len() * size_of::<Parameter>() + size_of::<Self>()
     }
 
     /// The values of the parameters, from what a client bound.
@@ -269,6 +274,12 @@ impl Desk {
     pub(super) fn statement(&self, name: &str) -> Result<&Arc<Prepared>, Failure> {
         let missing = || Failure::error("26000", format!("prepared statement {name:?} does not exist"));
         self.statements.get(name).ok_or_else(missing)
+    }
+
+    /// A portal as SQL sees it.
+    pub(super) fn cursor(&self, name: &str) -> Result<&Portal, Failure> {
+        let missing = || Failure::error("34000", format!("cursor {name:?} does not exist"));
+        self.portals.get(name).filter(|portal| portal.statement.what.is_run()).ok_or_else(missing)
     }
 
     pub(super) fn portal(&mut self, name: &str) -> Result<&mut Portal, Failure> {

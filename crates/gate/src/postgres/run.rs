@@ -10,7 +10,7 @@ use super::host::Place;
 use super::line::{Ended, Line};
 use super::values::{RowEncoder, pg_type};
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
-use datafusion::arrow::datatypes::{Schema, UInt64Type};
+use datafusion::arrow::datatypes::{DataType, Schema, UInt64Type};
 use datafusion::scalar::ScalarValue;
 use filbert_sql::{Description, Query, Session, SqlError, StatementKind};
 use futures::{FutureExt, StreamExt};
@@ -43,7 +43,7 @@ impl From<SqlError> for Fault {
 }
 
 /// Which columns a client wants in which format: none given is text for all, one is for all.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Formats(Vec<Format>);
 
 impl Formats {
@@ -83,9 +83,26 @@ pub(super) struct Running {
     query: Query,
     pub(super) description: Description,
     /// The rows of a batch that are not all sent.
-    current: Option<(RowEncoder, usize)>,
-    sent: u64,
+    current: Option<Current>,
+    /// In these formats.
+    formats: Formats,
+    /// Rows, from the first on.
+    pub(super) sent: u64,
     changed: u64,
+}
+
+/// A batch that is being sent.
+struct Current {
+    batch: RecordBatch,
+    rows: RowEncoder,
+    next: usize,
+}
+
+impl Current {
+    fn new(batch: RecordBatch, next: usize, formats: &Formats) -> Result<Self, Failure> {
+        let rows = RowEncoder::new(&batch, |at| formats.of(at))?;
+        Ok(Self { batch, rows, next })
+    }
 }
 
 /// How far it got.
@@ -112,7 +129,14 @@ impl Running {
         place.runs(Some(query.canceller()));
         let described = query.description().await.map_err(|error| Failure::of(error, text, sent));
         match described.and_then(|description| check_columns(&description).map(|()| description)) {
-            Ok(description) => Ok(Self { query, description, current: None, sent: 0, changed: 0 }),
+            Ok(description) => Ok(Self {
+                query,
+                description,
+                current: None,
+                formats: Formats::default(),
+                sent: 0,
+                changed: 0,
+            }),
             Err(failure) => {
                 place.runs(None);
                 Err(failure)
@@ -153,8 +177,15 @@ impl Running {
         limit: usize,
     ) -> Result<Progress, Fault> {
         let before = self.sent;
+        // Each FETCH of a cursor has its own.
+        if self.formats != *formats {
+            self.formats = formats.clone();
+            if let Some(Current { batch, next, .. }) = self.current.take() {
+                self.current = Some(Current::new(batch, next, formats)?);
+            }
+        }
         loop {
-            if let Some((rows, next)) = &mut self.current {
+            if let Some(Current { rows, next, .. }) = &mut self.current {
                 while *next < rows.rows() {
                     rows.put_row(*next, &mut line.out);
                     *next += 1;
@@ -171,7 +202,7 @@ impl Running {
             }
             match self.next(line, before).await?.transpose()? {
                 None => return Ok(Progress::Complete(self.tag(self.sent - before))),
-                Some(batch) => self.take(&batch, formats)?,
+                Some(batch) => self.take(batch)?,
             }
         }
     }
@@ -195,10 +226,10 @@ impl Running {
         Ok(self.query.next().await)
     }
 
-    fn take(&mut self, batch: &RecordBatch, formats: &Formats) -> Result<(), Failure> {
+    fn take(&mut self, batch: RecordBatch) -> Result<(), Failure> {
         match self.description.kind {
             StatementKind::Rows => {
-                self.current = Some((RowEncoder::new(batch, |at| formats.of(at))?, 0));
+                self.current = Some(Current::new(batch, 0, &self.formats)?);
             }
             ref kind if kind.is_count() => {
                 let counts =
@@ -244,10 +275,22 @@ pub(super) fn check_columns(description: &Description) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What PostgreSQL says of a `numeric(digits, after)`: the one above the lower 16 bits, the other in the lower 11, and 4 to all of it.
+fn modifier(data_type: &DataType) -> i32 {
+    match data_type {
+        DataType::Decimal32(digits, after)
+        | DataType::Decimal64(digits, after)
+        | DataType::Decimal128(digits, after)
+        | DataType::Decimal256(digits, after) => (i32::from(*digits) << 16 | i32::from(*after) & 0x7ff) + 4,
+        _ => -1,
+    }
+}
+
 /// Tells a client the columns.
 pub(super) fn put_columns(line: &mut Line, columns: &Schema, formats: &Formats) {
     line.out.columns(columns.fields().iter().enumerate().map(|(at, field)| {
         let shown = pg_type(field);
-        ColumnAnswer { name: field.name(), oid: shown.oid(), size: shown.size(), format: formats.of(at) }
+        let (name, modifier) = (field.name(), modifier(field.data_type()));
+        ColumnAnswer { name, oid: shown.oid(), size: shown.size(), modifier, format: formats.of(at) }
     }));
 }

@@ -2,6 +2,7 @@
 //!
 //! Short texts are taken apart where they arrive; long ones on stage `fragment`, for the io loop has other connections.
 
+use super::cursor::Declaration;
 use super::dialect::Dialect;
 use super::failure::Failure;
 use super::host::Host;
@@ -41,6 +42,13 @@ fn split(text: &str, dialect: &Dialect<'_>) -> Vec<Step> {
         Some(Local::Prepare(prepare)) => {
             let text = adapted(&prepare.text);
             Step::Local(Local::Prepare(Preparation { text, ..prepare }))
+        }
+        Some(Local::Declare(declared)) if local(&declared.text).is_some() => {
+            Step::Local(Local::Malformed("DECLARE"))
+        }
+        Some(Local::Declare(declared)) => {
+            let text = adapted(&declared.text);
+            Step::Local(Local::Declare(Declaration { text, ..declared }))
         }
         Some(Local::Execute(call)) => {
             let select = adapted(&call.select);

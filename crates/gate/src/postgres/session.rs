@@ -10,13 +10,13 @@
 //! `ROLLBACK` after a change says so. One that may only read changes nothing.
 
 use super::answer::{Answer, Transaction};
-use super::dialect::{has_made_names, shown_columns};
+use super::dialect::{cast_types, has_made_names, shown_columns};
 use super::failure::Failure;
 use super::host::Host;
 use super::line::{Ended, Line};
 use super::local::Local;
 use super::named::Call;
-use super::prepared::{Desk, PortalState, Prepared, What, parameters, with_casts};
+use super::prepared::{Desk, PortalState, Prepared, What, is_open, parameters, with_casts};
 use super::read_only::SessionTables;
 use super::request::{Named, Request};
 use super::run::{Fault, Formats, Progress, Running, check_columns, put_columns};
@@ -202,8 +202,8 @@ impl<'a> Session<'a> {
                 }
                 Step::Local(known) => {
                     self.may_run(Some(known))?;
-                    if let Some(rows) = self.shown(known) {
-                        put_columns(self.line, &rows.schema(), &Formats::default());
+                    if let Some(columns) = self.local_columns(known) {
+                        put_columns(self.line, &columns, &Formats::default());
                     }
                     self.run_local(known, &Formats::default()).await?;
                 }
@@ -308,6 +308,13 @@ impl<'a> Session<'a> {
         }
         let prepared = match steps.pop() {
             None => Prepared { text: String::new(), what: What::Empty, parameters: parameters(types, &[]) },
+            Some(Step::Local(Local::Declare(declared))) => {
+                self.may_run(None)?;
+                let query = self.planned_cursor(&declared, types).await?;
+                let parameters = query.parameters.clone();
+                let what = What::Declare(declared.name, Arc::new(query));
+                Prepared { text: String::new(), what, parameters }
+            }
             Some(Step::Local(known)) => {
                 self.may_run(Some(&known))?;
                 Prepared { text: String::new(), what: What::Local(known), parameters: parameters(types, &[]) }
@@ -332,8 +339,36 @@ impl<'a> Session<'a> {
         let mut described = described?;
         check_columns(&described)?;
         self.name_columns(&text, &mut described).await?;
-        let parameters = parameters(types, &described.parameters);
+        let types = self.cast_types(&text, types, &described).await?;
+        let parameters = parameters(&types, &described.parameters);
         Ok(Prepared { text, what: What::Sql(described), parameters })
+    }
+
+    /// The types that the client declared, and where neither it nor the plan says one, those that the text casts to.
+    async fn cast_types(
+        &self,
+        text: &str,
+        types: &[u32],
+        described: &Description,
+    ) -> Result<Vec<u32>, Failure> {
+        let mut types = types.to_vec();
+        let count = described.parameters.len();
+        types.resize(count.max(types.len()), 0);
+        let is_unknown = |types: &[u32], at: usize| is_open(types[at]) && described.parameters[at].is_none();
+        if (0..count).any(|at| is_unknown(&types, at)) {
+            let cast = if text.len() <= SHORT_BYTES {
+                cast_types(text, count)
+            } else {
+                let text = text.to_owned();
+                self.host.elsewhere("types of parameters", move || cast_types(&text, count)).await?
+            };
+            for (at, cast) in cast.into_iter().enumerate() {
+                if is_unknown(&types, at) {
+                    types[at] = cast;
+                }
+            }
+        }
+        Ok(types)
     }
 
     async fn bind(
@@ -364,7 +399,7 @@ impl<'a> Session<'a> {
     }
 
     /// The columns that a statement gives, as far as that is known before it has values; `None` when it gives no rows.
-    fn planned_columns(&self, what: &What) -> Option<SchemaRef> {
+    pub(super) fn planned_columns(&self, what: &What) -> Option<SchemaRef> {
         match what {
             What::Sql(described) if described.kind == StatementKind::Rows => {
                 Some(Arc::clone(&described.columns))
@@ -373,8 +408,16 @@ impl<'a> Session<'a> {
                 called @ What::Sql(_) => self.planned_columns(called),
                 _ => None,
             },
-            What::Local(known) => self.shown(known).map(|rows| rows.schema()),
+            What::Local(known) => self.local_columns(known),
             _ => None,
+        }
+    }
+
+    /// The columns of what the session answers itself; `None` when it gives no rows.
+    fn local_columns(&self, known: &Local) -> Option<SchemaRef> {
+        match known {
+            Local::Fetch(fetch) => self.cursor_columns(&fetch.cursor),
+            _ => self.shown(known).map(|rows| rows.schema()),
         }
     }
 
@@ -414,7 +457,7 @@ impl<'a> Session<'a> {
     }
 
     /// Submits the query of a portal, unless it was.
-    async fn begin(&mut self, name: &str) -> Result<(), Fault> {
+    pub(super) async fn begin(&mut self, name: &str) -> Result<(), Fault> {
         self.may_run(None)?;
         let portal = self.desk.portal(name)?;
         let PortalState::Bound(values) = &mut portal.state else { return Ok(()) };
@@ -435,6 +478,20 @@ impl<'a> Session<'a> {
             What::Empty => {
                 self.line.out.empty_query();
                 return Ok(());
+            }
+            What::Declare(cursor, query) => {
+                let PortalState::Bound(values) = std::mem::replace(&mut portal.state, PortalState::Done)
+                else {
+                    return Err(
+                        Failure::error("55000", format!("portal {name:?} cannot be run again")).into()
+                    );
+                };
+                self.may_run(None)?;
+                return self.declare(cursor, query, values).await;
+            }
+            What::Local(Local::Fetch(fetch)) if rows > 0 && (fetch.rows == 0 || fetch.rows > rows) => {
+                let why = "FETCH says itself how many rows come: run it without a limit";
+                return Err(Failure::error("0A000", why).into());
             }
             What::Local(known) if !statement.what.is_run() => {
                 self.may_run(Some(known))?;

@@ -33,12 +33,13 @@ const DEFAULT_READ_ONLY: &str = "default_transaction_read_only";
 /// Whether this one may.
 const READ_ONLY: &str = "transaction_read_only";
 
-const VARIABLES: [Variable; 35] = [
+const VARIABLES: [Variable; 36] = [
     Variable("application_name", "", true, Rule::Free),
     Variable("backslash_quote", "safe_encoding", false, Rule::Free),
     Variable("bytea_output", "hex", false, Rule::Fixed),
     Variable("client_encoding", "UTF8", true, Rule::Utf8),
     Variable("client_min_messages", "notice", false, Rule::Free),
+    Variable("cursor_tuple_fraction", "0.1", false, Rule::Free),
     Variable("DateStyle", "ISO, MDY", true, Rule::Iso),
     Variable("default_table_access_method", "heap", false, Rule::Free),
     Variable("default_transaction_isolation", "read committed", false, Rule::Free),

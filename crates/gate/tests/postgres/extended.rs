@@ -230,3 +230,34 @@ fn results_have_as_many_columns_as_clients_can_count() {
     assert_eq!(client.sync().code(), "54011");
     client.query("SELECT 1").ok();
 }
+
+/// Bug: a parameter whose type only a cast says was told as a text, and drivers refused values of the type that was meant.
+#[test]
+fn a_cast_says_the_type_of_its_parameter() {
+    let member = Member::with_cities();
+    let mut client = member.client();
+    let text = "SELECT CAST($1 AS bool) AS b, $2::timestamp(3) without time zone AS at, CAST($3 AS varchar(9)) AS t, \
+                count(*) FILTER (WHERE this > CAST($4 AS int8)) AS n, $5::text || $5::int4 AS first FROM cities";
+    client.parse("", text, &[0, 0, 25]);
+    client.send('D', b"S\0");
+    let values: [&[u8]; 5] = [b"t", b"2026-01-02 03:04:05", b"x", b"100000", b"7"];
+    client.bind("", "", 0, &values.map(Some), 0);
+    client.execute("", 0);
+    let reply = client.sync().ok();
+    assert_eq!(reply.parameter_oids, [16, 1114, 25, 20, 25]);
+    assert_eq!(reply.texts(), [["t", "2026-01-02 03:04:05", "x", "2", "77"]]);
+}
+
+/// Bug: clients were not told how many digits a decimal has, and took it for one of any length.
+#[test]
+fn decimals_are_told_with_their_digits() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.send('Q', b"SELECT CAST(1.5 AS numeric(12, 3)) AS v\0");
+    let message = client.receive().unwrap();
+    // One column: its name, its place, and the type with its size.
+    let told = [&b"\0\x01v\0\0\0\0\0\0\x01"[..], &1_700_i32.to_be_bytes(), &(-1_i16).to_be_bytes()].concat();
+    let digits = ((12_i32 << 16) + 3 + 4).to_be_bytes();
+    assert_eq!((message.kind, &message.body[..20]), ('T', &[&told[..], &digits].concat()[..]));
+    assert_eq!(client.until_ready().ok().texts(), [["1.500"]]);
+}

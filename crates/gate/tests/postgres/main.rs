@@ -6,6 +6,7 @@ mod cancel;
 mod catalog;
 mod client;
 mod closing;
+mod cursors;
 mod drivers;
 mod errors;
 mod extended;

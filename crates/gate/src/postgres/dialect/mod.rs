@@ -13,6 +13,7 @@ mod types;
 mod wildcards;
 
 pub(super) use names::{has_made_names, shown_columns};
+pub(super) use parameters::cast_types;
 
 use super::catalog::{Definition, Shelf};
 use super::variables::Variables;
@@ -34,7 +35,7 @@ const MOST_BYTES: usize = 32 << 10;
 const MOST_DEPTH: usize = 250;
 
 /// What makes a text worth a closer look.
-const MENTIONS: [&str; 19] = [
+const MENTIONS: [&str; 20] = [
     "pg_",
     "information_schema",
     "to_reg",
@@ -54,6 +55,7 @@ const MENTIONS: [&str; 19] = [
     "::reg",
     "has_",
     "operator",
+    "collate",
 ];
 
 /// What a session knows of itself.
@@ -116,6 +118,12 @@ fn catalog_name(name: &ObjectName) -> Option<String> {
     }
 }
 
+/// True when a collation compares texts as the engine does.
+fn is_by_bytes(collation: &ObjectName) -> bool {
+    let by_bytes = ["c", "posix", "ucs_basic", "default"];
+    catalog_name(collation).is_some_and(|name| by_bytes.contains(&name.as_str()))
+}
+
 /// The table of the catalog that a name means, and its schema.
 fn catalog_table(name: &ObjectName) -> Option<(Shelf, &'static Definition)> {
     let word = |part: &ObjectNamePart| {
@@ -141,7 +149,7 @@ impl Rewriting<'_> {
     /// Operators and types with the catalog's name before them.
     fn plain(&mut self, expr: &mut Expr) {
         match expr {
-            Expr::Collate { expr: inner, .. } => {
+            Expr::Collate { expr: inner, collation } if is_by_bytes(collation) => {
                 *expr = inner.as_ref().clone();
                 self.changed = true;
             }

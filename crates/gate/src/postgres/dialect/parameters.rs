@@ -1,8 +1,12 @@
-//! Parameters that a rewritten statement no longer mentions: its client binds them all the same.
+//! Parameters: those that a rewritten statement no longer mentions, which its client binds all the same, and the types that casts say.
 
+use super::MOST_DEPTH;
+use crate::postgres::values::type_by_name;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, SetExpr, Statement, Value, ValueWithSpan, Visitor,
+    BinaryOperator, DataType, Expr, SetExpr, Statement, Value, ValueWithSpan, Visitor,
 };
+use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
+use datafusion::sql::sqlparser::parser::Parser;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -23,6 +27,44 @@ pub(super) fn of(statement: &Statement) -> BTreeSet<String> {
     let mut search = Search::default();
     let _ = filbert_sql::walk::read_statement(statement, &mut search);
     search.0
+}
+
+/// The types of so many parameters where casts say them: `CAST($1 AS bool)` is given a `bool`. 0 for the others.
+pub(in crate::postgres) fn cast_types(text: &str, count: usize) -> Vec<u32> {
+    struct Search(Vec<u32>);
+    impl Visitor for Search {
+        type Break = ();
+
+        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+            if let Expr::Cast { expr, data_type, .. } = expr
+                && let Expr::Value(ValueWithSpan { value: Value::Placeholder(name), .. }) = &**expr
+                && let Ok(number) = name.trim_start_matches('$').parse::<usize>()
+                && let Some(found @ 0) = number.checked_sub(1).and_then(|at| self.0.get_mut(at))
+            {
+                *found = oid(data_type).unwrap_or(0);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+    let mut search = Search(vec![0; count]);
+    if filbert_sql::check_depth(text, MOST_DEPTH).is_ok()
+        && let Ok(statements) = Parser::parse_sql(&PostgreSqlDialect {}, text)
+    {
+        statements.iter().for_each(|statement| {
+            let _ = filbert_sql::walk::read_statement(statement, &mut search);
+        });
+    }
+    search.0
+}
+
+/// The oid of a type as it is written, its length or digits aside.
+fn oid(data_type: &DataType) -> Option<u32> {
+    let name = data_type.to_string().to_lowercase();
+    let name = match name.split_once('(') {
+        Some((begin, rest)) => format!("{begin}{}", rest.split_once(')')?.1),
+        None => name,
+    };
+    Some(type_by_name(&name)?.oid())
 }
 
 /// Lets a statement mention these again, in a condition that always holds.
