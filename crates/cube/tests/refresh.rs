@@ -266,14 +266,20 @@ fn on_real_stages_old_leaves_are_read_anew_once_too() {
     until(&stages, "new leaves", || reading(&cube, &query) != "r1");
 }
 
+/// A cube whose leaves are old, over a table that does this from now on.
+fn old_over(does: Does) -> (Stages, Changing, Cube) {
+    let (stages, table) = (Stages::simulated(1), Changing::new(2));
+    let cube = cube(&stages, &table, refreshing);
+    assert_eq!(reading(&cube, &a_by_reading()), "r1");
+    table.now_does(does);
+    pass(&stages, REFRESH);
+    (stages, table, cube)
+}
+
 #[test]
 fn a_refresh_that_fails_keeps_the_old_until_they_expire() {
     for does in [Does::IsNotThere, Does::FailsMidway, Does::Panics] {
-        let (stages, table) = (Stages::simulated(1), Changing::new(2));
-        let cube = cube(&stages, &table, refreshing);
-        assert_eq!(reading(&cube, &a_by_reading()), "r1");
-        table.now_does(does);
-        pass(&stages, REFRESH);
+        let (stages, table, cube) = old_over(does);
         // A query that finds them old has it tried again, after a rest.
         for (opened, seconds) in [(2, 1), (3, 2), (4, 4)] {
             assert_eq!(reading(&cube, &a_by_reading()), "r1", "{does:?}");
@@ -297,11 +303,7 @@ fn a_refresh_that_fails_keeps_the_old_until_they_expire() {
 #[test]
 fn queries_do_not_ask_a_table_that_failed_again_and_again() {
     for does in [Does::IsNotThere, Does::FailsMidway, Does::Panics] {
-        let (stages, table) = (Stages::simulated(1), Changing::new(2));
-        let cube = cube(&stages, &table, refreshing);
-        assert_eq!(reading(&cube, &a_by_reading()), "r1");
-        table.now_does(does);
-        pass(&stages, REFRESH);
+        let (stages, table, cube) = old_over(does);
         for _ in 0..400 {
             assert_eq!(reading(&cube, &a_by_reading()), "r1", "{does:?}");
             pass(&stages, Duration::from_millis(100));
