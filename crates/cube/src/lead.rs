@@ -103,7 +103,11 @@ pub(crate) async fn lead_refresh(question: Question) -> Result<(), CubeError> {
     let prepared = begin(&question).await?;
     let mut prepared = read(&question, prepared).await?;
     let asked = Arc::clone(&question);
-    blocking(&question, "make leaves of cube", move || make_leaves(&asked, &mut prepared)).await?
+    let closure = move || {
+        let _vigil = prepared.run.vigil(prepared.trace.rows);
+        make_leaves(&asked, &mut prepared)
+    };
+    blocking(&question, "make leaves of cube", closure).await?
 }
 
 /// Everything before the table.

@@ -1,4 +1,5 @@
-//! What a second thread brings on this machine, whoever uses it: the ceiling of every speed-up that is measured beside it.
+//! What a second thread brings on this machine, whoever uses it: about the ceiling of a speed-up that is measured beside it. Work that waits for
+//! memory may gain more than this, which waits for the processor.
 //!
 //! Two processors are not always two: they may be the two halves of one core, or have guests of other machines. Then one thread alone is faster
 //! than each of two, and how much changes from minute to minute. So the same rounds that measure a speed-up also time threads that share

@@ -29,8 +29,8 @@ pub struct GroupedPartition {
     pub groups: usize,
 }
 
-/// With fewer partitions than this for each lane they would not be shared evenly, and pieces are.
-const FEWEST_TASKS: usize = 8;
+/// A partition is one task where none is larger than this part of what a lane has to do; pieces are shared where one is.
+const LARGEST: usize = 4;
 
 /// A partition or a piece of one, and what it holds.
 pub(super) type Counted = (GroupedPartition, Reservation);
@@ -97,11 +97,15 @@ pub(super) fn partitions(
         let Some(groups) = &parts[part].groups else { return Ok(None) };
         Ok(Some(Dealt::of(&plan.pieces_of(&groups.keys, None)?, plan.pieces())))
     })?;
-    // The groups of a piece; of every part what comes from disk last.
-    let merged = |piece: usize, loaded: &[Vec<Loaded>]| -> Result<Counted, CubeError> {
+    // What a piece is made of.
+    let size = |piece: usize| {
         let groups = dealt.iter().flatten().map(|dealt| dealt.groups(piece).len()).sum::<usize>();
         let rows = parts.iter().flat_map(|part| &part.moved).map(|moved| moved.rows(piece).len());
-        let mut all = Accumulation::expecting(plan, groups + rows.sum::<usize>())?;
+        groups + rows.sum::<usize>()
+    };
+    // The groups of a piece; of every part what comes from disk last.
+    let merged = |piece: usize, loaded: &[Vec<Loaded>]| -> Result<Counted, CubeError> {
+        let mut all = Accumulation::expecting(plan, size(piece))?;
         for (index, (part, dealt)) in parts.iter().zip(&dealt).enumerate() {
             plan.check()?;
             if let (Some(groups), Some(dealt)) = (&part.groups, dealt) {
@@ -120,10 +124,14 @@ pub(super) fn partitions(
         all.into_groups().finish(plan)
     };
     let is_saved = parts.iter().any(|part| part.saved.is_some());
-    let made = if !is_saved && plan.partitions >= FEWEST_TASKS * lanes {
+    let of_partition =
+        |partition: usize| (0..plan.pieces_each).map(move |piece| partition * plan.pieces_each + piece);
+    let sizes = (0..plan.partitions).map(|partition| of_partition(partition).map(size).sum::<usize>());
+    let (total, most) = sizes.fold((0, 0), |(total, most), size| (total + size, size.max(most)));
+    let made = if !is_saved && most * lanes * LARGEST <= total {
         // A partition is one task, its pieces one after the other: they are joined while they are in the caches.
         in_lanes(cpu, lanes, plan.partitions, |partition| {
-            let pieces = (0..plan.pieces_each).map(|piece| merged(partition * plan.pieces_each + piece, &[]));
+            let pieces = of_partition(partition).map(|piece| merged(piece, &[]));
             joined(plan, pieces.collect::<Result<_, _>>()?)
         })?
     } else {
@@ -143,8 +151,8 @@ pub(super) fn partitions(
             pieces.extend(in_lanes(cpu, lanes, count, |number| merged(first + number, &loaded[number]))?);
         }
         let mut rest = pieces.into_iter();
-        let of_partition = |_| Mutex::new(rest.by_ref().take(plan.pieces_each).collect());
-        let pieces: Vec<Mutex<Vec<Counted>>> = (0..plan.partitions).map(of_partition).collect();
+        let next = |_| Mutex::new(rest.by_ref().take(plan.pieces_each).collect());
+        let pieces: Vec<Mutex<Vec<Counted>>> = (0..plan.partitions).map(next).collect();
         in_lanes(cpu, lanes, plan.partitions, |partition| {
             let mut pieces = pieces[partition].lock().unwrap_or_else(PoisonError::into_inner);
             joined(plan, std::mem::take(&mut *pieces))

@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::local::{Local, Token, skipped, token};
 use super::prepared::{PortalState, Prepared, What};
 use super::run::{Fault, Formats, Progress};
-use super::session::Session;
+use super::session::{Session, same_columns};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::scalar::ScalarValue;
 use filbert_sql::StatementKind;
@@ -155,15 +155,22 @@ impl Session<'_> {
         if let Some(columns) = self.cursor_columns(name) {
             formats.fit(columns.fields().len(), "columns")?;
         }
+        let told = self.cursor_columns(name);
         self.begin(name).await?;
         let portal = self.desk.portal(name)?;
         let mut sent = 0;
         if let PortalState::Running(running) = &mut portal.state {
+            if let Some(told) = told {
+                let same = same_columns(&told, &running.description.columns);
+                same.inspect_err(|_| self.guest.place.runs(None))?;
+            }
             let before = running.sent;
             let progress = running.send(self.line, &self.guest.place, formats, fetch.rows).await;
             sent = running.sent - before;
-            if !matches!(progress, Ok(Progress::Suspended)) {
-                portal.state = PortalState::Done;
+            match progress {
+                Ok(Progress::Suspended) => {}
+                Ok(_) => portal.state = PortalState::Done,
+                Err(_) => portal.state = PortalState::Failed,
             }
             progress?;
         }

@@ -60,6 +60,8 @@ impl Session<'_> {
             Local::Savepoint(tag) => {
                 if *tag == "ROLLBACK" && self.transaction == Transaction::Failed {
                     self.transaction = Transaction::Open;
+                    // Their names are free for another try.
+                    self.desk.close_failed();
                 }
                 tag
             }

@@ -18,6 +18,8 @@ pub(super) struct Prepared {
     pub(super) text: String,
     pub(super) what: What,
     pub(super) parameters: Vec<Parameter>,
+    /// Bytes of a text that is not kept as it was sent, but in what was made of it.
+    pub(super) said: usize,
 }
 
 /// What it is.
@@ -61,6 +63,8 @@ pub(super) enum PortalState {
     Running(Box<Running>),
     /// At its end.
     Done,
+    /// It ended before that.
+    Failed,
 }
 
 /// The parameters of a statement: as the client declared them, as planned where it did not.
@@ -131,7 +135,11 @@ impl Prepared {
     fn bytes(&self) -> usize {
         let declared =
             if let What::Declare(name, query) = &self.what { name.len() + query.bytes() } else { 0 };
-        declared + self.text.len() + self.parameters.len() * size_of::<Parameter>() + size_of::<Self>()
+        declared
+            + self.said
+            + self.text.len()
+            + self.parameters.len() * size_of::<Parameter>()
+            + size_of::<Self>()
     }
 
     /// The values of the parameters, from what a client bound.
@@ -232,7 +240,10 @@ impl Desk {
         } else if self.portals.contains_key(&name) {
             return Err(Failure::error("42P03", format!("portal {name:?} already exists")));
         }
-        let bytes = name.len() + size_of::<Portal>() + values.iter().map(ScalarValue::size).sum::<usize>();
+        let values_bytes = values.iter().map(ScalarValue::size).sum::<usize>();
+        // A statement that nobody else has counts here.
+        let statement_bytes = if Arc::strong_count(statement) == 1 { statement.bytes() } else { 0 };
+        let bytes = name.len() + size_of::<Portal>() + values_bytes + statement_bytes;
         self.room(self.portals.len(), self.most_portals, "open portals", "portals", bytes)?;
         self.bytes += bytes;
         let state = PortalState::Bound(values);
@@ -276,10 +287,14 @@ impl Desk {
         self.statements.get(name).ok_or_else(missing)
     }
 
-    /// A portal as SQL sees it.
+    /// A portal as SQL sees it: one of a query that gives rows.
     pub(super) fn cursor(&self, name: &str) -> Result<&Portal, Failure> {
         let missing = || Failure::error("34000", format!("cursor {name:?} does not exist"));
-        self.portals.get(name).filter(|portal| portal.statement.what.is_run()).ok_or_else(missing)
+        let gives_rows = |portal: &&Portal| match &portal.statement.what {
+            What::Sql(described) => described.kind == StatementKind::Rows,
+            _ => false,
+        };
+        self.portals.get(name).filter(gives_rows).ok_or_else(missing)
     }
 
     pub(super) fn portal(&mut self, name: &str) -> Result<&mut Portal, Failure> {
@@ -307,6 +322,15 @@ impl Desk {
         names.iter().for_each(|name| {
             self.close_statement(name);
         });
+    }
+
+    /// Closes those that failed.
+    pub(super) fn close_failed(&mut self) {
+        let failed = |(name, portal): (&String, &Portal)| {
+            matches!(portal.state, PortalState::Failed).then(|| name.clone())
+        };
+        let names: Vec<String> = self.portals.iter().filter_map(failed).collect();
+        names.iter().for_each(|name| self.close_portal(name));
     }
 
     pub(super) fn close_portals(&mut self) {

@@ -282,6 +282,8 @@ fn modifier(data_type: &DataType) -> i32 {
         | DataType::Decimal64(digits, after)
         | DataType::Decimal128(digits, after)
         | DataType::Decimal256(digits, after) => (i32::from(*digits) << 16 | i32::from(*after) & 0x7ff) + 4,
+        // It is a numeric there, too.
+        DataType::UInt64 => (20 << 16) + 4,
         _ => -1,
     }
 }

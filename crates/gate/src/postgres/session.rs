@@ -301,23 +301,30 @@ impl<'a> Session<'a> {
 
     async fn parse(&mut self, name: String, text: String, types: &[u32]) -> Result<(), Fault> {
         self.sql.check_length(&text)?;
+        let said = text.len();
         let mut steps = script::steps(self.host, &self.guest, text).await?;
         if steps.len() > 1 {
             let why = "cannot insert multiple commands into a prepared statement";
             return Err(Failure::error("42601", why).into());
         }
         let prepared = match steps.pop() {
-            None => Prepared { text: String::new(), what: What::Empty, parameters: parameters(types, &[]) },
+            None => Prepared {
+                text: String::new(),
+                what: What::Empty,
+                parameters: parameters(types, &[]),
+                said: 0,
+            },
             Some(Step::Local(Local::Declare(declared))) => {
                 self.may_run(None)?;
                 let query = self.planned_cursor(&declared, types).await?;
                 let parameters = query.parameters.clone();
                 let what = What::Declare(declared.name, Arc::new(query));
-                Prepared { text: String::new(), what, parameters }
+                Prepared { text: String::new(), what, parameters, said: 0 }
             }
             Some(Step::Local(known)) => {
                 self.may_run(Some(&known))?;
-                Prepared { text: String::new(), what: What::Local(known), parameters: parameters(types, &[]) }
+                let parameters = parameters(types, &[]);
+                Prepared { text: String::new(), what: What::Local(known), parameters, said }
             }
             Some(Step::Sql(text)) => {
                 self.may_run(None)?;
@@ -341,7 +348,7 @@ impl<'a> Session<'a> {
         self.name_columns(&text, &mut described).await?;
         let types = self.cast_types(&text, types, &described).await?;
         let parameters = parameters(&types, &described.parameters);
-        Ok(Prepared { text, what: What::Sql(described), parameters })
+        Ok(Prepared { text, what: What::Sql(described), parameters, said: 0 })
     }
 
     /// The types that the client declared, and where neither it nor the plan says one, those that the text casts to.
@@ -460,9 +467,16 @@ impl<'a> Session<'a> {
     pub(super) async fn begin(&mut self, name: &str) -> Result<(), Fault> {
         self.may_run(None)?;
         let portal = self.desk.portal(name)?;
-        let PortalState::Bound(values) = &mut portal.state else { return Ok(()) };
+        let values = match &mut portal.state {
+            PortalState::Bound(values) => values,
+            PortalState::Running(_) | PortalState::Done => return Ok(()),
+            // Nothing more comes, which must not look like its end.
+            PortalState::Failed => {
+                return Err(Failure::error("55000", format!("portal {name:?} cannot be run")).into());
+            }
+        };
         let (mut values, mut statement) = (std::mem::take(values), Arc::clone(&portal.statement));
-        portal.state = PortalState::Done;
+        portal.state = PortalState::Failed;
         if let What::Local(Local::Execute(call)) = &statement.what {
             (statement, values) = self.called(call).await?;
         }
@@ -519,7 +533,7 @@ impl<'a> Session<'a> {
             }
             Ok(Progress::Suspended) => self.line.out.suspended(),
             Err(fault) => {
-                portal.state = PortalState::Done;
+                portal.state = PortalState::Failed;
                 return Err(fault);
             }
         }
@@ -528,7 +542,7 @@ impl<'a> Session<'a> {
 }
 
 /// Refuses rows that are not those that the client was told of.
-fn same_columns(told: &Schema, now: &Schema) -> Result<(), Failure> {
+pub(super) fn same_columns(told: &Schema, now: &Schema) -> Result<(), Failure> {
     let oids =
         |columns: &Schema| columns.fields().iter().map(|field| pg_type(field).oid()).collect::<Vec<_>>();
     if oids(told) != oids(now) {

@@ -142,3 +142,53 @@ fn settings_and_collations_that_change_nothing_here_are_taken() {
     // By these the order would be another one.
     assert_eq!(client.query(&select("\"de-x-icu\"")).code(), "0A000");
 }
+
+/// Bug: after an error the next `FETCH` said that there are no more rows, and the name stayed taken.
+#[test]
+fn a_cursor_that_failed_is_gone_when_its_transaction_goes_on() {
+    let member = Member::start();
+    let mut client = member.client();
+    let fails = "DECLARE c CURSOR FOR SELECT 10 / (value - 5) AS v FROM generate_series(1, 7)";
+    client.query(&format!("BEGIN; SAVEPOINT s; {fails}")).ok();
+    for _ in 0..2 {
+        assert_eq!(client.query("FETCH ALL c").code(), "22012");
+        client.query("ROLLBACK TO s").ok();
+        assert_eq!(client.query("FETCH ALL c").code(), "34000");
+        client.query(&format!("ROLLBACK TO s; {fails}")).ok();
+    }
+    client.query("ROLLBACK").ok();
+}
+
+#[test]
+fn what_changes_something_is_not_run_by_a_fetch() {
+    let member = Member::with_cities();
+    let mut client = member.client();
+    client.query("BEGIN").ok();
+    client.parse("", "DELETE FROM cities", &[]);
+    client.bind("d", "", 0, &[], 0);
+    client.sync().ok();
+    assert_eq!(client.query("FETCH d").code(), "34000");
+    client.query("ROLLBACK").ok();
+    assert_eq!(client.query("SELECT count(*) AS n FROM cities").ok().texts(), [["3"]]);
+}
+
+#[test]
+fn the_texts_of_cursors_count() {
+    let member = Member::with(PostgresSettings { prepared_bytes: 200_000, ..PostgresSettings::default() });
+    let mut client = member.client();
+    let long = "x".repeat(60_000);
+    let declare = |name: &str| format!("DECLARE {name} CURSOR FOR SELECT '{long}' AS v");
+    let fetch = format!("FETCH \"{long}\"");
+    client.query("BEGIN").ok();
+    for name in ["a", "b", "c"] {
+        client.query(&declare(name)).ok();
+    }
+    assert_eq!(client.query(&declare("d")).code(), "53200");
+    client.query("ROLLBACK").ok();
+    for name in ["a", "b", "c"] {
+        client.parse(name, &fetch, &[]);
+        client.sync().ok();
+    }
+    client.parse("d", &fetch, &[]);
+    assert_eq!(client.sync().code(), "53200");
+}

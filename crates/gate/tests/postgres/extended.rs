@@ -248,6 +248,18 @@ fn a_cast_says_the_type_of_its_parameter() {
     assert_eq!(reply.texts(), [["t", "2026-01-02 03:04:05", "x", "2", "77"]]);
 }
 
+#[test]
+fn a_cast_to_a_number_of_many_digits_keeps_them_all() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.parse("", "SELECT CAST($1 AS numeric(20, 15)) AS v, CAST($2 AS numeric(38, 0)) AS w", &[]);
+    let long: &[u8] = b"12345678901234567890123456789012345678";
+    client.bind("", "", 0, &[Some(b"0.123456789012345"), Some(long)], 0);
+    client.execute("", 0);
+    let long = String::from_utf8(long.to_vec()).unwrap();
+    assert_eq!(client.sync().ok().texts(), [["0.123456789012345".to_owned(), long]]);
+}
+
 /// Bug: clients were not told how many digits a decimal has, and took it for one of any length.
 #[test]
 fn decimals_are_told_with_their_digits() {

@@ -57,15 +57,18 @@ pub(in crate::postgres) fn cast_types(text: &str, count: usize) -> Vec<u32> {
     search.0
 }
 
-/// The oid of a type as it is written, its length or digits aside.
+/// The oid of a type as it is written, its length aside. Numbers with digits stay texts, which the cast reads to the last of them.
 fn oid(data_type: &DataType) -> Option<u32> {
     let name = data_type.to_string().to_lowercase();
     let name = match name.split_once('(') {
         Some((begin, rest)) => format!("{begin}{}", rest.split_once(')')?.1),
         None => name,
     };
-    Some(type_by_name(&name)?.oid())
+    Some(type_by_name(&name)?.oid()).filter(|oid| *oid != NUMERIC)
 }
+
+/// The oid of `numeric`.
+const NUMERIC: u32 = 1700;
 
 /// Lets a statement mention these again, in a condition that always holds.
 pub(super) fn keep(statement: &mut Statement, said: &BTreeSet<String>) {
