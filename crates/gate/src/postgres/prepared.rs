@@ -8,7 +8,7 @@ use super::values::{Shown, TEXT, decode, pg_type, read_as, type_by_oid};
 use bytes::Bytes;
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::scalar::ScalarValue;
-use filbert_sql::Description;
+use filbert_sql::{Description, StatementKind};
 use std::collections::HashMap;
 use std::sync::Arc;
 
