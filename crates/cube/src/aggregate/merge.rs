@@ -1,7 +1,7 @@
 //! The end of a grouping: parts become partitions.
 //!
-//! A few groups in all go through one table, and are then dealt out. Otherwise every piece is a task: it takes its own groups and rows out
-//! of each part, in the order of the parts.
+//! A few groups in all go through one table, and are then dealt out. Otherwise every partition is a task, or every piece of one where partitions
+//! differ much: a piece takes its own groups and rows out of each part, in the order of the parts.
 
 use super::accumulation::Accumulation;
 use super::lanes::in_lanes;
@@ -18,6 +18,9 @@ use arrow::error::ArrowError;
 use filbert_pool::WorkStealing;
 use std::sync::{Mutex, PoisonError};
 
+/// A partition is one task where none is larger than a fourth of what a lane has to do; pieces are shared where one is.
+const LARGEST: usize = 4;
+
 /// The groups of one partition: key columns, and one column for each aggregate.
 #[derive(Debug, Clone)]
 pub struct GroupedPartition {
@@ -28,9 +31,6 @@ pub struct GroupedPartition {
     /// How many groups.
     pub groups: usize,
 }
-
-/// A partition is one task where none is larger than this part of what a lane has to do; pieces are shared where one is.
-const LARGEST: usize = 4;
 
 /// A partition or a piece of one, and what it holds.
 pub(super) type Counted = (GroupedPartition, Reservation);
