@@ -14,6 +14,7 @@ mod cuboid;
 mod drill;
 mod error;
 mod exact;
+mod exact_sum;
 mod execute;
 mod explain;
 mod expression;

@@ -4,6 +4,7 @@ use super::carriers::{Carriers, CustomAggregate, carriers_of};
 use super::guard::Failure;
 use super::values::{ColumnNeed, Need};
 use crate::error::CubeError;
+use crate::exact_sum::is_state;
 use crate::value_type::{is_text, plain};
 use arrow::datatypes::DataType;
 use filbert_pool::caught;
@@ -14,8 +15,12 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Function {
-    /// Integers as `Int64`, floats as `Float64`, decimals with 38 digits. A total that does not fit is an error.
+    /// Integers as `Int64`, floats as `Float64`, decimals with 38 digits. A total that does not fit is an error. Nothing is rounded on the
+    /// way, so the sum of floats is the double that is nearest to their exact sum, whatever their order.
     Sum,
+    /// Sums of floats, or of such sums, before they are rounded. Sums of other numbers are what they are.
+    #[doc(hidden)]
+    ExactSum,
     /// How many values, or rows when there is no input.
     Count,
     /// The least value; NaN is above all other numbers. Texts are compared byte by byte.
@@ -35,7 +40,7 @@ pub enum Function {
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Sum => f.write_str("SUM"),
+            Self::Sum | Self::ExactSum => f.write_str("SUM"),
             Self::Count => f.write_str("COUNT"),
             Self::Min => f.write_str("MIN"),
             Self::Max => f.write_str("MAX"),
@@ -124,6 +129,7 @@ impl Aggregate {
     /// The column that it reads.
     pub(super) fn need(&self) -> ColumnNeed {
         let is_text = self.input.as_ref().is_some_and(|(_, data_type)| is_text(plain(data_type)));
+        let is_exact = self.input.as_ref().is_some_and(|(_, data_type)| is_state(data_type));
         let is_lost = self.failure.as_ref().is_some_and(|failure| failure.error().is_some());
         let need = match self.function {
             // Its column may be of a type that cannot be aggregated.
@@ -131,7 +137,13 @@ impl Aggregate {
             Function::Count => Need::Mask,
             Function::Min | Function::Max if is_text => Need::Text,
             Function::CountDistinct | Function::Custom(_) => Need::Array,
-            Function::Sum | Function::Min | Function::Max | Function::Avg | Function::Product => Need::Number,
+            Function::ExactSum if is_exact => Need::Array,
+            Function::Sum
+            | Function::ExactSum
+            | Function::Min
+            | Function::Max
+            | Function::Avg
+            | Function::Product => Need::Number,
         };
         ColumnNeed {
             input: self.input.as_ref().map(|(input, _)| *input),

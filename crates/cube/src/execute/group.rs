@@ -36,6 +36,7 @@ pub(crate) fn grouping_function(
     Ok(match aggregation {
         // What differs is the type that it adds up in.
         Aggregation::Sum | Aggregation::WideSum => Function::Sum,
+        Aggregation::ExactSum => Function::ExactSum,
         Aggregation::Count => Function::Count,
         Aggregation::Avg => Function::Avg,
         Aggregation::Min => Function::Min,

@@ -8,7 +8,7 @@ use crate::error::CubeError;
 use crate::exact::strict;
 use crate::filter::Filter;
 use crate::forest::Aggregation;
-use crate::plan::{Cells, CubeColumns, Leaf, Operation, Step, StepId};
+use crate::plan::{CubeColumns, Leaf, Operation};
 use crate::table::{GroupQuery, TableAggregate, TableFunction};
 use crate::value_type::is_text;
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch};
@@ -100,58 +100,24 @@ impl Scan {
 
 /// True when nothing above the leaves depends on the order of slices, which is that of the table's groups.
 fn is_exact_above(run: &Run) -> bool {
-    let steps = &run.plan.steps;
-    steps.iter().all(|step| match &step.operation {
-        Operation::RollUp { from, aggregation, .. } => is_exact_of(aggregation, || is_whole(steps, *from)),
-        Operation::Dispatch { from, spread } => {
-            is_exact_of(&spread.aggregation, || !spread.is_weighted && is_whole(steps, *from))
-        }
+    run.plan.steps.iter().all(|step| match &step.operation {
+        Operation::RollUp { aggregation, .. } => is_exact(aggregation),
+        Operation::Dispatch { spread, .. } => is_exact(&spread.aggregation),
+        Operation::Cumulate { along, .. } => is_exact(&along.aggregation),
         Operation::Custom { .. } => false,
-        // What is added up along a column is so in the order of its coordinates.
-        Operation::Cumulate { .. } => true,
         Operation::Empty | Operation::Leaf(_) | Operation::Combine { .. } | Operation::Shift { .. } => true,
     })
 }
 
-/// True when an aggregation is the same in any order, given whether its values have no rounding.
-fn is_exact_of(aggregation: &Aggregation, is_whole: impl FnOnce() -> bool) -> bool {
-    match aggregation {
-        Aggregation::Sum | Aggregation::WideSum | Aggregation::Avg => is_whole(),
-        Aggregation::Min | Aggregation::Max | Aggregation::Largest(_) | Aggregation::Smallest(_) => true,
-        Aggregation::Count | Aggregation::CountDistinct => true,
-        // Sketches are the same in any order.
-        Aggregation::Quantile(_) | Aggregation::Median | Aggregation::Sketch => true,
-        Aggregation::Product | Aggregation::Custom(_) => false,
-    }
-}
-
-/// True for what is surely no float: leaves that a table may make, and what only adds them up or chooses among them.
-fn is_whole(steps: &[Step], step: StepId) -> bool {
-    match &steps[step.0].operation {
-        Operation::Empty | Operation::Leaf(_) => true,
-        Operation::RollUp { from, aggregation, .. } => keeps_type(aggregation) && is_whole(steps, *from),
-        Operation::Dispatch { from, spread } => {
-            !spread.is_weighted && keeps_type(&spread.aggregation) && is_whole(steps, *from)
-        }
-        Operation::Combine { cells: Cells::Sum | Cells::Coalesce, inputs } => match inputs.as_slice() {
-            [only] => is_whole(steps, *only),
-            _ => false,
-        },
-        Operation::Shift { read, .. } => is_whole(steps, *read),
-        Operation::Cumulate { from, along } => keeps_type(&along.aggregation) && is_whole(steps, *from),
-        Operation::Combine { .. } | Operation::Custom { .. } => false,
-    }
-}
-
-fn keeps_type(aggregation: &Aggregation) -> bool {
-    aggregation.part().is_none()
-        && !matches!(aggregation, Aggregation::Avg | Aggregation::Product | Aggregation::Custom(_))
+/// True when an aggregation is the same in any order: all but those of the user's.
+pub(super) fn is_exact(aggregation: &Aggregation) -> bool {
+    !matches!(aggregation, Aggregation::Custom(_))
 }
 
 /// A leaf as the table would compute it.
 fn of_table(columns: &CubeColumns, leaf: &Leaf, filter: &Filter, any: bool) -> Option<TableAggregate> {
     let function = match leaf.aggregation {
-        Aggregation::Sum | Aggregation::WideSum => TableFunction::Sum,
+        Aggregation::Sum | Aggregation::WideSum | Aggregation::ExactSum => TableFunction::Sum,
         Aggregation::Count => TableFunction::Count,
         Aggregation::Min => TableFunction::Min,
         Aggregation::Max => TableFunction::Max,
@@ -208,6 +174,7 @@ pub(super) fn merging(
         message: "an aggregation is not among those that the table was asked for".to_owned(),
     })?;
     let function = match groups.aggregates[input].function {
+        TableFunction::Sum if leaf.aggregation == Aggregation::ExactSum => Function::ExactSum,
         TableFunction::Sum | TableFunction::Count => Function::Sum,
         TableFunction::Min => Function::Min,
         TableFunction::Max => Function::Max,

@@ -3,6 +3,7 @@
 //! A register is an Arrow array of one block. It is free again after its last reader, so a chain of thousands of combinations needs two.
 
 use crate::error::CubeError;
+use crate::exact_sum;
 use crate::expression::{Arithmetic, Operand, arithmetic, numeric, promoted};
 use crate::plan::{Cells, Named, Operation, Step, StepId};
 use crate::quantile;
@@ -140,6 +141,7 @@ fn combine(cells: &Cells, inputs: &[ArrayRef], rows: usize) -> Register {
             }
             Ok(made)
         }
+        Cells::Round => exact_sum::rounded_of(&inputs[0]),
         Cells::Quantile(part) => quantile::values_of(&inputs[0], *part),
         Cells::Expression(expression, names) => {
             let made = expression.evaluate(&Named { names, arrays: inputs, rows })?;

@@ -3,6 +3,7 @@
 use super::Run;
 use crate::cuboid::Cuboid;
 use crate::error::CubeError;
+use crate::exact_sum::{is_state, rounded_of};
 use crate::explain::Explanation;
 use crate::plan::StepId;
 use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray};
@@ -94,16 +95,20 @@ fn sample(run: &Run, cuboid: &Cuboid) -> String {
     }
 }
 
-/// Sketches as their size: their bytes tell nobody anything.
+/// Sketches as their size, for their bytes tell nobody anything; exact sums as the doubles that they are nearest to.
 fn legible(batch: &RecordBatch) -> Result<RecordBatch, CubeError> {
-    let Some(sketches) = batch.columns().last().and_then(|values| values.as_binary_opt::<i64>()) else {
+    let Some(values) = batch.columns().last() else { return Ok(batch.clone()) };
+    let legible: ArrayRef = if is_state(values.data_type()) {
+        rounded_of(values)?
+    } else if let Some(sketches) = values.as_binary_opt::<i64>() {
+        let size = |bytes: &[u8]| format!("a sketch of {} bytes", bytes.len());
+        Arc::new(sketches.iter().map(|bytes| bytes.map(size)).collect::<StringArray>())
+    } else {
         return Ok(batch.clone());
     };
-    let size = |bytes: &[u8]| format!("a sketch of {} bytes", bytes.len());
-    let sizes: StringArray = sketches.iter().map(|bytes| bytes.map(size)).collect();
     let named = batch.schema().fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
     let last = batch.num_columns() - 1;
-    let columns = batch.columns()[..last].iter().cloned().chain([Arc::new(sizes) as ArrayRef]);
+    let columns = batch.columns()[..last].iter().cloned().chain([legible]);
     RecordBatch::try_from_iter_with_nullable(
         named.into_iter().zip(columns).map(|(name, column)| (name, column, true)),
     )

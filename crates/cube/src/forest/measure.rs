@@ -77,6 +77,10 @@ pub enum Aggregation {
     #[doc(hidden)]
     #[serde(skip)]
     WideSum,
+    /// The sum of floats before it is rounded. Plans make it, forests do not.
+    #[doc(hidden)]
+    #[serde(skip)]
+    ExactSum,
 }
 
 /// How cells become one cell.

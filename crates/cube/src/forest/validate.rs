@@ -228,6 +228,7 @@ fn check_aggregation(measure: &str, aggregation: &Aggregation, registry: &Regist
             invalid(format!("a quantile lies between 0 and 1, and not at {part:?}; 0.95 stands for 95 %"))
         }
         Aggregation::WideSum => invalid("wide sums are made by plans; ask for a mean".to_owned()),
+        Aggregation::ExactSum => invalid("exact sums are made by plans; ask for a sum".to_owned()),
         Aggregation::Sketch => invalid("sketches are made by plans; ask for a quantile".to_owned()),
         _ => Ok(()),
     }

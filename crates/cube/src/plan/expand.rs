@@ -6,7 +6,7 @@
 use super::MOST_COLUMNS;
 use super::columns::CubeColumns;
 use super::recipe::{Need, Recipe};
-use super::step::{Leaf, Level, Operation, Step, StepId};
+use super::step::{Cells, Leaf, Level, Operation, Step, StepId};
 use crate::error::CubeError;
 use crate::execute::CancelToken;
 use crate::filter::Filter;
@@ -242,9 +242,16 @@ impl<'a> Expansion<'a> {
     fn make(&mut self, key: &Key, recipe: Recipe, mut made: Vec<StepId>) -> Result<StepId, CubeError> {
         if let Node::Measure(name) | Node::Cells(name) = &key.node {
             for step in &made {
-                let step = &mut self.steps[step.0];
-                if matches!(step.operation, Operation::Leaf(_)) {
-                    step.whose.get_or_insert_with(|| Arc::clone(name));
+                // What is rounded is the leaf's.
+                let leaf = match &self.steps[step.0].operation {
+                    Operation::Combine { cells: Cells::Round, inputs } => inputs.first().copied(),
+                    _ => None,
+                };
+                for step in leaf.iter().chain([step]) {
+                    let step = &mut self.steps[step.0];
+                    if matches!(step.operation, Operation::Leaf(_)) {
+                        step.whose.get_or_insert_with(|| Arc::clone(name));
+                    }
                 }
             }
         }

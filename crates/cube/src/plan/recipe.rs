@@ -141,7 +141,8 @@ impl Expansion<'_> {
         })
     }
 
-    /// Every column of the level and the filter must be one of the table, and the aggregated one too.
+    /// Every column of the level and the filter must be one of the table, and the aggregated one too. Sums of floats are rounded above what is
+    /// rolled up and kept, so that they are rounded once.
     fn leaf(&self, leaf: &Leaf, level: LevelId, filter: FilterId) -> Made {
         let aggregated = leaf.column.as_ref().filter(|_| !leaf.is_of_cube());
         for column in self.level_of(level).iter().chain(&self.filter_of(filter).columns()).chain(aggregated) {
@@ -152,6 +153,15 @@ impl Expansion<'_> {
         }
         if *self.filter_of(filter) == Filter::None {
             return Ok((Recipe::Empty, Vec::new()));
+        }
+        if let (Aggregation::Sum, Some(column)) = (&leaf.aggregation, &leaf.column)
+            && self.columns.value_type(column)?.is_floating()
+        {
+            let exact = Leaf { aggregation: Aggregation::ExactSum, column: Some(Arc::clone(column)) };
+            return Ok((
+                Recipe::Combine(Cells::Round),
+                vec![Need { node: Node::Leaf(exact), level, filter }],
+            ));
         }
         Ok((Recipe::Leaf(leaf.clone()), Vec::new()))
     }
@@ -364,7 +374,7 @@ impl fmt::Display for Leaf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let aggregation = match &self.aggregation {
             // The same to all who ask.
-            Aggregation::WideSum => &Aggregation::Sum,
+            Aggregation::WideSum | Aggregation::ExactSum => &Aggregation::Sum,
             other => other,
         };
         write!(f, "{aggregation:?}({})", self.column.as_deref().unwrap_or("*"))

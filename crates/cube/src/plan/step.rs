@@ -67,12 +67,14 @@ impl Leaf {
         match self.aggregation {
             Aggregation::Sum
             | Aggregation::WideSum
+            | Aggregation::ExactSum
             | Aggregation::Min
             | Aggregation::Max
-            | Aggregation::Product
             | Aggregation::Sketch => Some(self.aggregation.clone()),
             Aggregation::Count => Some(Aggregation::Sum),
+            // A product of products is rounded twice.
             Aggregation::Avg
+            | Aggregation::Product
             | Aggregation::CountDistinct
             | Aggregation::Largest(_)
             | Aggregation::Smallest(_)
@@ -96,6 +98,8 @@ pub(crate) enum Cells {
     Function(CellFunction),
     /// A value of each sketch.
     Quantile(Quantile),
+    /// The double that is nearest to each exact sum.
+    Round,
 }
 
 impl std::fmt::Debug for Cells {
@@ -109,6 +113,7 @@ impl std::fmt::Debug for Cells {
             Self::Expression(expression, _) => write!(f, "{expression}"),
             Self::Function(_) => f.write_str("function"),
             Self::Quantile(part) => write!(f, "quantile {part:?}"),
+            Self::Round => f.write_str("round"),
         }
     }
 }

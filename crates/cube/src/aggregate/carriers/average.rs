@@ -1,6 +1,7 @@
 //! AVG: a sum and a count, divided at the end. Comes out as a float.
 
 use super::super::values::{Kind, Values};
+use super::float_sum;
 use super::lane::{Number, for_each};
 use super::sum::Total;
 use super::{Carriers, same, saved};
@@ -16,45 +17,31 @@ pub(super) fn of(kind: Kind, input: &DataType) -> Box<dyn Carriers> {
         _ => 1.0,
     };
     match kind {
-        Kind::Float => Box::new(Averages::<f64, f64>::new(scale)),
-        Kind::Int => Box::new(Averages::<i64, i128>::new(scale)),
-        Kind::Wide => Box::new(Averages::<i128, i128>::new(scale)),
+        Kind::Float => float_sum::averages(),
+        Kind::Int => Box::new(Averages::<i64>::new(scale)),
+        Kind::Wide => Box::new(Averages::<i128>::new(scale)),
     }
 }
 
-/// A total that can be divided.
-trait Divided {
-    fn float(self) -> f64;
-}
-
-impl Divided for f64 {
-    fn float(self) -> f64 {
-        self
-    }
-}
-
-impl Divided for i128 {
-    fn float(self) -> f64 {
-        self as f64
-    }
-}
-
-struct Averages<N, T> {
+struct Averages<N> {
     /// Side by side, because both are touched for every row.
-    carriers: Vec<(T, i64)>,
+    carriers: Vec<(i128, i64)>,
     scale: f64,
     number: PhantomData<fn(N)>,
 }
 
-impl<N, T> Averages<N, T> {
+impl<N> Averages<N> {
     fn new(scale: f64) -> Self {
         Self { carriers: Vec::new(), scale, number: PhantomData }
     }
 }
 
-impl<N: Number, T: Total<N> + Divided> Carriers for Averages<N, T> {
+impl<N: Number> Carriers for Averages<N>
+where
+    i128: Total<N>,
+{
     fn grow(&mut self, groups: usize) {
-        self.carriers.resize(groups, (T::default(), 0));
+        self.carriers.resize(groups, (0, 0));
     }
 
     fn add(&mut self, groups: &[u32], values: &Values<'_>) -> Result<(), CubeError> {
@@ -78,17 +65,17 @@ impl<N: Number, T: Total<N> + Divided> Carriers for Averages<N, T> {
 
     fn finish(self: Box<Self>) -> Result<ArrayRef, CubeError> {
         let average =
-            |(total, count): &(T, i64)| (*count > 0).then(|| total.float() / *count as f64 / self.scale);
+            |(total, count): &(i128, i64)| (*count > 0).then(|| *total as f64 / *count as f64 / self.scale);
         Ok(Arc::new(self.carriers.iter().map(average).collect::<Float64Array>()))
     }
 
     fn bytes(&self) -> usize {
-        self.carriers.capacity() * size_of::<(T, i64)>()
+        self.carriers.capacity() * size_of::<(i128, i64)>()
     }
 
     fn save(&self, groups: &[u32]) -> Result<Option<Vec<ArrayRef>>, CubeError> {
         let chosen = || groups.iter().map(|group| self.carriers[*group as usize]);
-        let totals = T::saved(chosen().map(|(total, _)| total).collect());
+        let totals = saved::Saved::saved(chosen().map(|(total, _)| total).collect::<Vec<i128>>());
         let counts = saved::Saved::saved(chosen().map(|(_, count)| count).collect::<Vec<i64>>());
         Ok(Some(vec![totals, counts]))
     }
@@ -96,7 +83,8 @@ impl<N: Number, T: Total<N> + Divided> Carriers for Averages<N, T> {
     fn load(&mut self, columns: &[ArrayRef]) -> Result<(), CubeError> {
         let [totals, counts] = saved::columns(columns)?;
         let counts: Vec<i64> = saved::Saved::loaded(counts);
-        self.carriers = T::loaded(totals).into_iter().zip(counts).collect();
+        let totals: Vec<i128> = saved::Saved::loaded(totals);
+        self.carriers = totals.into_iter().zip(counts).collect();
         Ok(())
     }
 }

@@ -1,10 +1,11 @@
-//! MIN and MAX. NaN is above all other floats, as in PostgreSQL. Dates and times come out as what they went in.
+//! MIN and MAX. NaN is above all other floats, as in PostgreSQL; there is one NaN and one zero. Dates and times come out as what they went in.
 
 use super::super::values::{Kind, Values};
 use super::lane::{Number, for_each};
 use super::seen::Seen;
 use super::{Carriers, same, saved};
 use crate::error::CubeError;
+use crate::exact::one_zero;
 use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array};
 use arrow::compute::cast;
 use arrow::datatypes::DataType;
@@ -35,6 +36,8 @@ impl Ordered for f64 {
     }
 
     fn column(values: Vec<Self>, seen: Seen, _: &DataType) -> Result<ArrayRef, CubeError> {
+        // Zeros and NaN are equal here, so which of them came first must not show.
+        let values: Vec<f64> = values.into_iter().map(one_zero).collect();
         Ok(Arc::new(Float64Array::new(values.into(), seen.finish())))
     }
 }

@@ -9,6 +9,7 @@ mod average;
 mod count;
 mod distinct;
 mod extreme;
+mod float_sum;
 mod lane;
 mod product;
 mod saved;
@@ -19,9 +20,11 @@ mod text;
 use super::function::Function;
 use super::values::{Kind, Values};
 use crate::error::CubeError;
+use crate::exact_sum::is_state;
 use crate::value_type::{is_text, plain};
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
+use float_sum::Told;
 use std::any::Any;
 use std::fmt::Debug;
 
@@ -131,6 +134,11 @@ pub(super) fn carriers_of(function: &Function, input: &DataType) -> Result<Box<d
         Function::CountDistinct => distinct::of(input)?,
         Function::Custom(custom) => custom.carriers(input)?,
         Function::Sum => sum::of(kind()?, number),
+        Function::ExactSum if is_state(input) => float_sum::sums(Told::Exact),
+        Function::ExactSum => match kind()? {
+            Kind::Float => float_sum::sums(Told::Exact),
+            Kind::Int | Kind::Wide => sum::of(kind()?, number),
+        },
         Function::Min if is_text(number) => text::of::<false>(),
         Function::Max if is_text(number) => text::of::<true>(),
         Function::Min => extreme::of::<false>(kind()?, number),

@@ -1,18 +1,20 @@
-//! SUM. Integers and decimals are added in 128 bits, so that only a total that does not fit is an error, and not a sum on the way to it.
+//! SUM. Integers and decimals are added in 128 bits, so that only a total that does not fit is an error, and not a sum on the way to it. Floats are
+//! in `float_sum.rs`.
 
 use super::super::values::{Kind, Values};
+use super::float_sum::{self, Told};
 use super::lane::{Number, for_each};
 use super::seen::Seen;
 use super::{Carriers, same, saved};
 use crate::error::CubeError;
-use arrow::array::{ArrayRef, Decimal128Array, Float64Array, Int64Array};
+use arrow::array::{ArrayRef, Decimal128Array, Int64Array};
 use arrow::datatypes::DataType;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
 pub(super) fn of(kind: Kind, input: &DataType) -> Box<dyn Carriers> {
     match kind {
-        Kind::Float => Box::new(Sums::<f64, f64>::new(input)),
+        Kind::Float => float_sum::sums(Told::Rounded),
         Kind::Int => Box::new(Sums::<i64, i128>::new(input)),
         Kind::Wide => Box::new(Sums::<i128, i128>::new(input)),
     }
@@ -23,22 +25,6 @@ pub(super) trait Total<N>: saved::Saved + Default + Send + Sync + 'static {
     fn plus(self, number: N) -> Self;
     fn and(self, other: Self) -> Self;
     fn column(totals: Vec<Self>, seen: Seen, input: &DataType) -> Result<ArrayRef, CubeError>;
-}
-
-impl Total<f64> for f64 {
-    #[inline(always)]
-    fn plus(self, number: f64) -> Self {
-        self + number
-    }
-
-    #[inline(always)]
-    fn and(self, other: Self) -> Self {
-        self + other
-    }
-
-    fn column(totals: Vec<Self>, seen: Seen, _: &DataType) -> Result<ArrayRef, CubeError> {
-        Ok(Arc::new(Float64Array::new(totals.into(), seen.finish())))
-    }
 }
 
 impl Total<i64> for i128 {
