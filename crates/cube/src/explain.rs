@@ -52,7 +52,7 @@ impl Explanation {
             .filter(|root| seen.insert(*root))
             .collect();
         let head = format!(
-            "{} by {} where {}\n{}: {} {}, {} {} in {} (mixed); {} of {} steps aggregate it; {} partitions{}, parallelism {}; at most {} bytes held",
+            "{} by {} where {}\n{}: {} {}, {} {} in {}{}; {} of {} steps aggregate it; {} partitions{}, parallelism {}; at most {} bytes held",
             query.measures.join(", "),
             if query.group_by.is_empty() { "nothing".to_owned() } else { query.group_by.join(", ") },
             query.filter,
@@ -69,6 +69,7 @@ impl Explanation {
                 (false, false, true) => "cell",
             },
             time(trace.scan),
+            on(&trace.scan_stages),
             run.plan.leaves.len(),
             run.plan.steps.len(),
             run.partitions,
@@ -132,7 +133,7 @@ fn node(step: &Step, cost: Option<&StepTrace>, failure: Option<&str>) -> Node {
     let cost = cost.map_or_else(
         || match failure {
             Some(why) => format!("failed: {}", cut(why)),
-            None => "within another step (cpu)".to_owned(),
+            None => "within another step".to_owned(),
         },
         |cost| {
             let with = if cost.fused > 1 {
@@ -145,9 +146,11 @@ fn node(step: &Step, cost: Option<&StepTrace>, failure: Option<&str>) -> Node {
                 (true, None) => ", from the cache".to_owned(),
                 (true, Some(age)) => format!(", from the cache, read {} ms ago", age.as_millis()),
             };
+            let spread = if cost.is_spread_anew { ", spread anew" } else { "" };
             format!(
-                "{} (cpu){with}{cache}, {} slices, {} bytes, skew {:.1}",
+                "{}{}{with}{cache}{spread}, {} slices, {} bytes, skew {:.1}",
                 time(cost.time),
+                on(&cost.stages),
                 cost.slices,
                 cost.bytes,
                 cost.skew
@@ -173,6 +176,11 @@ fn cut(text: &str) -> String {
 
 fn level(level: &Level) -> String {
     if level.is_empty() { "nothing".to_owned() } else { level.join(", ") }
+}
+
+/// The stages that did it; nothing when none did.
+fn on(stages: &str) -> String {
+    if stages.is_empty() { String::new() } else { format!(" ({stages})") }
 }
 
 fn time(time: Duration) -> String {

@@ -15,6 +15,7 @@ use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::kept::{Kept, Recalled, Renewal, Stamp};
 use crate::memory::{MemoryAccount, bytes_of};
+use crate::observed::Observed;
 use crate::plan::{CubeColumns, plan, shard};
 use crate::query::Query;
 use crate::query_handle::QueryProgress;
@@ -142,6 +143,7 @@ fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeEr
         errors_are_values: query.options.errors_are_values,
         debug: query.options.debug,
         cancel: Arc::clone(&question.cancel),
+        observed: Observed::default(),
     };
     let nothing = match (run.partitions, query.options.parallelism) {
         (0, _) => Some("it wants 0 partitions; slices need at least 1"),
@@ -191,7 +193,8 @@ async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepar
     let failed = |error| table_failed(question, error);
     let mut stream = unless_cancelled(question, opening).await?.map_err(failed)?;
     prepared.trace.how = stream.how().map(str::to_owned);
-    let mut next = take_next(question, &mut stream).await?;
+    let observed = prepared.run.observed.clone();
+    let mut next = take_next(question, &mut stream, &observed).await?;
     loop {
         let (batches, rows) = (next.batches, next.rows);
         prepared.trace.batches += batches.len();
@@ -207,11 +210,13 @@ async fn read(question: &Arc<Question>, mut prepared: Prepared) -> Result<Prepar
             taken.map(|()| prepared)
         });
         // What failed to be grouped waits for no table; what is being grouped is waited for, whatever the table says.
-        (prepared, next) = match select(pin!(grouped), pin!(take_next(question, &mut stream))).await {
-            Either::Left((grouped, reading)) => (grouped??, reading.await?),
-            Either::Right((read, grouped)) => (grouped.await??, read?),
-        };
+        (prepared, next) =
+            match select(pin!(grouped), pin!(take_next(question, &mut stream, &observed))).await {
+                Either::Left((grouped, reading)) => (grouped??, reading.await?),
+                Either::Right((read, grouped)) => (grouped.await??, read?),
+            };
     }
+    observed.add(stream.observed());
     stream.close();
     prepared.trace.scan = question.clock.now().saturating_sub(begin);
     // What was read while the table changed is of no version.
@@ -257,8 +262,13 @@ struct Next {
 }
 
 /// The next batches. How many these are depends on their sizes alone.
-async fn take_next(question: &Question, stream: &mut BatchStream) -> Result<Next, CubeError> {
+async fn take_next(
+    question: &Question,
+    stream: &mut BatchStream,
+    observed: &Observed,
+) -> Result<Next, CubeError> {
     let (mut taken, mut bytes) = (Next::default(), 0);
+    observed.note_stage();
     while !taken.is_last && taken.rows < ROWS_AT_ONCE && bytes < BYTES_AT_ONCE {
         let next = unless_cancelled(question, stream.next()).await?;
         match next.transpose().map_err(|error| table_failed(question, error))? {
@@ -382,6 +392,7 @@ fn make_leaves(question: &Question, prepared: &mut Prepared) -> Result<(), CubeE
     let begin = question.clock.now();
     scan.take(run, &std::mem::take(last))?;
     trace.scan += question.clock.now().saturating_sub(begin);
+    (trace.scan_stages, _) = run.observed.take();
     let made = scan.finish(run, results, trace)?;
     let Some(stamp) = *stamp else { return Ok(()) };
     question.kept.keep(run, results, stamp, &made);

@@ -25,6 +25,7 @@ mod lead;
 mod literal;
 mod memory;
 mod nearest;
+mod observed;
 mod plan;
 mod quantile;
 mod query;

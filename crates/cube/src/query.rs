@@ -162,10 +162,10 @@ impl Query {
         self
     }
 
-    /// At most so many threads compute at a time. The answer is the same for any number.
+    /// At most so many threads compute at a time. The answer is the same for any number; 0 is refused.
     #[must_use]
     pub fn parallelism(mut self, threads: usize) -> Self {
-        self.options.parallelism = Some(threads.max(1));
+        self.options.parallelism = Some(threads);
         self
     }
 

@@ -171,3 +171,69 @@ fn what_a_table_declares_is_checked_and_used_where_a_level_has_it() {
     assert_eq!(asked(&cube, Query::new(["pnl"]).by(["desk", "book"])).1, "book, desk");
     assert_eq!(asked(&cube, Query::new(["pnl"]).by(["desk", "ccy"])).1, "ccy");
 }
+
+/// The line of an explanation about a step.
+fn line_of(cube: &Cube, query: Query, step: &str) -> String {
+    let answer = cube.query(query.no_cache().explain()).unwrap().wait().unwrap();
+    let told = answer.explanation().unwrap().to_string();
+    let line = told.lines().find(|line| line.contains(step));
+    line.unwrap_or_else(|| panic!("no step {step:?} in {told}")).to_owned()
+}
+
+#[test]
+fn slices_stay_in_their_partitions_where_both_levels_have_the_shard_columns() {
+    let stages = Stages::start().unwrap();
+    let cube = Cube::builder(&stages, forest(), table()).build().unwrap();
+    let best = |shard: &[&str]| {
+        line_of(&cube, Query::new(["best"]).by(["desk", "ccy"]).shard_by(shard.to_vec()), "best: roll up")
+    };
+    for local in [&["desk"][..], &["ccy"], &["desk", "ccy"]] {
+        assert!(!best(local).contains("spread anew"), "{local:?}: {}", best(local));
+    }
+    // The finer level has it, the coarser one has not.
+    for other in [&["book"][..], &["book", "desk"]] {
+        assert!(best(other).contains("spread anew"), "{other:?}: {}", best(other));
+    }
+}
+
+#[test]
+fn a_column_with_one_value_spreads_nothing() {
+    let stages = Stages::start().unwrap();
+    let forest = Forest::builder().measure("pnl", Aggregator::sum("pnl")).build().unwrap();
+    let cube = Cube::builder(&stages, forest, table()).build().unwrap();
+    let by = |filter: &str| {
+        let query = Query::new(["pnl"]).by(["desk", "ccy"]).filter(filter.parse().unwrap());
+        asked(&cube, query.no_cache()).1
+    };
+    assert_eq!(by("true"), "ccy, desk");
+    assert_eq!(by("ccy = 'c1'"), "desk");
+    assert_eq!(by("desk = 'd1' and book <> 'b2'"), "ccy");
+    // Two values spread, and so does what is pinned in one half of an or only.
+    assert_eq!(by("ccy in ('c1', 'c2')"), "ccy, desk");
+    assert_eq!(by("ccy = 'c1' or desk = 'd1'"), "ccy, desk");
+}
+
+#[test]
+fn explanations_name_the_stages_that_worked() {
+    let stages = Stages::start().unwrap();
+    let cube = Cube::builder(&stages, forest(), table()).build().unwrap();
+    let query = || Query::new(["best"]).by(["desk"]);
+    // Who takes batches is a future on `mixed`; a table in memory is decoded by nobody.
+    let head = line_of(&cube, query(), "table: ");
+    assert!(head.contains(" (mixed, cpu); ") || head.contains(" (mixed); "), "{head}");
+    for step in ["best: roll up", "best: combine", "Sum(pnl): aggregate"] {
+        let line = line_of(&cube, query(), step);
+        assert!(line.contains("(cpu)") || line.contains("(mixed, cpu)"), "{line}");
+        assert!(!line.contains("fragment"), "{line}");
+    }
+}
+
+#[test]
+fn no_threads_and_no_partitions_are_refused() {
+    let stages = Stages::start().unwrap();
+    let cube = Cube::builder(&stages, forest(), table()).build().unwrap();
+    let refused = |query: Query| cube.query(query).unwrap().wait().unwrap_err().to_string();
+    let query = || Query::new(["best"]).by(["desk"]);
+    assert!(refused(query().parallelism(0)).contains("a parallelism of 0; 1 is all in sequence"));
+    assert!(refused(query().partitions(0)).contains("0 partitions; slices need at least 1"));
+}

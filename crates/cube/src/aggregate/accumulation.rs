@@ -33,6 +33,7 @@ impl Groups {
 
     /// Key columns and values, and what they hold.
     pub(super) fn finish(self, plan: &Plan) -> Result<Counted, CubeError> {
+        plan.observed.note_stage();
         let Self { keys, carriers, mut held } = self;
         let groups = keys.len();
         let keys = plan.codec.decode(&keys)?;

@@ -77,6 +77,7 @@ impl Shared {
     }
 
     fn make(&self, rows: &Rows) -> Result<Part, CubeError> {
+        self.plan.observed.note_stage();
         caught(|| Part::of(&self.plan, &rows.0))
             .unwrap_or_else(|message| Err(CubeError::aggregation_panicked(message)))
     }

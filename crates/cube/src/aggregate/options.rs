@@ -3,6 +3,7 @@
 use super::keys::CodeHashes;
 use super::spill::SpillSpace;
 use crate::memory::MemoryAccount;
+use crate::observed::Observed;
 use filbert_pool::WorkStealing;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -69,6 +70,8 @@ pub struct GroupingOptions {
     /// Always this one, instead of what a sample of the keys of every range suggests.
     pub strategy: Option<Strategy>,
     pub(crate) sizes: Sizes,
+    /// Where its parts were made.
+    pub(crate) observed: Observed,
 }
 
 impl GroupingOptions {
@@ -85,6 +88,7 @@ impl GroupingOptions {
             cancelled: Arc::default(),
             strategy: None,
             sizes: Sizes::default(),
+            observed: Observed::default(),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::table::GroupTable;
 use super::values::{Column, ColumnNeed};
 use crate::error::CubeError;
 use crate::memory::MemoryAccount;
+use crate::observed::Observed;
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub(super) struct Plan {
     pub(super) strategy: Option<Strategy>,
     pub(super) sizes: Sizes,
     cancelled: Arc<AtomicBool>,
+    /// Where parts and groups are made.
+    pub(super) observed: Observed,
     /// Nobody wants the result any more.
     pub(super) abandoned: AtomicBool,
 }
@@ -100,6 +103,7 @@ impl Plan {
             strategy: options.strategy,
             sizes: options.sizes,
             cancelled: Arc::clone(&options.cancelled),
+            observed: options.observed.clone(),
             abandoned: AtomicBool::new(false),
         })
     }

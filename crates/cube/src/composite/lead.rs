@@ -95,7 +95,7 @@ pub(crate) fn take_answers(
                 _ => run.cuboid_of(measure, &ask.level, &cells)?,
             };
             let time = run.clock.now().saturating_sub(begin);
-            trace.steps.push(StepTrace::of(run, *leaf, &cuboid, time, 1));
+            trace.steps.push(StepTrace::of(run, *leaf, &cuboid, time, 1, &run.observed.take()));
             results.put(*leaf, Ok(cuboid));
         }
         trace.batches += 1;

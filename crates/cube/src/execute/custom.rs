@@ -31,7 +31,10 @@ impl Run {
         let batches = batches?;
         let _held =
             self.memory.try_reserve(batches.iter().flat_map(RecordBatch::columns).map(bytes_of).sum())?;
-        let made = self.cpu.run(|| caught(|| code.0.produce(position, &batches)));
+        let made = self.cpu.run(|| {
+            self.observed.note_stage();
+            caught(|| code.0.produce(position, &batches))
+        });
         let made = made
             .map_err(|message| CubeError::Panicked { measure: place.to_owned(), message })?
             .map_err(|message| CubeError::Computation { place: format!("measure {place:?}"), message })?;
@@ -106,6 +109,7 @@ impl Run {
         keys: Vec<ArrayRef>,
         values: ArrayRef,
     ) -> Result<Cuboid, CubeError> {
+        self.observed.note_spread_anew();
         let only = Aggregate::new(Function::Custom(Arc::new(Only)), 0, values.data_type().clone());
         let mut grouping =
             Grouping::new(self.key_types(level), vec![only], self.grouping_options(level, self.partitions))?;

@@ -94,6 +94,7 @@ impl Run {
             memory: self.memory.clone(),
             spill: self.spill.clone(),
             cancelled: self.cancel.flag(),
+            observed: self.observed.clone(),
             ..GroupingOptions::new(self.cpu.clone())
         }
     }
@@ -121,6 +122,7 @@ impl Run {
                 grouping.finish()
             })?
         } else {
+            self.observed.note_spread_anew();
             let made = self.each_partition(place, count, total, &rows)?;
             let types = made.iter().map(|rows| rows.values.data_type());
             let data_type = types.clone().find(|data_type| **data_type != DataType::Null).cloned();

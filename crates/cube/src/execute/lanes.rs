@@ -20,6 +20,7 @@ impl Run {
     ) -> Result<Vec<T>, CubeError> {
         let guarded = |partition: usize| {
             self.cancel.check()?;
+            self.observed.note_stage();
             let panicked = |message| Err(CubeError::Panicked { measure: place.to_owned(), message });
             caught(|| body(partition)).unwrap_or_else(panicked)
         };

@@ -36,6 +36,7 @@ use crate::aggregate::SpillSpace;
 use crate::cuboid::KeySpace;
 use crate::forest::Forest;
 use crate::memory::MemoryAccount;
+use crate::observed::Observed;
 use crate::plan::{Level, Plan};
 use arrow::datatypes::DataType;
 use filbert_pool::{Clock, Vigil, WorkStealing};
@@ -62,6 +63,8 @@ pub(crate) struct Run {
     /// What steps come to is shown.
     pub(crate) debug: bool,
     pub(crate) cancel: Arc<CancelToken>,
+    /// Where the step runs that is made now.
+    pub(crate) observed: Observed,
 }
 
 impl Run {

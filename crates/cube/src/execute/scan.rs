@@ -185,6 +185,7 @@ impl Scan {
             let Some(grouping) = scan.grouping else { continue };
             let begin = run.clock.now();
             let grouped = grouping.finish()?;
+            let seen = (run.observed.take().0, false);
             let slices: Result<Vec<Arc<Slices>>, CubeError> = grouped
                 .partitions
                 .iter()
@@ -211,7 +212,7 @@ impl Scan {
                     .collect();
                 let cuboid = Cuboid::new(&scan.level, parts?, &run.memory)?;
                 let time = run.clock.now().saturating_sub(begin);
-                trace.steps.push(StepTrace::of(run, *leaf, &cuboid, time, scan.leaves.len()));
+                trace.steps.push(StepTrace::of(run, *leaf, &cuboid, time, scan.leaves.len(), &seen));
                 made.push(*leaf);
                 results.put(*leaf, Ok(cuboid));
             }

@@ -75,12 +75,13 @@ pub(crate) fn run_tasks(run: &Run, results: &mut Results, trace: &mut Trace) -> 
                     }
                 }
             };
+            let seen = run.observed.take();
             let fused = if let Task::Fused { steps, .. } = task { steps.len() } else { 1 };
             for (output, made) in outputs.iter().zip(made) {
                 match &made {
                     Ok(cuboid) => {
                         let time = run.clock.now().saturating_sub(begin);
-                        trace.steps.push(StepTrace::of(run, *output, cuboid, time, fused));
+                        trace.steps.push(StepTrace::of(run, *output, cuboid, time, fused, &seen));
                     }
                     Err(error) => trace.failed(*output, error),
                 }

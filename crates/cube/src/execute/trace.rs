@@ -20,6 +20,8 @@ pub(crate) struct Trace {
     /// The rows are groups that the table made.
     pub(crate) are_groups: bool,
     pub(crate) scan: Duration,
+    /// The stages that read, decoded and grouped.
+    pub(crate) scan_stages: String,
     /// How the table said that it was read.
     pub(crate) how: Option<String>,
     pub(crate) steps: Vec<StepTrace>,
@@ -56,6 +58,10 @@ pub(crate) struct StepTrace {
     pub(crate) bytes: usize,
     /// The largest partition as a multiple of the mean.
     pub(crate) skew: f64,
+    /// The stages that computed it.
+    pub(crate) stages: String,
+    /// Its slices came from other partitions.
+    pub(crate) is_spread_anew: bool,
     /// How many steps went through the same task.
     pub(crate) fused: usize,
     pub(crate) from_cache: bool,
@@ -71,14 +77,23 @@ const SAMPLE: usize = 5;
 impl StepTrace {
     /// A step that came from the cache.
     pub(crate) fn cached(run: &Run, step: StepId, cuboid: &Cuboid, age: Option<Duration>) -> Self {
-        Self { from_cache: true, age, ..Self::of(run, step, cuboid, Duration::ZERO, 1) }
+        Self { from_cache: true, age, ..Self::of(run, step, cuboid, Duration::ZERO, 1, &Default::default()) }
     }
 
-    /// A step that one of `fused` in a task, which took this long, made.
-    pub(crate) fn of(run: &Run, step: StepId, cuboid: &Cuboid, time: Duration, fused: usize) -> Self {
+    /// A step that one of `fused` in a task, which took this long on these stages, made.
+    pub(crate) fn of(
+        run: &Run,
+        step: StepId,
+        cuboid: &Cuboid,
+        time: Duration,
+        fused: usize,
+        (stages, is_spread_anew): &(String, bool),
+    ) -> Self {
         let (slices, bytes, skew) = (cuboid.cells(), cuboid.size(), cuboid.skew());
         let sample = run.debug.then(|| sample(run, cuboid));
-        Self { step, time, slices, bytes, skew, fused, from_cache: false, age: None, sample }
+        let (stages, is_spread_anew) = (stages.clone(), *is_spread_anew);
+        let (from_cache, age) = (false, None);
+        Self { step, time, slices, bytes, skew, stages, is_spread_anew, fused, from_cache, age, sample }
     }
 }
 

@@ -9,7 +9,7 @@ use super::select::{TextOrder, quoted};
 use super::{BatchStream, GroupQuery, Table, TableQuery};
 use crate::error::CubeError;
 use arrow::datatypes::SchemaRef;
-use filbert_pool::Stages;
+use filbert_pool::{StageKind, Stages};
 use filbert_sql::{Session, SqlError};
 use futures::future::{BoxFuture, ready};
 use futures::{FutureExt, TryStreamExt};
@@ -85,7 +85,7 @@ impl SqlTable {
                 return Err(CubeError::TableFailed { table: name.to_string(), message });
             }
             let rows = rows.map_err(move |error| failed(&name, &error));
-            Ok(BatchStream::new(rows).read_by(statement))
+            Ok(BatchStream::new(rows).read_by(statement).made_on(StageKind::Fragment))
         }
         .boxed()
     }

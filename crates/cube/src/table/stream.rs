@@ -5,8 +5,9 @@
 //! stream is dropped or a handler panics.
 
 use crate::error::CubeError;
+use crate::observed::Observed;
 use arrow::array::RecordBatch;
-use filbert_pool::{Stages, caught};
+use filbert_pool::{StageKind, Stages, caught};
 use futures::StreamExt;
 use futures::stream::BoxStream;
 
@@ -29,6 +30,8 @@ pub struct BatchStream {
     batches: Option<BoxStream<'static, Result<RecordBatch, CubeError>>>,
     handlers: Vec<Box<dyn FnOnce() + Send>>,
     how: Option<String>,
+    /// Where batches were made.
+    observed: Observed,
 }
 
 impl BatchStream {
@@ -36,7 +39,8 @@ impl BatchStream {
     pub fn new(
         batches: impl futures::Stream<Item = Result<RecordBatch, CubeError>> + Send + 'static,
     ) -> Self {
-        Self { batches: Some(batches.fuse().boxed()), handlers: Vec::new(), how: None }
+        let batches = Some(batches.fuse().boxed());
+        Self { batches, handlers: Vec::new(), how: None, observed: Observed::default() }
     }
 
     /// Batches that are there.
@@ -50,12 +54,15 @@ impl BatchStream {
         batches: impl Iterator<Item = Result<RecordBatch, CubeError>> + Send + 'static,
     ) -> Self {
         let stages = stages.downgrade();
-        Self::new(futures::stream::unfold(Some(batches), move |batches| {
-            let stages = stages.clone();
+        let observed = Observed::default();
+        let seen = observed.clone();
+        let mut stream = Self::new(futures::stream::unfold(Some(batches), move |batches| {
+            let (stages, seen) = (stages.clone(), seen.clone());
             async move {
                 let mut batches = batches?;
                 let taken = match stages.upgrade() {
                     Some(stages) => stages.mixed().submit("read batch", move || {
+                        seen.note_stage();
                         let batch = batches.next();
                         (batch, batches)
                     }),
@@ -70,7 +77,9 @@ impl BatchStream {
                     Err(error) => Some((Err(CubeError::of_task("table", error)), None)),
                 }
             }
-        }))
+        }));
+        stream.observed = observed;
+        stream
     }
 
     /// Runs `handler` when the stream is closed, before those that were added earlier.
@@ -85,6 +94,18 @@ impl BatchStream {
     pub fn read_by(mut self, how: impl Into<String>) -> Self {
         self.how = Some(how.into());
         self
+    }
+
+    /// Says on which stage another engine makes the batches: for explanations. Those of the cube's own tasks are seen.
+    #[must_use]
+    pub fn made_on(self, stage: StageKind) -> Self {
+        self.observed.note(stage);
+        self
+    }
+
+    /// Where batches were made.
+    pub(crate) fn observed(&self) -> &Observed {
+        &self.observed
     }
 
     /// How the rows are read, if the table said so.

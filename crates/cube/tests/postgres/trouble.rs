@@ -93,7 +93,7 @@ fn letters_are_letters_in_databases_of_other_encodings() {
 }
 
 #[test]
-fn floats_that_are_made_above_the_leaves_are_added_up_by_the_cube() {
+fn floats_that_are_made_of_groups_of_the_server_are_added_up_exactly() {
     let Some(server) = Server::shared() else { return };
     let table = "SELECT n % 3 AS desk, n * 7 % 101 AS book, n * 13 % 17 AS a, 1 + n % 11 AS b
                  FROM generate_series(1, 3000) AS n";
@@ -108,14 +108,12 @@ fn floats_that_are_made_above_the_leaves_are_added_up_by_the_cube() {
             .build()
             .unwrap()
     };
-    for (aggregation, is_grouped) in
-        [(Aggregation::Sum, false), (Aggregation::Avg, false), (Aggregation::Max, true)]
-    {
+    for aggregation in [Aggregation::Sum, Aggregation::Avg, Aggregation::Product, Aggregation::Max] {
         let table = open(&stages, &server.url("above"), table).unwrap();
         let cube = Cube::builder(&stages, forest(aggregation.clone()), table).build().unwrap();
         let query = Query::new(["rate"]).by(["desk"]);
         let (found, how) = answer(&cube, &query);
-        assert_eq!(how.contains("groups of its own"), is_grouped, "{aggregation:?}: {how}");
+        assert!(how.contains("groups of its own"), "{aggregation:?}: {how}");
         assert_eq!(found, answer(&cube, &query.table_groups(TableGroups::Never)).0, "{aggregation:?}");
     }
     stages.shutdown(Shutdown::Drain).unwrap();

@@ -94,7 +94,7 @@ pub(super) struct Arguments {
     /// Gives up after so many milliseconds.
     #[arg(long, value_name = "MS")]
     timeout_ms: Option<u64>,
-    /// At most so many threads compute at a time; the answer is the same for any number.
+    /// At most so many threads compute at a time, at least 1; the answer is the same for any number.
     #[arg(long, value_name = "THREADS")]
     parallelism: Option<usize>,
     /// Into how many partitions slices are spread; the answer is the same for any number.
