@@ -12,6 +12,7 @@ mod invocation;
 mod long;
 mod options;
 mod readme;
+mod retest;
 mod step;
 mod tidy;
 mod verify;

@@ -18,6 +18,8 @@ pub(crate) enum Action {
     Run(Invocation),
     /// Looks at the files itself; an error is the message for the user.
     Check(fn(&Workspace) -> Result<(), String>),
+    /// Runs tests, and gives those that passed only the second time.
+    Test(fn(&Workspace) -> Result<Vec<String>, String>),
 }
 
 /// A named part of a chore.
@@ -46,6 +48,15 @@ impl Step {
         Self { name, about, actions: vec![Action::Check(check)] }
     }
 
+    /// A step that runs tests, and gives those that are unsteady: they are named and counted at the end of the chore.
+    pub(crate) fn test(
+        name: &'static str,
+        about: &'static str,
+        test: fn(&Workspace) -> Result<Vec<String>, String>,
+    ) -> Self {
+        Self { name, about, actions: vec![Action::Test(test)] }
+    }
+
     /// The word for `--only` and `--skip`.
     pub(crate) fn name(&self) -> &'static str {
         self.name
@@ -70,13 +81,16 @@ pub(crate) fn run_all(
         return Err(format!("{chore}: no step is left to run"));
     }
     let begin = Instant::now();
-    let mut times = Vec::new();
+    let (mut times, mut unsteady) = (Vec::new(), None);
     for (index, step) in wanted.iter().enumerate() {
         println!("\n== {chore} {}/{}: {} - {}", index + 1, wanted.len(), step.name, step.about);
         let start = Instant::now();
         for action in &step.actions {
             let outcome = match action {
                 Action::Check(check) => check(workspace),
+                Action::Test(test) => {
+                    test(workspace).map(|found| unsteady.get_or_insert_with(Vec::new).extend(found))
+                }
                 Action::Run(invocation) => {
                     println!("   {invocation}");
                     if progress {
@@ -88,6 +102,7 @@ pub(crate) fn run_all(
             };
             if let Err(error) = outcome {
                 let seconds = start.elapsed().as_secs_f64();
+                print!("{}", counted(unsteady.as_deref()));
                 return Err(failure(chore, step.name, seconds, &error));
             }
         }
@@ -96,7 +111,18 @@ pub(crate) fn run_all(
     }
     println!("\n{chore}: {} step(s) passed in {:.1} s", wanted.len(), begin.elapsed().as_secs_f64());
     println!("seconds: {}", times.join(", "));
+    print!("{}", counted(unsteady.as_deref()));
     Ok(())
+}
+
+/// What is said of unsteady tests at the end, where tests ran at all.
+fn counted(unsteady: Option<&[String]>) -> String {
+    let Some(unsteady) = unsteady else { return String::new() };
+    let mut text = format!("unsteady tests (passed only the second time): {}\n", unsteady.len());
+    for test in unsteady {
+        text += &format!("  {test}\n");
+    }
+    text
 }
 
 /// The last words of a chore that failed.
@@ -151,6 +177,17 @@ mod tests {
         let last = error.lines().last().unwrap();
         assert!(last.starts_with("verify: step bad failed after"), "{last}");
         assert!(last.ends_with("cargo xtask verify --only bad"), "{last}");
+    }
+
+    #[test]
+    fn unsteady_tests_are_counted_but_fail_nothing() {
+        let workspace = Workspace::find().unwrap();
+        let steps = [Step::test("test", "one is unsteady", |_| Ok(vec!["-p a --lib: b".to_owned()]))];
+        run_all("verify", &workspace, &steps, &Options::default(), false).unwrap();
+        assert_eq!(counted(None), "");
+        assert!(counted(Some(&[])).ends_with(": 0\n"));
+        let named = counted(Some(&["-p a --lib: b".to_owned()]));
+        assert!(named.ends_with(": 1\n  -p a --lib: b\n"), "{named}");
     }
 
     #[test]
