@@ -12,6 +12,7 @@ use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
 use crate::stream;
+use crate::tables::ChangeTables;
 use crate::type_planner::OwnTypes;
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
@@ -108,6 +109,7 @@ impl Sql {
             .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(WholeDates))
             .with_analyzer_rule(Arc::new(ChangeMaps))
+            .with_analyzer_rule(Arc::new(ChangeTables))
             .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))
             .with_analyzer_rule(Arc::new(stream::PlanWindows))
             .with_type_planner(Arc::new(OwnTypes))

@@ -43,6 +43,7 @@ mod settings;
 mod sort;
 mod stream;
 mod table_functions;
+mod tables;
 mod text;
 mod type_planner;
 pub mod walk;
