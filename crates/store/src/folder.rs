@@ -1,6 +1,7 @@
 //! Folders: made, listed, flushed; and how the name of a map becomes the name of one.
 
 use crate::error::StoreError;
+use crate::room::Room;
 use std::fs::{DirBuilder, File};
 use std::path::Path;
 
@@ -40,6 +41,20 @@ pub(crate) fn sync_parent(file: &Path) -> Result<(), StoreError> {
     let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let synced = File::open(parent).and_then(|folder| folder.sync_all());
     synced.map_err(|error| StoreError::io("flush the folder", parent, &error))
+}
+
+/// Replaces a file by one with these bytes: under another name first, so that there is always one of the two as a whole. The folder is not
+/// flushed.
+pub(crate) fn replace(file: &Path, bytes: &[u8], room: &Room) -> Result<(), StoreError> {
+    let mut new = file.as_os_str().to_owned();
+    new.push("-new");
+    let new = Path::new(&new);
+    let written = File::create(new).and_then(|mut file| {
+        room.write(&mut file, bytes)?;
+        file.sync_all()
+    });
+    written.map_err(|error| StoreError::io("write", new, &error))?;
+    std::fs::rename(new, file).map_err(|error| StoreError::io("rename", new, &error))
 }
 
 /// The names of what is in a folder; none when it is not there.

@@ -20,6 +20,7 @@ pub(crate) use folding::fold_lock;
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::frame::{self, Kind, NO_PARTITION};
+use crate::manifest::Manifest;
 use crate::room::Room;
 use crate::settings::{Fsync, PersistenceSettings};
 use filbert_pool::{MixedPool, Stages};
@@ -69,6 +70,8 @@ pub(crate) struct Log {
     salt: u64,
     state: Mutex<State>,
     files: Mutex<Files>,
+    /// Which files there have to be; read or made when it is first needed. Taken after the files, by those who take both.
+    manifest: Mutex<Option<Manifest>>,
     /// Says without the lock that the last commit failed.
     fails: AtomicBool,
     folds: AtomicBool,
@@ -139,6 +142,7 @@ impl MapLog {
             salt: stages.clock().random(),
             state: Mutex::default(),
             files: Mutex::default(),
+            manifest: Mutex::default(),
             fails: AtomicBool::new(false),
             folds: AtomicBool::new(false),
             folded: Condvar::new(),
@@ -150,6 +154,11 @@ impl MapLog {
     /// The same log for the map of that name as it is now.
     pub(crate) fn renewed(&self) -> Self {
         Self { log: Arc::clone(&self.log), incarnation: self.log.lock().incarnation }
+    }
+
+    /// A start could not seal a segment: the next one says that so many bytes of it count.
+    pub(crate) fn leave_behind(&self, number: u64, end: u64) {
+        self.log.lock_files().leave_behind(number, end);
     }
 
     pub(crate) fn never_fold(&self) {

@@ -57,7 +57,7 @@ fn what_cannot_be_cut_off_is_left_behind() {
     // Only so much of it counts, but that does.
     let first = segment::path(&maps_folder(folder.path()).join(MAP), 1);
     let bytes = std::fs::read(&first).unwrap();
-    std::fs::write(&first, &bytes[..60]).unwrap();
+    std::fs::write(&first, &bytes[..segment::NAMED + 36]).unwrap();
     let damage = reading(folder.path(), |opened| recovered(opened, &settings(1 << 20)).1);
     assert!(damage.len() == 1 && damage[0].problem.contains("the end is missing"), "{damage:?}");
 }
@@ -113,7 +113,7 @@ fn a_flush_that_failed_is_told_and_what_it_left_is_written_again() {
     // What was not flushed of the first is in the second.
     let first = segment::path(&maps_folder(folder.path()).join(MAP), 1);
     let bytes = std::fs::read(&first).unwrap();
-    std::fs::write(&first, &bytes[..segment::BEGIN]).unwrap();
+    std::fs::write(&first, &bytes[..segment::NAMED]).unwrap();
     opened.close().unwrap();
     drop((opened, log));
     assert_eq!(keys(folder.path()), [0, 1, 2]);
