@@ -87,6 +87,18 @@ pub(crate) fn of_map(name: &str) -> String {
     if out.is_empty() { "%".to_owned() } else { out }
 }
 
+/// The longest name of a map's folder: one of a file has 255 bytes, and a folder that is removed or restored has an ending for a while.
+const LONGEST: usize = 240;
+
+/// Refuses a map whose name is too long for a folder, unless it has one.
+pub(crate) fn check_name(map: &str, folder: &Path) -> Result<(), StoreError> {
+    let bytes = of_map(map).len();
+    if bytes <= LONGEST || folder.is_dir() {
+        return Ok(());
+    }
+    Err(StoreError::NameTooLong { map: map.to_owned(), bytes, most: LONGEST })
+}
+
 /// The map whose folder has that name; `None` when it is no such name.
 pub(crate) fn map_of(folder: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(folder.len());

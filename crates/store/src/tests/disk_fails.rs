@@ -94,7 +94,8 @@ fn a_flush_that_failed_is_told_and_what_it_left_is_written_again() {
     let opened = opened(folder.path(), &stages, &room);
     let log = opened.log(MAP, &interval());
     for key in 0..3 {
-        assert!(log.append(1, &put(1, key, "v").as_change()).is_none());
+        let told = log.append(1, &put(1, key, "v").as_change());
+        assert_eq!(told.is_some(), key == 0, "only the first waits");
         simulation.settle();
     }
     room.fail_to_flush(true);
@@ -129,11 +130,13 @@ fn changes_are_taken_again_only_when_a_flush_works() {
         let simulation = stages.simulation().unwrap();
         let opened = opened(folder.path(), &stages, &room);
         let log = opened.log(MAP, &map);
-        room.fail_to_flush(true);
         for key in 0..100 {
-            assert!(
-                log.append(1, &put(1, key, "some value that is longer than others").as_change()).is_none()
-            );
+            let told = log.append(1, &put(1, key, "some value that is longer than others").as_change());
+            assert_eq!(told.is_some(), key == 0, "only the first waits");
+            if key == 0 {
+                simulation.settle();
+                room.fail_to_flush(true);
+            }
         }
         simulation.settle();
         simulation.advance(Duration::from_millis(600));

@@ -32,9 +32,11 @@ fn an_interval_answers_at_once_and_flushes_later() {
     let store = Store::open(&stages, folder.path()).unwrap();
     let interval = PersistenceSettings { fsync: Fsync::Interval, interval_ms: 500, ..settings(1 << 20) };
     let log = store.log(MAP, &interval);
-    assert!(log.append(1, &put(1, 1, "v").as_change()).is_none());
+    let first = append(&log, 1, &put(1, 1, "v").as_change());
+    assert!(first.try_recv().is_err(), "the first change of a map is answered when it is written");
     let simulation = stages.simulation().unwrap();
     simulation.settle();
+    assert_eq!(first.try_recv(), Ok(Ok(())));
     simulation.advance(Duration::from_millis(600));
     assert!(log.append(1, &put(1, 2, "v").as_change()).is_none());
     simulation.settle();
@@ -168,4 +170,21 @@ fn nothing_that_is_answered_during_an_end_is_lost() {
         let found = reading(folder.path(), |opened| recovered(opened, &interval).0.len() as u32);
         assert_eq!(found, answered);
     }
+}
+
+#[test]
+fn a_name_that_is_too_long_for_a_folder_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    with_store(folder.path(), |opened| {
+        let fits = opened.log(&"x".repeat(240), &settings(1 << 20));
+        assert_eq!(fits.refuses(), None);
+        store(&fits, 1, &put(1, 1, "v").as_change()).unwrap();
+        for name in ["x".repeat(241), "/".repeat(81)] {
+            let refused = opened.log(&name, &settings(1 << 20)).refuses();
+            let Some(StoreError::NameTooLong { map, bytes, most: 240 }) = refused else {
+                panic!("{refused:?}")
+            };
+            assert!(map == name && bytes > 240);
+        }
+    });
 }
