@@ -36,6 +36,8 @@ const KILLS: u64 = 200;
 
 /// How many bits flip on disk.
 const FLIPS: u64 = 10_000;
+/// Files of a data directory that are deleted, swapped, cut, zeroed or flipped.
+const TRIALS: u64 = 1_000;
 
 /// How many operations each of two hundred connections does.
 const OPERATIONS: u64 = 50_000;
@@ -44,7 +46,7 @@ const OPERATIONS: u64 = 50_000;
 const INPUTS: u64 = 100_000_000;
 
 /// The options that take a number.
-const NUMBERS: [&str; 12] = [
+const NUMBERS: [&str; 13] = [
     "--seeds",
     "--dags",
     "--preemptions",
@@ -55,6 +57,7 @@ const NUMBERS: [&str; 12] = [
     "--cancels",
     "--kills",
     "--flips",
+    "--trials",
     "--operations",
     "--inputs",
 ];
@@ -97,6 +100,8 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         .env("FILBERT_KILLS", options.number("--kills", KILLS).to_string());
     let flips = Invocation::cargo("test -p filbert-store --lib -- --nocapture flips")
         .env("FILBERT_BIT_FLIPS", options.number("--flips", FLIPS).to_string());
+    let trials = Invocation::cargo("test -p filbert-store --lib -- --nocapture trials")
+        .env("FILBERT_DISK_TRIALS", options.number("--trials", TRIALS).to_string());
     let storm = Invocation::cargo("test --workspace --test storm -- --nocapture")
         .env("FILBERT_STORM", options.number("--operations", OPERATIONS).to_string());
     // Optimized, but with the checks that tests have.
@@ -135,6 +140,11 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
             [kills],
         ),
         Step::run("flips", "ten thousand flipped bits on disk: nothing corrupt is loaded", [flips]),
+        Step::run(
+            "trials",
+            "a thousand files on disk deleted, swapped, cut, zeroed or flipped: nothing is missing without a word",
+            [trials],
+        ),
         Step::run("simulation", "the simulated stages under a million seeds", [simulation]),
         Step::run("dags", "a hundred thousand random dataflow graphs, simulated: none hangs", [dags]),
         Step::run("loom", "the loom models with more interruptions than verify allows", [loom]),
@@ -153,7 +163,7 @@ Says every minute that a step goes on. Run nothing else beside the benches.
 
 Usage: cargo xtask long [--only <step>]... [--skip <step>]... [--seeds <n>] [--dags <n>] [--preemptions <n>]
                         [--model-seconds <n>] [--frames <n>] [--histories <n>] [--queries <n>] [--cancels <n>]
-                        [--kills <n>] [--flips <n>] [--operations <n>] [--inputs <n>]
+                        [--kills <n>] [--flips <n>] [--trials <n>] [--operations <n>] [--inputs <n>]
 
 Steps, in this order; the first failure stops:
 {}
@@ -168,6 +178,7 @@ Bounds:
   --cancels         cancelled queries (default {CANCELS}; FILBERT_SQL_CANCELS for the test cancel_storm of filbert-sql)
   --kills           kills of a member that writes (default {KILLS}; FILBERT_KILLS for the test durable of filbert)
   --flips           flipped bits on disk (default {FLIPS}; FILBERT_BIT_FLIPS for the tests of filbert-store)
+  --trials          damaged data directories (default {TRIALS}; FILBERT_DISK_TRIALS for the tests of filbert-store)
   --operations      operations of each connection (default {OPERATIONS}; FILBERT_STORM for the test storm of filbert)
   --inputs          hostile inputs (default {INPUTS}; FILBERT_DECODER_INPUTS for the test decoders of filbert-wire)
 

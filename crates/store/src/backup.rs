@@ -8,9 +8,12 @@
 use crate::backup_file::{BackupReader, BackupWriter, Item};
 use crate::error::{Damage, StoreError};
 use crate::folder;
+use crate::manifest::Manifest;
 use crate::overlay::{Overlay, place};
-use crate::shelf::{self, Access, SHELVES, Shelf};
+use crate::room::Room;
+use crate::shelf::{self, Access, SHELVES, Shelf, Stamp};
 use crate::store::{self, Recovery, maps_folder};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
 
 /// Entries that are gathered for a fold while a backup is restored, in bytes.
@@ -86,7 +89,7 @@ fn read_all(
     let steps = (maps.len() * SHELVES) as u64;
     for (number, (name, folder)) in maps.into_iter().enumerate() {
         begin(&name)?;
-        let recovery = Recovery::read(&name, &folder, Access::Look)?;
+        let recovery = Recovery::read(&name, &folder, &Access::Look, 0)?;
         let (torn_bytes, mut damage) = (recovery.torn_bytes, recovery.damage.clone());
         let (mut entries, mut bytes, mut failed) = (0, 0, Ok(()));
         for (shelf, state) in recovery.into_shelves().into_iter().enumerate() {
@@ -172,9 +175,15 @@ fn read_backup(
     }
 }
 
+/// A random number that no other folder has: nothing here runs under a simulated clock.
+fn new_id() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
 /// A map that is being restored, in a folder beside its own.
 struct Restored {
     folder: PathBuf,
+    manifest: Manifest,
     shelves: Vec<Overlay>,
     gathered: usize,
 }
@@ -187,7 +196,8 @@ impl Restored {
         }
         folder::make(&folder)?;
         let shelves = std::iter::repeat_with(Overlay::default).take(SHELVES).collect();
-        Ok(Self { folder, shelves, gathered: 0 })
+        let manifest = Manifest::new(new_id());
+        Ok(Self { folder, manifest, shelves, gathered: 0 })
     }
 
     fn add(&mut self, entry: crate::Entry) -> Result<(), StoreError> {
@@ -199,10 +209,20 @@ impl Restored {
 
     fn fold(&mut self) -> Result<(), StoreError> {
         self.gathered = 0;
+        let (stamp, room) = (Stamp { id: self.manifest.id, folded: 0 }, Room::default());
         for (shelf, overlay) in Shelf::all(&self.folder).zip(&mut self.shelves) {
-            shelf.fold(&self.folder.display().to_string(), &std::mem::take(overlay))?;
+            shelf.fold(&self.folder.display().to_string(), &std::mem::take(overlay), stamp, &room)?;
         }
         Ok(())
+    }
+
+    /// Folds the rest, and lists the files.
+    fn finish(mut self) -> Result<(), StoreError> {
+        self.fold()?;
+        for shelf in Shelf::all(&self.folder).filter(Shelf::exists) {
+            self.manifest.shelves[shelf.number()] = Some(0);
+        }
+        self.manifest.write(&self.folder, &Room::default())
     }
 }
 
@@ -228,7 +248,7 @@ pub fn restore(
     // No name of a map's folder has a dot.
     let beside = |name: &str| home(name).with_extension("restored");
     let current = std::cell::RefCell::new(None::<Restored>);
-    let finish = || current.borrow_mut().take().map_or(Ok(()), |mut map| map.fold());
+    let finish = || current.borrow_mut().take().map_or(Ok(()), Restored::finish);
     let begin = |name: &str| {
         finish()?;
         *current.borrow_mut() = Some(Restored::new(beside(name))?);

@@ -55,6 +55,18 @@ pub enum StoreError {
         /// What the system says.
         problem: String,
     },
+    /// The name of a map is too long for the folder that would hold it. Nothing was done.
+    #[error(
+        "map {map:?} cannot be kept on disk: its name takes {bytes} bytes as that of a folder, and {most} are possible; give it a shorter one"
+    )]
+    NameTooLong {
+        /// The map.
+        map: String,
+        /// The bytes that it takes.
+        bytes: usize,
+        /// The bytes that are possible.
+        most: usize,
+    },
     /// What is on disk is not what was written. It was not loaded.
     #[error("map {map}: {damage}; this is not served, restore it from a backup (`filbert restore`)")]
     Damaged {

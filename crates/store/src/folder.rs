@@ -1,6 +1,7 @@
 //! Folders: made, listed, flushed; and how the name of a map becomes the name of one.
 
 use crate::error::StoreError;
+use crate::room::Room;
 use std::fs::{DirBuilder, File};
 use std::path::Path;
 
@@ -42,6 +43,20 @@ pub(crate) fn sync_parent(file: &Path) -> Result<(), StoreError> {
     synced.map_err(|error| StoreError::io("flush the folder", parent, &error))
 }
 
+/// Replaces a file by one with these bytes: under another name first, so that there is always one of the two as a whole. The folder is not
+/// flushed.
+pub(crate) fn replace(file: &Path, bytes: &[u8], room: &Room) -> Result<(), StoreError> {
+    let mut new = file.as_os_str().to_owned();
+    new.push("-new");
+    let new = Path::new(&new);
+    let written = File::create(new).and_then(|mut file| {
+        room.write(&mut file, bytes)?;
+        file.sync_all()
+    });
+    written.map_err(|error| StoreError::io("write", new, &error))?;
+    std::fs::rename(new, file).map_err(|error| StoreError::io("rename", new, &error))
+}
+
 /// The names of what is in a folder; none when it is not there.
 pub(crate) fn names(folder: &Path) -> Result<Vec<String>, StoreError> {
     let failed = |error: std::io::Error| StoreError::io("list the folder", folder, &error);
@@ -70,6 +85,18 @@ pub(crate) fn of_map(name: &str) -> String {
     }
     // A map without a name has a folder all the same.
     if out.is_empty() { "%".to_owned() } else { out }
+}
+
+/// The longest name of a map's folder: one of a file has 255 bytes, and a folder that is removed or restored has an ending for a while.
+const LONGEST: usize = 240;
+
+/// Refuses a map whose name is too long for a folder, unless it has one.
+pub(crate) fn check_name(map: &str, folder: &Path) -> Result<(), StoreError> {
+    let bytes = of_map(map).len();
+    if bytes <= LONGEST || folder.is_dir() {
+        return Ok(());
+    }
+    Err(StoreError::NameTooLong { map: map.to_owned(), bytes, most: LONGEST })
 }
 
 /// The map whose folder has that name; `None` when it is no such name.

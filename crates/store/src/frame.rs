@@ -41,12 +41,16 @@ pub(crate) enum Kind {
     Safe = 8,
     /// At the begin of a file: one before it was left without a seal, and so many bytes of it count.
     Left = 9,
+    /// At the begin of a file: whose it is, its number, and the one before it.
+    Named = 10,
+    /// In a backup: from here on definitions of the data directory.
+    Definitions = 11,
 }
 
 impl Kind {
     pub(crate) fn of(byte: u8) -> Option<Self> {
-        use Kind::{Clear, Left, Map, Put, PutUntil, Remove, Reset, Safe, Seal};
-        let all = [Put, PutUntil, Remove, Clear, Reset, Seal, Map, Safe, Left];
+        use Kind::{Clear, Definitions, Left, Map, Named, Put, PutUntil, Remove, Reset, Safe, Seal};
+        let all = [Put, PutUntil, Remove, Clear, Reset, Seal, Map, Safe, Left, Named, Definitions];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }
@@ -107,12 +111,19 @@ pub(crate) struct Frames<'a> {
     at: usize,
     /// Where the last frame is that says that all before it is on the disk; looked for when something is not as it should be.
     safe: Option<Option<usize>>,
+    /// So many bytes are known to have been on the disk.
+    flushed: usize,
 }
 
 impl<'a> Frames<'a> {
     /// Those from `at` on.
     pub(crate) fn new(bytes: &'a [u8], salt: u64, at: usize) -> Self {
-        Self { bytes, salt, at, safe: None }
+        Self { bytes, salt, at, safe: None, flushed: 0 }
+    }
+
+    /// Takes what is before `end` for flushed, whatever the frames say: it cannot be torn.
+    pub(crate) fn flushed_to(self, end: u64) -> Self {
+        Self { flushed: usize::try_from(end).unwrap_or(usize::MAX), ..self }
     }
 
     fn header(&self, at: usize) -> Option<(Kind, u16, usize, u32)> {
@@ -128,6 +139,9 @@ impl<'a> Frames<'a> {
 
     /// True when what was written at `at` was on the disk.
     fn was_safe(&mut self, at: usize) -> bool {
+        if at < self.flushed {
+            return true;
+        }
         let safe = match self.safe {
             Some(known) => known,
             None => {

@@ -14,6 +14,7 @@
 //! | `change.rs`, `frame.rs` | what is written, with a checksum each |
 //! | `log.rs`, `segment.rs` | the log: appended, committed, flushed, sealed |
 //! | `shelf.rs`, `sums.rs`, `overlay.rs` | the snapshot, and what a log changes of it |
+//! | `manifest.rs` | which files there have to be |
 //! | `store.rs` | the data directory of a member |
 //! | `backup.rs`, `backup_file.rs` | backups: made, read, verified |
 //!
@@ -27,6 +28,7 @@ mod error;
 mod folder;
 mod frame;
 mod log;
+mod manifest;
 mod overlay;
 mod room;
 mod segment;

@@ -19,7 +19,9 @@ pub(crate) use folding::fold_lock;
 
 use crate::change::Change;
 use crate::error::StoreError;
+use crate::folder;
 use crate::frame::{self, Kind, NO_PARTITION};
+use crate::manifest::Manifest;
 use crate::room::Room;
 use crate::settings::{Fsync, PersistenceSettings};
 use filbert_pool::{MixedPool, Stages};
@@ -69,7 +71,11 @@ pub(crate) struct Log {
     salt: u64,
     state: Mutex<State>,
     files: Mutex<Files>,
-    /// Says without the lock that the last commit failed.
+    /// Which files there have to be; read or made when it is first needed. Taken after the files, by those who take both.
+    manifest: Mutex<Option<Manifest>>,
+    /// Why there can be no change at all.
+    unusable: Option<StoreError>,
+    /// Says without the lock that the last commit failed, or that there can be no change.
     fails: AtomicBool,
     folds: AtomicBool,
     /// No fold changes the snapshot any more.
@@ -129,7 +135,10 @@ impl MapLog {
         stages: &Stages,
         room: Room,
     ) -> Self {
+        let unusable = folder::check_name(name, &folder).err();
         let log = Log {
+            fails: AtomicBool::new(unusable.is_some()),
+            unusable,
             name: name.to_owned(),
             folder,
             settings,
@@ -139,7 +148,7 @@ impl MapLog {
             salt: stages.clock().random(),
             state: Mutex::default(),
             files: Mutex::default(),
-            fails: AtomicBool::new(false),
+            manifest: Mutex::default(),
             folds: AtomicBool::new(false),
             folded: Condvar::new(),
             may_fold: AtomicBool::new(true),
@@ -152,6 +161,11 @@ impl MapLog {
         Self { log: Arc::clone(&self.log), incarnation: self.log.lock().incarnation }
     }
 
+    /// A start could not seal a segment: the next one says that so many bytes of it count.
+    pub(crate) fn leave_behind(&self, number: u64, end: u64) {
+        self.log.lock_files().leave_behind(number, end);
+    }
+
     pub(crate) fn never_fold(&self) {
         self.log.may_fold.store(false, Ordering::Release);
     }
@@ -161,6 +175,9 @@ impl MapLog {
     pub fn refuses(&self) -> Option<StoreError> {
         if !self.log.fails.load(Ordering::Acquire) {
             return None;
+        }
+        if let Some(unusable) = &self.log.unusable {
+            return Some(unusable.clone());
         }
         let problem = self.log.lock().failure.as_ref()?.to_string();
         Some(StoreError::TakesNoChanges { map: self.log.name.clone(), problem })
@@ -189,8 +206,10 @@ impl MapLog {
         write(&mut state, log.salt);
         state.appended += 1;
         let ticket = state.appended;
-        let waits =
-            log.settings.fsync == Fsync::Always || state.pending.len() > MOST_PENDING || state.closing;
+        // Until the first group is written the map has no file, and the system may be slow to make one: a kill would lose all until then.
+        let is_first = state.stored == 0;
+        let is_full = state.pending.len() > MOST_PENDING;
+        let waits = is_first || log.settings.fsync == Fsync::Always || is_full || state.closing;
         let begins = !state.closing && !std::mem::replace(&mut state.commits, true);
         drop(state);
         if begins {

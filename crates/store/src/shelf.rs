@@ -11,6 +11,7 @@ use crate::error::{Damage, Reach, StoreError};
 use crate::folder;
 use crate::frame::{HEADER, Kind, checksum};
 use crate::overlay::{Overlay, place};
+use crate::room::Room;
 use crate::sums::{self, Checked};
 use filbert_pool::caught;
 use redb::backends::InMemoryBackend;
@@ -28,16 +29,62 @@ const CACHE: usize = 16 << 20;
 
 const ENTRIES: TableDefinition<'_, &[u8], &[u8]> = TableDefinition::new("entries");
 
+/// What a shelf says of itself, in one row without a key.
+const STAMP: TableDefinition<'_, (), &[u8]> = TableDefinition::new("stamp");
+
+/// What a shelf says of itself: whose it is, and how far the log is folded into it. Written in the transaction that folds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    /// The identity of the folder that it belongs to.
+    pub(crate) id: u64,
+    /// The last segment that was folded into it.
+    pub(crate) folded: u64,
+}
+
+/// What is known of a shelf before it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// Nothing: its folder has no manifest.
+    Anything,
+    /// There may be none; one that is there is this folder's.
+    Maybe(u64),
+    /// It has to be there, with this stamp or a later one.
+    There(Stamp),
+}
+
+impl Expected {
+    /// Why a shelf that was found with this stamp, or without one, is not the one that was written there.
+    fn is_another(self, shelf: usize, found: Option<(Stamp, u64)>) -> Option<&'static str> {
+        let (id, folded) = match self {
+            Expected::Anything if found.is_some() => return Some("the list of the map's files is missing"),
+            Expected::Anything => return None,
+            Expected::Maybe(id) => (id, None),
+            Expected::There(stamp) => (stamp.id, Some(stamp.folded)),
+        };
+        match found {
+            // Written before shelves had stamps.
+            None if folded == Some(0) => None,
+            None => Some("the file is not one of this map's"),
+            Some((stamp, _)) if stamp.id != id => Some("the file is another map's"),
+            Some((_, number)) if number != shelf as u64 => Some("another file of the snapshot stands there"),
+            Some((stamp, _)) if folded.is_some_and(|folded| stamp.folded < folded) => {
+                Some("an older file stands there")
+            }
+            Some(_) => None,
+        }
+    }
+}
+
 /// The shelf of a partition.
 pub(crate) fn of(partition: u16) -> usize {
     usize::from(partition) % SHELVES
 }
 
 /// Whose file it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) enum Access {
-    /// Ours: what a crash left is repaired.
-    Own,
+    /// Ours: what a crash left is repaired, as far as there is room.
+    Own(Room),
     /// Someone else's: nothing is written.
     Look,
 }
@@ -67,7 +114,13 @@ impl Shelf {
     }
 
     /// Puts changes on top of what is there, all or none of them.
-    pub(crate) fn fold(&self, map: &str, overlay: &Overlay) -> Result<(), StoreError> {
+    pub(crate) fn fold(
+        &self,
+        map: &str,
+        overlay: &Overlay,
+        stamp: Stamp,
+        room: &Room,
+    ) -> Result<(), StoreError> {
         if overlay.is_empty() {
             return Ok(());
         }
@@ -80,7 +133,7 @@ impl Shelf {
             match sums::check(&self.path)? {
                 Checked::Sound => {}
                 // An earlier fold was interrupted.
-                Checked::Unknown => drop(self.repaired()?),
+                Checked::Unknown => drop(self.repaired(room)?),
                 // New sums would hide it.
                 Checked::Damaged(places) => {
                     let problem = "a block of the snapshot is not as it was written".to_owned();
@@ -93,15 +146,15 @@ impl Shelf {
         }
         sums::forget(&self.path)?;
         if self.path.exists() {
-            self.write(&self.path, overlay)?;
+            self.write(&self.path, overlay, stamp)?;
         } else {
-            self.begin(overlay)?;
+            self.begin(overlay, stamp)?;
         }
-        sums::write(&self.path)
+        sums::write(&self.path, room)
     }
 
     /// The first fold: under another name, since a database that is just being made is none yet if the process ends.
-    fn begin(&self, overlay: &Overlay) -> Result<(), StoreError> {
+    fn begin(&self, overlay: &Overlay, stamp: Stamp) -> Result<(), StoreError> {
         let begun = self.path.with_extension("redb-new");
         match std::fs::remove_file(&begun) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -109,13 +162,13 @@ impl Shelf {
             }
             _ => {}
         }
-        self.write(&begun, overlay)?;
+        self.write(&begun, overlay, stamp)?;
         std::fs::rename(&begun, &self.path).map_err(|error| StoreError::io("rename", &begun, &error))?;
         folder::sync_parent(&self.path)
     }
 
     /// Makes the changes in the database at `path`, in one transaction.
-    fn write(&self, path: &Path, overlay: &Overlay) -> Result<(), StoreError> {
+    fn write(&self, path: &Path, overlay: &Overlay, stamp: Stamp) -> Result<(), StoreError> {
         self.guarded("fold into", || {
             let error = |error: redb::Error| failed("fold into", path, error);
             let database = Builder::new().set_cache_size(CACHE).create(path).map_err(|e| error(e.into()))?;
@@ -133,6 +186,11 @@ impl Shelf {
                     }
                     .map_err(|e| error(e.into()))?;
                 }
+            }
+            {
+                let mut said = changes.open_table(STAMP).map_err(|e| error(e.into()))?;
+                let words = [stamp.id, self.number as u64, stamp.folded].map(u64::to_le_bytes);
+                said.insert((), &words.concat()[..]).map_err(|e| error(e.into()))?;
             }
             changes.commit().map_err(|e| error(e.into()))
         })
@@ -152,11 +210,15 @@ impl Shelf {
     /// Gives every entry to `each`; what cannot be read is damage. Each entry that is given is sound, also when another is not.
     pub(crate) fn read(
         &self,
-        access: Access,
+        access: &Access,
+        expected: Expected,
         damage: &mut Vec<Damage>,
         mut each: impl FnMut(&[u8], Entry),
     ) -> Result<(), StoreError> {
         if !self.path.exists() {
+            if matches!(expected, Expected::There(_)) {
+                damage.push(self.damage((0, 0), "the file is missing".to_owned()));
+            }
             return Ok(());
         }
         let database = match sums::check(&self.path)? {
@@ -166,13 +228,30 @@ impl Shelf {
                 return Ok(());
             }
             Checked::Sound => self.opened(),
-            Checked::Unknown if access == Access::Own => self.repaired(),
-            Checked::Unknown => self.copied(),
+            Checked::Unknown => match access {
+                // A disk without room is no damage: what the repair would give is read without writing it.
+                Access::Own(room) => self.repaired(room).or_else(|error| {
+                    tracing::warn!(file = %self.path.display(), %error, "a part of the snapshot is repaired in memory only");
+                    self.copied()
+                }),
+                Access::Look => self.copied(),
+            },
         };
         let read = database.and_then(|database| {
             self.guarded("read", || {
                 let error = |error: redb::Error| failed("read", &self.path, error);
                 let reading = database.begin_read().map_err(|e| error(e.into()))?;
+                let found = match reading.open_table(STAMP) {
+                    Ok(said) => {
+                        said.get(()).map_err(|e| error(e.into()))?.and_then(|said| stamp_of(said.value()))
+                    }
+                    Err(TableError::TableDoesNotExist(_)) => None,
+                    Err(missing) => return Err(error(missing.into())),
+                };
+                if let Some(problem) = expected.is_another(self.number, found) {
+                    damage.push(self.damage((0, length_of(&self.path)), problem.to_owned()));
+                    return Ok(());
+                }
                 let table = match reading.open_table(ENTRIES) {
                     Ok(table) => table,
                     Err(TableError::TableDoesNotExist(_)) => return Ok(()),
@@ -192,6 +271,11 @@ impl Shelf {
             damage.push(self.damage((0, length_of(&self.path)), unreadable.to_string()));
         }
         Ok(())
+    }
+
+    /// True when it has a file.
+    pub(crate) fn exists(&self) -> bool {
+        self.path.exists()
     }
 
     /// Its number.
@@ -229,7 +313,7 @@ impl Shelf {
     }
 
     /// Opens a file that was closed in the middle of a change: the change is undone or done, as the database finds.
-    fn repaired(&self) -> Result<Box<dyn Readable>, StoreError> {
+    fn repaired(&self, room: &Room) -> Result<Box<dyn Readable>, StoreError> {
         self.guarded("repair", || {
             let mut database = Builder::new()
                 .set_cache_size(CACHE)
@@ -237,7 +321,7 @@ impl Shelf {
                 .map_err(|error| failed("repair", &self.path, error))?;
             database.check_integrity().map_err(|error| failed("repair", &self.path, error))?;
             drop(database);
-            sums::write(&self.path)
+            sums::write(&self.path, room)
         })?;
         self.opened()
     }
@@ -292,6 +376,12 @@ fn row(place: &[u8], entry: &Entry) -> Vec<u8> {
     row
 }
 
+/// The stamp and the number of the shelf that has it.
+fn stamp_of(row: &[u8]) -> Option<(Stamp, u64)> {
+    let word = |from: usize| Some(u64::from_le_bytes(*row.get(from..)?.first_chunk()?));
+    Some((Stamp { id: word(0)?, folded: word(16)? }, word(8)?))
+}
+
 fn entry(at: &[u8], row: &[u8]) -> Option<Entry> {
     let partition = u16::from_be_bytes(*at.first_chunk::<2>()?);
     let (sum, rest) = row.split_first_chunk::<4>()?;
@@ -306,6 +396,12 @@ fn entry(at: &[u8], row: &[u8]) -> Option<Entry> {
 mod tests {
     use super::*;
 
+    const STAMPED: Stamp = Stamp { id: 7, folded: 2 };
+
+    fn own() -> Access {
+        Access::Own(Room::default())
+    }
+
     fn filled(folder: &Path, keys: std::ops::Range<u32>) -> Shelf {
         let shelf = Shelf::new(folder, 3);
         let mut overlay = Overlay::default();
@@ -314,13 +410,13 @@ mod tests {
             let entry = Entry { partition: 3, value: key.repeat(5), key: key.clone(), life: None };
             overlay.changes.insert(place(3, &key), Some(entry));
         }
-        shelf.fold("m", &overlay).unwrap();
+        shelf.fold("m", &overlay, STAMPED, &Room::default()).unwrap();
         shelf
     }
 
     fn read(shelf: &Shelf, access: Access) -> (usize, Vec<Damage>) {
         let (mut count, mut damage) = (0, Vec::new());
-        shelf.read(access, &mut damage, |_, _| count += 1).unwrap();
+        shelf.read(&access, Expected::Maybe(STAMPED.id), &mut damage, |_, _| count += 1).unwrap();
         (count, damage)
     }
 
@@ -329,14 +425,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shelf = filled(folder.path(), 0..100);
         filled(folder.path(), 50..150);
-        assert_eq!(read(&shelf, Access::Own), (150, Vec::new()));
+        assert_eq!(read(&shelf, own()), (150, Vec::new()));
         let mut overlay = Overlay::default();
         overlay.changes.insert(place(3, &7_u32.to_be_bytes()), None);
-        shelf.fold("m", &overlay).unwrap();
+        shelf.fold("m", &overlay, STAMPED, &Room::default()).unwrap();
         assert_eq!(read(&shelf, Access::Look), (149, Vec::new()));
         overlay.cleared.insert(3);
-        shelf.fold("m", &overlay).unwrap();
-        assert_eq!(read(&shelf, Access::Own), (0, Vec::new()));
+        shelf.fold("m", &overlay, STAMPED, &Room::default()).unwrap();
+        assert_eq!(read(&shelf, own()), (0, Vec::new()));
     }
 
     #[test]
@@ -359,7 +455,7 @@ mod tests {
                 let copy = tempfile::tempdir().unwrap();
                 let shelf = Shelf::new(copy.path(), 3);
                 std::fs::write(&shelf.path, bytes).unwrap();
-                assert_eq!(read(&shelf, Access::Own), (100, Vec::new()));
+                assert_eq!(read(&shelf, own()), (100, Vec::new()));
             }
         });
         folders.iter().for_each(|folder| drop(filled(folder.path(), 0..100)));
@@ -370,9 +466,9 @@ mod tests {
     fn a_first_fold_begins_anew_where_one_was_cut() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("shelf-03.redb-new"), [0; 5_000]).unwrap();
-        assert_eq!(read(&Shelf::new(folder.path(), 3), Access::Own), (0, Vec::new()));
+        assert_eq!(read(&Shelf::new(folder.path(), 3), own()), (0, Vec::new()));
         let shelf = filled(folder.path(), 0..100);
-        assert_eq!(read(&shelf, Access::Own), (100, Vec::new()));
+        assert_eq!(read(&shelf, own()), (100, Vec::new()));
         let left: Vec<String> = folder::names(folder.path()).unwrap();
         assert_eq!(left, ["shelf-03.redb", "shelf-03.sums"]);
     }
@@ -384,7 +480,7 @@ mod tests {
         sums::forget(&shelf.path).unwrap();
         assert_eq!(read(&shelf, Access::Look), (100, Vec::new()));
         assert_eq!(sums::check(&shelf.path).unwrap(), Checked::Unknown, "a look writes nothing");
-        assert_eq!(read(&shelf, Access::Own), (100, Vec::new()));
+        assert_eq!(read(&shelf, own()), (100, Vec::new()));
         assert_eq!(sums::check(&shelf.path).unwrap(), Checked::Sound);
     }
 
@@ -395,13 +491,13 @@ mod tests {
         let mut bytes = std::fs::read(&shelf.path).unwrap();
         bytes[5_000] ^= 1;
         std::fs::write(&shelf.path, bytes).unwrap();
-        let (count, damage) = read(&shelf, Access::Own);
+        let (count, damage) = read(&shelf, own());
         assert_eq!((count, damage.len(), damage[0].at), (0, 1, 0));
         assert!(damage[0].reaches(3) && damage[0].reaches(19) && !damage[0].reaches(4));
         let mut overlay = Overlay::default();
         overlay.changes.insert(place(3, &7_u32.to_be_bytes()), None);
-        let refused = shelf.fold("m", &overlay).unwrap_err();
+        let refused = shelf.fold("m", &overlay, STAMPED, &Room::default()).unwrap_err();
         assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
-        assert_eq!(read(&shelf, Access::Own).1.len(), 1, "a fold hides no damage");
+        assert_eq!(read(&shelf, own()).1.len(), 1, "a fold hides no damage");
     }
 }

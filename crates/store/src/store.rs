@@ -7,18 +7,21 @@
 //!   maps/orders/
 //!     log-0000000000000007.seg   the log, the newest last
 //!     shelf-00.redb .. shelf-15.redb, shelf-00.sums ..   the snapshot
+//!     manifest, manifest-copy    which of these have to be there
+//!     flushed                    how far the newest log was flushed
 //!     fold.lock              held while the snapshot changes or is read
 //! ```
 
 use crate::change::Entry;
-use crate::error::{Damage, StoreError};
+use crate::error::{Damage, Reach, StoreError};
 use crate::folder;
 use crate::log::{MapLog, fold_lock};
-use crate::overlay::{LogState, Overlay};
+use crate::manifest::{FlushedEnd, Found, Manifest};
+use crate::overlay::{LogFiles, LogState, Overlay};
 use crate::room::Room;
-use crate::segment;
+use crate::segment::{self, Segment};
 use crate::settings::PersistenceSettings;
-use crate::shelf::{Access, Shelf};
+use crate::shelf::{Access, Expected, Shelf, Stamp};
 use filbert_pool::Stages;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -159,13 +162,17 @@ impl Store {
         if !folder.is_dir() {
             return Ok(None);
         }
-        let recovery = Recovery::read(name, &folder, Access::Own)?;
+        let (access, new_id) = (Access::Own(self.inner.room.clone()), self.inner.stages.clock().random());
+        let recovery = Recovery::read(name, &folder, &access, new_id)?;
         if recovery.is_gone && recovery.damage.is_empty() {
             folder::remove(&folder)?;
             return Ok(None);
         }
         if !recovery.damage.is_empty() {
             self.log(name, settings).never_fold();
+        }
+        if let Some((number, end)) = recovery.unfinished {
+            self.log(name, settings).leave_behind(number, end);
         }
         Ok(Some(recovery))
     }
@@ -208,6 +215,8 @@ pub struct Recovery {
     /// Bytes at the end of the log that were not flushed when its writer ended, and do not count.
     pub torn_bytes: u64,
     is_gone: bool,
+    /// A segment that could not be sealed, and how many bytes of it count.
+    unfinished: Option<(u64, u64)>,
     shelves: Vec<ShelfState>,
     /// Until everything is read.
     _lock: Arc<File>,
@@ -217,33 +226,87 @@ pub struct Recovery {
 #[derive(Debug)]
 pub struct ShelfState {
     shelf: Shelf,
+    expected: Expected,
     overlay: Overlay,
     access: Access,
     _lock: Arc<File>,
 }
 
 impl Recovery {
-    pub(crate) fn read(map: &str, folder: &Path, access: Access) -> Result<Self, StoreError> {
+    /// Reads what a folder says. One of our own whose files are not listed yet, because it was written before there were manifests, is
+    /// given a manifest with `new_id`.
+    pub(crate) fn read(map: &str, folder: &Path, access: &Access, new_id: u64) -> Result<Self, StoreError> {
         let lock = Arc::new(fold_lock(folder)?);
+        // The lists before the files: a member that runs lists a file only when it is there.
+        let (found, flushed) = (Manifest::find(folder)?, FlushedEnd::find(folder));
         let numbers = segment::numbers(folder)?;
-        let mut state = LogState::read(folder, &numbers, &segment::all_left(folder, &numbers)?)?;
+        let left = segment::all_left(folder, &numbers)?;
+        let lost = || Manifest::in_place_of_a_lost_one(folder, new_id).map(Some);
+        let manifest = match found {
+            Found::Manifest(manifest) => Some(*manifest),
+            Found::Lost => lost()?,
+            // Begun between the two looks, perhaps.
+            Found::Nothing if segment::any_named(folder, &numbers)? => match Manifest::find(folder)? {
+                Found::Manifest(manifest) => Some(*manifest),
+                Found::Nothing | Found::Lost => lost()?,
+            },
+            Found::Nothing => None,
+        };
+        let files = LogFiles { folder, numbers: &numbers, left: &left, manifest: manifest.as_ref(), flushed };
+        let mut state = LogState::read(&files)?;
+        if manifest.as_ref().is_some_and(|manifest| manifest.is_after_lost) {
+            let file = folder.join("manifest").display().to_string();
+            let problem =
+                "the list of the map's files is missing or damaged, so nobody knows whether all are there";
+            let (problem, reach) = (problem.to_owned(), Reach::Map);
+            state.damage.push(Damage { file, at: 0, length: 0, problem, reach });
+        }
+        let expected = |shelf: &Shelf| match &manifest {
+            None => Expected::Anything,
+            Some(manifest) => match manifest.shelves[shelf.number()] {
+                None => Expected::Maybe(manifest.id),
+                Some(folded) => Expected::There(Stamp { id: manifest.id, folded }),
+            },
+        };
+        let expected: Vec<Expected> = Shelf::all(folder).map(|shelf| expected(&shelf)).collect();
         let mut torn_bytes = 0;
-        if let Some((segment, end)) = state.open_end.take() {
+        let (mut unfinished, mut finished) = (None, None);
+        if let Some((number, segment, end)) = state.open_end.take() {
             torn_bytes = segment.bytes.len() as u64 - end;
-            if access == Access::Own {
-                segment.finish(end)?;
+            if let Access::Own(room) = access {
+                // A disk without room is no reason not to start: the next segment says how much of this one counts.
+                match segment.finish(end, room) {
+                    Ok(()) => finished = Some((number, end)),
+                    Err(error) => {
+                        tracing::warn!(map, %error, "the end of the log could not be sealed");
+                        unfinished = Some((number, end));
+                    }
+                }
+                if torn_bytes > 0 {
+                    tracing::warn!(map, torn_bytes, "the end of the log was not flushed and is cut");
+                }
             }
         }
-        if torn_bytes > 0 && access == Access::Own {
-            tracing::warn!(map, torn_bytes, "the end of the log was not flushed and is cut");
+        if let Access::Own(room) = access {
+            let mut manifest = manifest.map_or_else(|| adopted(folder, &numbers, new_id), Ok)?;
+            let flushed = flushed.filter(|flushed| flushed.id == manifest.id);
+            let flushed = flushed.map(|flushed| (flushed.number, flushed.end));
+            flushed.into_iter().chain(finished).for_each(|(number, end)| manifest.flushed(number, end));
+            // On a disk without room the log does it later.
+            if let Err(error) = manifest.write(folder, room) {
+                tracing::warn!(map, %error, "the list of a map's files is not written yet");
+            }
         }
         let overlays = std::mem::take(&mut state.shelves);
-        let shelves = Shelf::all(folder).zip(overlays);
+        let shelves = Shelf::all(folder).zip(expected).zip(overlays);
         let shelves = shelves
-            .map(|(shelf, overlay)| ShelfState { shelf, overlay, access, _lock: Arc::clone(&lock) })
+            .map(|((shelf, expected), overlay)| {
+                let (access, _lock) = (access.clone(), Arc::clone(&lock));
+                ShelfState { shelf, expected, overlay, access, _lock }
+            })
             .collect();
         let LogState { damage, changes, is_gone, .. } = state;
-        Ok(Self { damage, changes, torn_bytes, is_gone, shelves, _lock: lock })
+        Ok(Self { damage, changes, torn_bytes, is_gone, unfinished, shelves, _lock: lock })
     }
 
     /// The shelves, to be read side by side.
@@ -252,13 +315,28 @@ impl Recovery {
     }
 }
 
+/// A manifest of what is in a folder that has none: it was written before there were manifests.
+fn adopted(folder: &Path, numbers: &[u64], id: u64) -> Result<Manifest, StoreError> {
+    let mut manifest = Manifest::new(id);
+    for number in numbers {
+        // One that was not even begun is gone by now.
+        if segment::path(folder, *number).exists() {
+            manifest.begun(*number, Segment::read(folder, *number)?.salt().unwrap_or_default());
+        }
+    }
+    for shelf in Shelf::all(folder).filter(Shelf::exists) {
+        manifest.shelves[shelf.number()] = Some(0);
+    }
+    Ok(manifest)
+}
+
 impl ShelfState {
     /// Gives every entry to `each`; what could not be read. Blocks.
     pub fn read(self, mut each: impl FnMut(Entry)) -> Result<Vec<Damage>, StoreError> {
-        let Self { shelf, overlay, access, .. } = self;
+        let Self { shelf, expected, overlay, access, .. } = self;
         let mut damage = Vec::new();
         if !overlay.clears_all(shelf.number()) {
-            shelf.read(access, &mut damage, |place, entry| {
+            shelf.read(&access, expected, &mut damage, |place, entry| {
                 if !overlay.cleared.contains(&entry.partition) && !overlay.changes.contains_key(place) {
                     each(entry);
                 }

@@ -9,8 +9,9 @@
 use crate::error::StoreError;
 use crate::folder;
 use crate::frame::checksum;
+use crate::room::Room;
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 const MAGIC: &[u8; 8] = b"FILBERTS";
@@ -63,20 +64,15 @@ fn compute(file: &Path) -> Result<(u64, Vec<u32>), StoreError> {
 }
 
 /// Writes the sums of a file that is as it should be, and on the disk.
-pub(crate) fn write(file: &Path) -> Result<(), StoreError> {
+pub(crate) fn write(file: &Path, room: &Room) -> Result<(), StoreError> {
     let (length, sums) = compute(file)?;
     let mut out = MAGIC.to_vec();
     out.extend(length.to_le_bytes());
     sums.iter().for_each(|sum| out.extend(sum.to_le_bytes()));
     let whole = checksum(&[&out]);
     out.extend(whole.to_le_bytes());
-    let (path, new) = (beside(file), file.with_extension("sums-new"));
-    let written = File::create(&new).and_then(|mut file| {
-        file.write_all(&out)?;
-        file.sync_all()
-    });
-    written.map_err(|error| StoreError::io("write", &new, &error))?;
-    std::fs::rename(&new, &path).map_err(|error| StoreError::io("rename", &new, &error))?;
+    let path = beside(file);
+    folder::replace(&path, &out, room)?;
     folder::sync_parent(&path)
 }
 
@@ -120,7 +116,7 @@ mod tests {
         let bytes: Vec<u8> = (0..2 * BLOCK + 10).map(|byte| byte as u8).collect();
         std::fs::write(&file, &bytes).unwrap();
         assert_eq!(check(&file).unwrap(), Checked::Unknown);
-        write(&file).unwrap();
+        write(&file, &Room::default()).unwrap();
         assert_eq!(check(&file).unwrap(), Checked::Sound);
         let with = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut changed = bytes.clone();

@@ -7,8 +7,9 @@
 use super::{Log, MOST_PENDING, TRY_AGAIN};
 use crate::error::StoreError;
 use crate::folder;
-use crate::frame::{self, Found, Frames, Kind, NO_PARTITION};
-use crate::segment;
+use crate::frame::{self, Frames, Kind, NO_PARTITION};
+use crate::manifest::{FlushedEnd, FlushedFile, Found, Manifest};
+use crate::segment::{self, Name};
 use crate::settings::Fsync;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -27,16 +28,22 @@ pub(super) struct Files {
     left: Vec<(u64, u64)>,
     /// What is to be written was written once and not flushed: this time it is, whatever is set.
     repeats: bool,
+    /// Says how far the segment that is open was flushed.
+    flushed: FlushedFile,
 }
 
 #[derive(Debug)]
 pub(super) struct Current {
     file: File,
     number: u64,
+    /// The identity of the folder.
+    id: u64,
     pub(super) path: PathBuf,
     length: u64,
     /// So many bytes of it were flushed.
     flushed: u64,
+    /// The manifest names it: nothing is written to it before.
+    is_listed: bool,
     /// Why nothing more is to be written to it.
     problem: Option<StoreError>,
 }
@@ -51,6 +58,11 @@ impl Files {
     /// True when something has to be written that is written already: the segment is left, and not all of it was flushed.
     pub(super) fn must_repeat(&self) -> bool {
         self.current.as_ref().is_some_and(|current| current.problem.is_some() && !current.is_flushed())
+    }
+
+    /// A segment is left, and so many bytes of it count.
+    pub(super) fn leave_behind(&mut self, number: u64, end: u64) {
+        self.left.push((number, end));
     }
 
     /// The first segment that no fold may touch: the one that is open, or was left and no other one says so yet.
@@ -68,7 +80,7 @@ impl Log {
     /// Writes what was taken, all or nothing, and flushes it where that is asked for.
     pub(super) fn write(self: &Arc<Self>, files: &mut Files) -> Result<(), StoreError> {
         self.leave(files)?;
-        let Files { current, unwritten, flush_set, left, repeats } = files;
+        let Files { current, unwritten, flush_set, left, repeats, flushed } = files;
         if unwritten.is_empty() {
             return Ok(());
         }
@@ -76,6 +88,10 @@ impl Log {
             Some(current) => current,
             None => current.insert(self.begin_segment(left)?),
         };
+        if !current.is_listed {
+            self.change_manifest(|manifest| manifest.begun(current.number, self.salt))?;
+            current.is_listed = true;
+        }
         let before = current.length;
         let flushes = *repeats || self.settings.fsync == Fsync::Always;
         if let Err(error) = self.append(current, unwritten, flushes) {
@@ -88,6 +104,7 @@ impl Log {
             return Err(error);
         }
         *repeats = false;
+        self.note_flushed(flushed, current, false);
         // A buffer that was large once is given back.
         if unwritten.capacity() > MOST_PENDING {
             *unwritten = Vec::new();
@@ -130,13 +147,17 @@ impl Log {
     fn flush(self: &Arc<Self>) {
         let mut files = self.lock_files();
         files.flush_set = false;
-        let current = files.current.as_mut();
+        let Files { current, flushed, .. } = &mut *files;
+        let current = current.as_mut();
         let Some(current) = current.filter(|current| !current.is_flushed() && current.problem.is_none())
         else {
             return;
         };
         match self.room.flush(&current.file) {
-            Ok(()) => current.flushed = current.length,
+            Ok(()) => {
+                current.flushed = current.length;
+                self.note_flushed(flushed, current, false);
+            }
             Err(error) => {
                 let error = StoreError::io("flush", &current.path, &error);
                 current.problem = Some(error.clone());
@@ -155,11 +176,16 @@ impl Log {
     fn begin_segment(&self, left: &mut Vec<(u64, u64)>) -> Result<Current, StoreError> {
         folder::make(&self.folder)?;
         let on_disk = segment::numbers(&self.folder)?.last().copied();
-        // The number of one that was left may be free again; what is said of it is not meant for another.
-        let number = left.iter().map(|(number, _)| *number).chain(on_disk).max().map_or(1, |last| last + 1);
+        let (id, first, before) = self.with_manifest(|manifest| {
+            (manifest.id, manifest.first, manifest.segments.last().map(|listed| listed.number))
+        })?;
+        // A number is used once: that of one that was left is spoken of, and those below `first` are folded.
+        let used = left.iter().map(|(number, _)| *number).chain(on_disk).chain(before);
+        let number = used.max().map_or(1, |last| last + 1).max(first);
+        let name = Name { id, number, before: before.unwrap_or_default() };
         let path = segment::path(&self.folder, number);
         let begun = path.with_extension("seg-new");
-        let mut begin = segment::begin(self.salt);
+        let mut begin = segment::begin(self.salt, name);
         left.iter().for_each(|(number, end)| segment::left(&mut begin, self.salt, *number, *end));
         let failed = |error: std::io::Error| StoreError::io("begin", &path, &error);
         let made = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(&begun);
@@ -175,7 +201,43 @@ impl Log {
         }
         left.clear();
         let length = begin.len() as u64;
-        Ok(Current { file, number, path, length, flushed: length, problem: None })
+        Ok(Current { file, number, id, path, length, flushed: length, is_listed: false, problem: None })
+    }
+
+    /// Looks at the manifest.
+    pub(super) fn with_manifest<T>(&self, look: impl FnOnce(&Manifest) -> T) -> Result<T, StoreError> {
+        let mut known = self.manifest.lock().unwrap_or_else(|broken| broken.into_inner());
+        Ok(look(self.known_manifest(&mut known)?))
+    }
+
+    /// Changes the manifest, and flushes it. When that fails it is as before, and the same may be tried again.
+    pub(super) fn change_manifest(&self, change: impl FnOnce(&mut Manifest)) -> Result<(), StoreError> {
+        let mut known = self.manifest.lock().unwrap_or_else(|broken| broken.into_inner());
+        let mut changed = self.known_manifest(&mut known)?.clone();
+        change(&mut changed);
+        changed.write(&self.folder, &self.room)?;
+        *known = Some(changed);
+        Ok(())
+    }
+
+    /// The manifest; one that is not there is made, and is on the disk before anything that it has to list.
+    fn known_manifest<'a>(&self, known: &'a mut Option<Manifest>) -> Result<&'a Manifest, StoreError> {
+        if known.is_none() {
+            let mut found = match Manifest::find(&self.folder)? {
+                Found::Manifest(manifest) => return Ok(known.insert(*manifest)),
+                Found::Nothing => Manifest::new(self.salt),
+                Found::Lost => Manifest::in_place_of_a_lost_one(&self.folder, self.salt)?,
+            };
+            found.write(&self.folder, &self.room)?;
+            *known = Some(found);
+        }
+        Ok(known.get_or_insert_with(|| Manifest::new(self.salt)))
+    }
+
+    /// Notes how far the segment that is open was flushed.
+    fn note_flushed(&self, file: &mut FlushedFile, current: &Current, is_last: bool) {
+        let end = FlushedEnd { id: current.id, number: current.number, end: current.flushed };
+        if is_last { file.note_for_good(&self.folder, end) } else { file.note(&self.folder, end) }
     }
 
     /// Seals a segment that is large enough; true when it did.
@@ -193,7 +255,8 @@ impl Log {
 
     /// Seals what is open. When that fails nothing more is written to it: it may have its seal, or half of it.
     pub(super) fn seal(&self, files: &mut Files) -> Result<(), StoreError> {
-        let Some(current) = &mut files.current else { return Ok(()) };
+        let Files { current: open, flushed, .. } = files;
+        let Some(current) = open else { return Ok(()) };
         let not_sealed = |current: &Current, problem: &StoreError| StoreError::NotSealed {
             map: self.name.clone(),
             problem: problem.to_string(),
@@ -209,7 +272,10 @@ impl Log {
             current.problem = Some(problem);
             return Err(error);
         }
-        files.current = None;
+        // Without the seal: one that is damaged takes nothing away.
+        current.flushed = current.length;
+        self.note_flushed(flushed, current, true);
+        *open = None;
         Ok(())
     }
 
@@ -224,7 +290,7 @@ impl Log {
         current.file.seek(SeekFrom::Start(current.flushed)).map_err(failed)?;
         current.file.read_exact(&mut again).map_err(failed)?;
         let mut frames = Frames::new(&again, self.salt, 0);
-        if !frames.all(|(_, found)| matches!(found, Found::Whole(_))) {
+        if !frames.all(|(_, found)| matches!(found, frame::Found::Whole(_))) {
             return Err(failed(std::io::Error::other("what was not flushed is lost")));
         }
         files.left.push((current.number, current.flushed));

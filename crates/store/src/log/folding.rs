@@ -5,9 +5,9 @@
 use super::Log;
 use crate::error::StoreError;
 use crate::folder;
-use crate::overlay::LogState;
+use crate::overlay::{LogFiles, LogState};
 use crate::segment;
-use crate::shelf::Shelf;
+use crate::shelf::{Shelf, Stamp};
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 use std::sync::Arc;
@@ -57,7 +57,20 @@ impl Log {
         let left = segment::all_left(&self.folder, &all)?;
         let sealed = all.into_iter().take_while(|number| unsettled.is_none_or(|first| *number < first));
         for number in sealed {
-            let state = LogState::read(&self.folder, &[number], &left)?;
+            let (id, first) = self.with_manifest(|manifest| (manifest.id, manifest.first))?;
+            let path = segment::path(&self.folder, number);
+            let remove = || {
+                std::fs::remove_file(&path).map_err(|error| StoreError::io("remove", &path, &error))?;
+                folder::sync_parent(&path)
+            };
+            if number < first {
+                // It is folded, and the process ended before it was removed.
+                remove()?;
+                continue;
+            }
+            let (folder, numbers) = (&*self.folder, &[number][..]);
+            let files = LogFiles { folder, numbers, left: &left, manifest: None, flushed: None };
+            let state = LogState::read(&files)?;
             if let Some(damage) = state.damage.first() {
                 self.may_fold.store(false, Ordering::Release);
                 return Err(StoreError::Damaged { map: self.name.clone(), damage: damage.clone() });
@@ -66,20 +79,24 @@ impl Log {
                 // Begun after we looked, or left and no other one says so yet.
                 return Ok(());
             }
+            let mut folded = Vec::new();
             for (shelf, overlay) in Shelf::all(&self.folder).zip(&state.shelves) {
                 // What is folded already does no harm when it is folded again.
                 if self.lock().closed {
                     return Ok(());
                 }
-                shelf.fold(&self.name, overlay).inspect_err(|error| {
+                let stamp = Stamp { id, folded: number };
+                shelf.fold(&self.name, overlay, stamp, &self.room).inspect_err(|error| {
                     if matches!(error, StoreError::Damaged { .. }) {
                         self.may_fold.store(false, Ordering::Release);
                     }
                 })?;
+                if !overlay.is_empty() {
+                    folded.push(shelf.number());
+                }
             }
-            let path = segment::path(&self.folder, number);
-            std::fs::remove_file(&path).map_err(|error| StoreError::io("remove", &path, &error))?;
-            folder::sync_parent(&path)?;
+            self.change_manifest(|manifest| manifest.folded(number, &folded))?;
+            remove()?;
         }
         Ok(())
     }

@@ -57,7 +57,7 @@ fn what_cannot_be_cut_off_is_left_behind() {
     // Only so much of it counts, but that does.
     let first = segment::path(&maps_folder(folder.path()).join(MAP), 1);
     let bytes = std::fs::read(&first).unwrap();
-    std::fs::write(&first, &bytes[..60]).unwrap();
+    std::fs::write(&first, &bytes[..segment::NAMED + 36]).unwrap();
     let damage = reading(folder.path(), |opened| recovered(opened, &settings(1 << 20)).1);
     assert!(damage.len() == 1 && damage[0].problem.contains("the end is missing"), "{damage:?}");
 }
@@ -94,7 +94,8 @@ fn a_flush_that_failed_is_told_and_what_it_left_is_written_again() {
     let opened = opened(folder.path(), &stages, &room);
     let log = opened.log(MAP, &interval());
     for key in 0..3 {
-        assert!(log.append(1, &put(1, key, "v").as_change()).is_none());
+        let told = log.append(1, &put(1, key, "v").as_change());
+        assert_eq!(told.is_some(), key == 0, "only the first waits");
         simulation.settle();
     }
     room.fail_to_flush(true);
@@ -113,7 +114,7 @@ fn a_flush_that_failed_is_told_and_what_it_left_is_written_again() {
     // What was not flushed of the first is in the second.
     let first = segment::path(&maps_folder(folder.path()).join(MAP), 1);
     let bytes = std::fs::read(&first).unwrap();
-    std::fs::write(&first, &bytes[..segment::BEGIN]).unwrap();
+    std::fs::write(&first, &bytes[..segment::NAMED]).unwrap();
     opened.close().unwrap();
     drop((opened, log));
     assert_eq!(keys(folder.path()), [0, 1, 2]);
@@ -129,11 +130,13 @@ fn changes_are_taken_again_only_when_a_flush_works() {
         let simulation = stages.simulation().unwrap();
         let opened = opened(folder.path(), &stages, &room);
         let log = opened.log(MAP, &map);
-        room.fail_to_flush(true);
         for key in 0..100 {
-            assert!(
-                log.append(1, &put(1, key, "some value that is longer than others").as_change()).is_none()
-            );
+            let told = log.append(1, &put(1, key, "some value that is longer than others").as_change());
+            assert_eq!(told.is_some(), key == 0, "only the first waits");
+            if key == 0 {
+                simulation.settle();
+                room.fail_to_flush(true);
+            }
         }
         simulation.settle();
         simulation.advance(Duration::from_millis(600));

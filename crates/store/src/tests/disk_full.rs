@@ -1,7 +1,10 @@
 //! A disk without room: typed errors, nothing lost that was acknowledged, and on again when there is room.
 
+use super::flips::copy_all;
 use super::*;
 use crate::Room;
+use crate::log::fold_lock;
+use crate::store::maps_folder;
 
 #[test]
 fn a_full_disk_refuses_changes_and_takes_them_again() {
@@ -58,4 +61,48 @@ fn a_disk_that_is_full_from_the_start_is_no_panic() {
     drop((opened, log));
     stages.shutdown(Shutdown::Drain).unwrap();
     with_store(folder.path(), |opened| assert_eq!(recovered(opened, &settings(1 << 30)).0.len(), 1));
+}
+
+/// A member was killed on a full disk, in the middle of a fold, and starts before there is room: nothing is damaged, and all goes on when
+/// there is.
+#[test]
+fn a_start_on_a_full_disk_is_no_damage_and_heals() {
+    let (folder, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut content = Content::new();
+    with_store(folder.path(), |opened| {
+        let log = opened.log(MAP, &settings(1 << 12));
+        for key in 0..200_u32 {
+            let entry = put(key as u16, key, "some value or other");
+            store(&log, key as u16, &entry.as_change()).unwrap();
+            content.insert((key as u16, entry.key.clone()), entry);
+        }
+        let map = maps_folder(folder.path()).join(MAP);
+        eventually("nothing is folded", || map.join("shelf-02.sums").exists());
+        let _no_fold = fold_lock(&map).unwrap();
+        copy_all(folder.path(), killed.path());
+    });
+    // As a fold leaves it that is under way.
+    std::fs::remove_file(maps_folder(killed.path()).join(MAP).join("shelf-02.sums")).unwrap();
+    let stages = Stages::start().unwrap();
+    let room = Room::of(0);
+    let opened = Store::open_with(&stages, killed.path(), room.clone()).unwrap();
+    assert_eq!(recovered(&opened, &settings(1 << 12)), (content.clone(), Vec::new()));
+    let log = opened.log(MAP, &settings(1 << 12));
+    let late = put(2, 7_000, "late");
+    let refused = store(&log, 2, &late.as_change()).unwrap_err();
+    assert!(refused.to_string().contains("room"), "{refused}");
+    content.insert((2, late.key.clone()), late);
+    room.set(1 << 30);
+    eventually("there is room, and changes are refused", || log.refuses().is_none());
+    for key in 0..200_u32 {
+        let entry = put(2, 8_000 + key, "some value or other");
+        store(&log, 2, &entry.as_change()).unwrap();
+        content.insert((2, entry.key.clone()), entry);
+    }
+    opened.close().unwrap();
+    drop((opened, log));
+    stages.shutdown(Shutdown::Drain).unwrap();
+    with_store(killed.path(), |opened| {
+        assert_eq!(recovered(opened, &settings(1 << 12)), (content, Vec::new()));
+    });
 }

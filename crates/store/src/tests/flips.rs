@@ -16,7 +16,7 @@ const START_EVERY: usize = 25;
 /// What one run may take when nobody says how many flips it is to be.
 const TIME: Duration = Duration::from_secs(10);
 
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+pub(super) fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
@@ -46,7 +46,7 @@ fn filled(folder: &Path) -> Content {
 }
 
 /// Everything that is served is what was stored, and nothing of it is missing; what is damaged.
-fn compare(recovery: Recovery, content: &Content, what: &str) -> Vec<Damage> {
+pub(super) fn compare(recovery: Recovery, content: &Content, what: &str) -> Vec<Damage> {
     let (mut found, mut damage) = (Content::new(), recovery.damage.clone());
     for shelf in recovery.into_shelves() {
         let read = shelf.read(|entry| drop(found.insert((entry.partition, entry.key.clone()), entry)));
@@ -61,7 +61,7 @@ fn compare(recovery: Recovery, content: &Content, what: &str) -> Vec<Damage> {
     damage
 }
 
-fn copy_all(from: &Path, to: &Path) {
+pub(super) fn copy_all(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let target = to.join(path.file_name().unwrap());
@@ -102,7 +102,7 @@ fn nothing_corrupt_is_loaded() {
         std::fs::write(victim, &bytes).unwrap();
         let what = format!("flip {flip}: bit {bit} of {}", victim.display());
 
-        let seen = Recovery::read(MAP, &map, Access::Look).unwrap();
+        let seen = Recovery::read(MAP, &map, &Access::Look, 0).unwrap();
         let damage = compare(seen, &content, &what);
         if flip % START_EVERY == 0 {
             assert_eq!(verify(folder.path(), &mut |_| {}).unwrap().is_sound(), damage.is_empty(), "{what}");

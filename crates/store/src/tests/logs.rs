@@ -32,9 +32,11 @@ fn an_interval_answers_at_once_and_flushes_later() {
     let store = Store::open(&stages, folder.path()).unwrap();
     let interval = PersistenceSettings { fsync: Fsync::Interval, interval_ms: 500, ..settings(1 << 20) };
     let log = store.log(MAP, &interval);
-    assert!(log.append(1, &put(1, 1, "v").as_change()).is_none());
+    let first = append(&log, 1, &put(1, 1, "v").as_change());
+    assert!(first.try_recv().is_err(), "the first change of a map is answered when it is written");
     let simulation = stages.simulation().unwrap();
     simulation.settle();
+    assert_eq!(first.try_recv(), Ok(Ok(())));
     simulation.advance(Duration::from_millis(600));
     assert!(log.append(1, &put(1, 2, "v").as_change()).is_none());
     simulation.settle();
@@ -48,7 +50,11 @@ fn an_interval_answers_at_once_and_flushes_later() {
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!(kinds, [Kind::Safe, Kind::Put, Kind::Safe, Kind::Put], "the second was written after a flush");
+    assert_eq!(
+        kinds,
+        [Kind::Named, Kind::Safe, Kind::Put, Kind::Safe, Kind::Put],
+        "the second was written after a flush"
+    );
 }
 
 #[test]
@@ -113,9 +119,13 @@ fn a_torn_end_is_cut_at_every_byte() {
     });
     let whole = std::fs::read(segment::path(&map, 1)).unwrap();
     let mut counts = Vec::new();
-    for end in 0..whole.len() {
+    let manifest = std::fs::read(map.join("manifest")).unwrap();
+    // Its begin has its name only when it is whole.
+    for end in segment::NAMED..whole.len() {
         std::fs::remove_dir_all(&map).unwrap();
         std::fs::create_dir_all(&map).unwrap();
+        // Without a word on how far it was flushed, as a machine without power may leave it.
+        std::fs::write(map.join("manifest"), &manifest).unwrap();
         std::fs::write(segment::path(&map, 1), &whole[..end]).unwrap();
         let read = |expected: usize| {
             reading(folder.path(), |opened| {
@@ -160,4 +170,21 @@ fn nothing_that_is_answered_during_an_end_is_lost() {
         let found = reading(folder.path(), |opened| recovered(opened, &interval).0.len() as u32);
         assert_eq!(found, answered);
     }
+}
+
+#[test]
+fn a_name_that_is_too_long_for_a_folder_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    with_store(folder.path(), |opened| {
+        let fits = opened.log(&"x".repeat(240), &settings(1 << 20));
+        assert_eq!(fits.refuses(), None);
+        store(&fits, 1, &put(1, 1, "v").as_change()).unwrap();
+        for name in ["x".repeat(241), "/".repeat(81)] {
+            let refused = opened.log(&name, &settings(1 << 20)).refuses();
+            let Some(StoreError::NameTooLong { map, bytes, most: 240 }) = refused else {
+                panic!("{refused:?}")
+            };
+            assert!(map == name && bytes > 240);
+        }
+    });
 }

@@ -5,6 +5,7 @@ mod disk_full;
 mod flips;
 mod logs;
 mod restarts;
+mod trials;
 
 use crate::{Change, Entry, Fsync, MapLog, PersistenceSettings, Store, StoreError};
 use filbert_pool::{Shutdown, Stages};

@@ -1,0 +1,240 @@
+//! Files of a data directory that are deleted, swapped, cut, zeroed, or have bits flipped: what is served is what was stored, and what is
+//! missing is named, also by later starts.
+
+use super::flips::{compare, copy_all, files};
+use super::*;
+use crate::log::fold_lock;
+use crate::store::maps_folder;
+use crate::{Damage, Recovery, verify};
+use std::path::PathBuf;
+
+/// Trials in one run of the test; `FILBERT_DISK_TRIALS` says otherwise.
+const TRIALS: usize = 200;
+
+const OTHER: &str = "users";
+
+/// A data directory as it was found, with what its two maps hold.
+struct Image {
+    folder: tempfile::TempDir,
+    content: [Content; 2],
+    /// The same folder some changes before.
+    older: tempfile::TempDir,
+}
+
+/// Two maps with snapshots and logs on top; `is_killed`: the log has no seal, and its last group is flushed.
+fn image(is_killed: bool) -> Image {
+    let (folder, older, data) = (quick_folder(), quick_folder(), quick_folder());
+    let mut content = [Content::new(), Content::new()];
+    for round in 0..2_u32 {
+        with_store(data.path(), |opened| {
+            for (map, content) in [MAP, OTHER].into_iter().zip(&mut content) {
+                let recovery = opened.recover(map, &settings(1 << 14)).unwrap();
+                drop(recovery);
+                let log = opened.log(map, &settings(1 << 14));
+                let mut write = |key: u32| {
+                    // Four shelves of sixteen: what is read is read quickly.
+                    let partition = (key % 4 + key / 4 % 16 * 16) as u16;
+                    let entry = put(partition, key / 3, &format!("value {key} of {map} in round {round}"));
+                    let stored = append(&log, partition, &entry.as_change());
+                    content.insert((partition, entry.key.clone()), entry);
+                    stored
+                };
+                // One group that fills a segment, and one on top of the snapshot.
+                for keys in [0..400, 380..420] {
+                    let stored: Vec<_> = keys.map(&mut write).collect();
+                    stored.iter().for_each(|stored| stored.recv().unwrap().unwrap());
+                    eventually("a segment is not folded", || segments(data.path(), map) <= 1);
+                }
+            }
+            if is_killed && round == 1 {
+                let _no_folds =
+                    [MAP, OTHER].map(|map| fold_lock(&maps_folder(data.path()).join(map)).unwrap());
+                copy_all(data.path(), folder.path());
+            }
+        });
+        if round == 0 {
+            copy_all(data.path(), older.path());
+        }
+    }
+    if !is_killed {
+        copy_all(data.path(), folder.path());
+    }
+    Image { folder, content, older }
+}
+
+/// A folder in memory, where there is one: a flush of each of thousands of files takes long.
+fn quick_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+fn segments(data: &Path, map: &str) -> usize {
+    crate::segment::numbers(&maps_folder(data).join(map)).unwrap().len()
+}
+
+/// Damages one file in `folder`, or swaps two; what was done.
+fn damage(folder: &Path, older: &Path, random: &mut impl FnMut(usize) -> usize) -> String {
+    let mut all: Vec<PathBuf> = Vec::new();
+    files(folder, &mut all);
+    all.push(folder.join("filbert-data"));
+    all.sort();
+    let victim = &all[random(all.len())];
+    let mut bytes = std::fs::read(victim).unwrap();
+    let shown = victim.strip_prefix(folder).unwrap().display().to_string();
+    match random(6) {
+        0 => {
+            std::fs::remove_file(victim).unwrap();
+            return format!("{shown} is deleted");
+        }
+        1 => {
+            let other = &all[random(all.len())];
+            std::fs::write(victim, std::fs::read(other).unwrap()).unwrap();
+            std::fs::write(other, bytes).unwrap();
+            return format!("{shown} is swapped with {}", other.display());
+        }
+        2 => {
+            // An older copy of the same file, if there was one.
+            let before = older.join(&shown);
+            match std::fs::read(before) {
+                Ok(before) => bytes = before,
+                Err(_) => return "nothing".to_owned(),
+            }
+        }
+        3 => bytes.truncate(random(bytes.len())),
+        4 => {
+            let from = random(bytes.len());
+            let to = (from + random(8_192) + 1).min(bytes.len());
+            bytes[from..to].fill(0);
+        }
+        _ => {
+            let bit = random(bytes.len() * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+    let kind = ["", "", "replaced by an older one", "cut", "zeroed", "flipped"];
+    std::fs::write(victim, &bytes).unwrap();
+    format!("{shown} is damaged ({} bytes left; one of {kind:?})", bytes.len())
+}
+
+/// Starts on a folder: what is damaged of each map; `None` when it is refused.
+fn start(folder: &Path, content: &[Content; 2], what: &str) -> Option<Vec<Damage>> {
+    let stages = Stages::simulated(1);
+    let opened = Store::open(&stages, folder).ok()?;
+    let mut all = Vec::new();
+    for (map, content) in [MAP, OTHER].into_iter().zip(content) {
+        let recovery = opened.recover(map, &settings(1 << 14));
+        let recovery: Recovery = recovery.unwrap().unwrap_or_else(|| panic!("{what}: {map} is gone"));
+        let damage = compare(recovery, content, &format!("{what}, map {map}"));
+        if !damage.is_empty() {
+            opened.has_damage(map, &settings(1 << 14));
+        }
+        // Life goes on: it must not hide what is damaged.
+        let log = opened.log(map, &settings(1 << 14));
+        let key = content.values().find(|entry| !damage.iter().any(|damage| damage.reaches(entry.partition)));
+        if let Some(entry) = key {
+            let told = append(&log, entry.partition, &entry.as_change());
+            stages.simulation().unwrap().settle();
+            told.recv().unwrap().unwrap();
+        }
+        all.extend(damage);
+    }
+    opened.close().unwrap();
+    Some(all)
+}
+
+#[test]
+fn no_file_is_missing_or_wrong_without_a_word() {
+    let trials = std::env::var("FILBERT_DISK_TRIALS").ok().and_then(|trials| trials.parse().ok());
+    let images = [image(false), image(true)];
+    let mut seed = 0xd15c_u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below.max(1)
+    };
+    let (mut harmless, mut named, mut refused) = (0, 0, 0);
+    for trial in 0..trials.unwrap_or(TRIALS) {
+        let Image { folder, content, older } = &images[trial % 2];
+        let copy = quick_folder();
+        copy_all(folder.path(), copy.path());
+        let what = format!("trial {trial}: {}", damage(copy.path(), older.path(), &mut random));
+        let verified = verify(copy.path(), &mut |_| {});
+        let Some(first) = start(copy.path(), content, &what) else {
+            assert!(verified.is_err(), "{what}");
+            refused += 1;
+            continue;
+        };
+        assert_eq!(verified.unwrap().is_sound(), first.is_empty(), "{what}: {first:?}");
+        let second = start(copy.path(), content, &what).unwrap();
+        assert_eq!(second.is_empty(), first.is_empty(), "{what}: {first:?}, then {second:?}");
+        if first.is_empty() { harmless += 1 } else { named += 1 }
+    }
+    assert!(named > 0 && harmless > 0, "{named} were named, {harmless} were harmless");
+    println!("{named} were named, {refused} refused, {harmless} took nothing away");
+}
+
+/// The way that a file gets lost: a copy that was not whole.
+#[test]
+fn a_missing_file_is_named() {
+    let Image { folder, content, .. } = image(false);
+    let mut all = Vec::new();
+    files(&maps_folder(folder.path()).join(MAP), &mut all);
+    for ending in ["redb", "seg"] {
+        let victims = all.iter().filter(|path| path.extension().is_some_and(|end| end == ending));
+        for victim in victims.filter(|path| path.is_file()) {
+            let copy = quick_folder();
+            copy_all(folder.path(), copy.path());
+            std::fs::remove_file(copy.path().join(victim.strip_prefix(folder.path()).unwrap())).unwrap();
+            let damage = start(copy.path(), &content, "a missing file").unwrap();
+            assert!(damage.iter().any(|damage| damage.problem.contains("missing")), "{damage:?}");
+        }
+    }
+}
+
+/// A log that was killed has no seal; how far it was flushed is known all the same.
+#[test]
+fn a_log_that_ends_before_it_was_flushed_is_damaged() {
+    let Image { folder, content, .. } = image(true);
+    let map = maps_folder(folder.path()).join(MAP);
+    let newest = crate::segment::path(&map, *crate::segment::numbers(&map).unwrap().last().unwrap());
+    let whole = std::fs::read(&newest).unwrap();
+    for end in (0..whole.len()).step_by(whole.len() / 20 + 1) {
+        let copy = quick_folder();
+        copy_all(folder.path(), copy.path());
+        std::fs::write(copy.path().join(newest.strip_prefix(folder.path()).unwrap()), &whole[..end]).unwrap();
+        let damage = start(copy.path(), &content, "a log that was cut").unwrap();
+        assert!(!damage.is_empty(), "cut at {end} of {}", whole.len());
+    }
+}
+
+/// Written by a version that had no manifests: it is read, and its files are listed from then on.
+#[test]
+fn a_folder_without_a_manifest_gets_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let map = maps_folder(folder.path()).join(MAP);
+    with_store(folder.path(), |_| ());
+    std::fs::create_dir_all(&map).unwrap();
+    let salt = 99_u64;
+    let mut bytes = b"FILBERTL".to_vec();
+    bytes.extend(1_u32.to_le_bytes());
+    bytes.extend(salt.to_le_bytes());
+    let sum = crate::frame::checksum(&[&bytes]);
+    bytes.extend(sum.to_le_bytes());
+    put(5, 1, "old").as_change().write(&mut bytes, salt, 5);
+    std::fs::write(crate::segment::path(&map, 1), &bytes).unwrap();
+    let found = |expected: usize| {
+        reading(folder.path(), |opened| {
+            let (content, damage) = recovered(opened, &settings(1 << 14));
+            assert_eq!((content.len(), &damage), (expected, &Vec::new()));
+        })
+    };
+    assert!(verify(folder.path(), &mut |_| {}).unwrap().is_sound());
+    found(1);
+    found(1);
+    with_store(folder.path(), |opened| {
+        let _ = recovered(opened, &settings(1 << 14));
+        store(&opened.log(MAP, &settings(1 << 14)), 6, &put(6, 2, "new").as_change()).unwrap();
+    });
+    found(2);
+    std::fs::remove_file(crate::segment::path(&map, 1)).unwrap();
+    let damage = reading(folder.path(), |opened| recovered(opened, &settings(1 << 14)).1);
+    assert!(damage.iter().any(|damage| damage.problem == "the file is missing"), "{damage:?}");
+}
