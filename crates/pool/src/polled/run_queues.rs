@@ -42,9 +42,9 @@ struct Shard {
 #[derive(Default)]
 struct Worker {
     shard: Shard,
-    /// Lane tasks taken in a row; the worker's own.
+    /// Lane tasks taken in a row; the worker's own, or that of the spare one which takes its place: a count that is lost does no harm.
     lane_run: AtomicU32,
-    /// Picks so far; the worker's own.
+    /// Picks so far; the same.
     picks: AtomicU32,
 }
 

@@ -113,6 +113,13 @@ pub const SETTINGS: &[Setting] = &[
         CAPACITY,
         "closures that wait; and, counted apart, tasklets and futures that are not done",
     ),
+    number(
+        "fragment.spare_threads",
+        8,
+        (0, 1_024),
+        "more workers, each made while another one is held up; 0 = none",
+    ),
+    number("fragment.held_up_ms", 10, MILLIS, "a worker in a turn that takes longer is held up; 0 = never"),
     number("fragment.slow_ms", 0, MILLIS, "report a turn that takes longer; 0 = never"),
     per_core("flow.threads", 1, "workers for tasklets of dataflow jobs"),
     number(

@@ -115,6 +115,9 @@ fn event(settings: &Settings) -> EventSettings {
 pub(super) fn steal(settings: &Settings, kind: StageKind) -> StealSettings {
     StealSettings {
         threads: settings.threads(kind),
+        // Only queries run code that nobody wrote for turns.
+        spares: if kind == StageKind::Fragment { settings.size("fragment.spare_threads") } else { 0 },
+        held_up_after: if kind == StageKind::Fragment { settings.limit("fragment.held_up_ms") } else { None },
         injector_capacity: settings.size(&format!("{kind}.capacity")),
         min_leaf: settings.size("cpu.min_leaf"),
         slow_limit: settings.limit(&format!("{kind}.slow_ms")),

@@ -6,6 +6,7 @@
 use super::StealSettings;
 use super::job::JobRef;
 use super::slot::Slot;
+use super::spare::Spares;
 use super::vigil::Seats;
 use crate::context::{self, StageId};
 use crate::engine::{Ending, Engine};
@@ -17,13 +18,14 @@ use filbert_sync::idle::{Idle, News};
 use filbert_sync::{Gate, Pass};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// Threads from outside that may take part at the same time, beside the workers.
-const GUESTS: usize = 8;
+pub(super) const GUESTS: usize = 8;
 
 /// One work-stealing pool.
 pub(super) struct Core {
+    pub(super) me: Weak<Core>,
     pub(super) env: Arc<Env>,
     pub(super) metrics: StageMetrics,
     pub(super) settings: StealSettings,
@@ -31,6 +33,8 @@ pub(super) struct Core {
     pub(super) idle: Idle,
     /// Workers that look for longer.
     pub(super) seats: Seats,
+    /// Workers for those that are held up.
+    pub(super) spares: Spares,
     pub(super) gate: Gate,
     /// Tasklets and futures; see `tasks`.
     pub(super) polled: RunQueues,
@@ -70,14 +74,16 @@ const FORKS_FIRST_AT: usize = ROTATION / 2;
 
 impl Core {
     pub(super) fn new(env: &Arc<Env>, id: StageId, settings: StealSettings) -> Arc<Self> {
-        let slots = settings.threads + GUESTS;
+        let slots = settings.threads + GUESTS + settings.spares;
         let workers = if env.simulator().is_some() { settings.threads } else { slots };
-        let core = Arc::new(Self {
+        let core = Arc::new_cyclic(|me| Self {
+            me: me.clone(),
             env: Arc::clone(env),
             metrics: StageMetrics::new(env, id, workers, settings.slow_limit),
             slots: (0..slots).map(Slot::new).collect(),
             idle: Idle::new(slots, settings.threads),
             seats: Seats::default(),
+            spares: Spares::default(),
             gate: Gate::new(),
             polled: RunQueues::new(settings.threads),
             roots: Mutex::new(VecDeque::new()),
@@ -108,6 +114,7 @@ impl Core {
         roots.push_back(root);
         self.queued.store(roots.len(), Ordering::SeqCst);
         drop(roots);
+        self.watch();
         self.notify(News::Root);
         Ok(())
     }
@@ -150,9 +157,9 @@ impl Core {
         // Someone waits for a fork, and whoever could help may always have tasks of its own.
         let first = if pick == FORKS_FIRST_AT { fork() } else { None };
         first
-            .or_else(|| self.find_rooted(slot.index, pick == 0))
+            .or_else(|| self.find_rooted(self.queue_of(slot.index), pick == 0))
             .or_else(fork)
-            .or_else(|| self.polled.steal(slot.index).map(Work::Task))
+            .or_else(|| self.polled.steal(self.queue_of(slot.index)).map(Work::Task))
     }
 
     /// A polled task of this worker, or a root; in the order asked for.
@@ -271,7 +278,7 @@ impl Engine for Core {
         let mut snapshot =
             self.metrics.snapshot("work-stealing", Some(self.settings.injector_capacity), depth, oldest);
         snapshot.threads = self.settings.threads;
-        snapshot.threads_at_most = self.settings.threads;
+        snapshot.threads_at_most = self.settings.threads + self.settings.spares;
         snapshot
     }
 

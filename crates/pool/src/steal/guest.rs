@@ -5,7 +5,7 @@
 //!
 //! This module has one unsafe line: a guest holds a slot.
 
-use super::core::{Core, Root, RootBody};
+use super::core::{Core, GUESTS, Root, RootBody};
 use super::slot::{self, Held, Slot};
 use crate::context::{self, Entered};
 use filbert_sync::Pass;
@@ -23,7 +23,8 @@ impl<'a> Guest<'a> {
     /// Becomes a guest, if the pool is open and a slot is free.
     pub(super) fn enter(core: &'a Core) -> Option<Self> {
         let pass = core.gate.enter()?;
-        let Some(slot) = core.slots[core.settings.threads..].iter().find(|slot| slot.try_take()) else {
+        let workers = core.settings.threads;
+        let Some(slot) = core.slots[workers..workers + GUESTS].iter().find(|slot| slot.try_take()) else {
             core.leave(pass);
             return None;
         };

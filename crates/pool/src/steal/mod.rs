@@ -23,6 +23,7 @@ mod join;
 mod scope;
 pub mod shape;
 mod slot;
+mod spare;
 mod tasks;
 mod vigil;
 mod worker;
@@ -55,6 +56,10 @@ use std::time::Duration;
 pub(crate) struct StealSettings {
     /// Worker threads.
     pub(crate) threads: usize,
+    /// Workers that are made when needed, for those that are held up.
+    pub(crate) spares: usize,
+    /// A worker in a longer turn is held up.
+    pub(crate) held_up_after: Option<Duration>,
     /// How many roots may be queued.
     pub(crate) injector_capacity: usize,
     /// A root that takes longer is reported.
@@ -143,8 +148,14 @@ impl WorkStealing {
     /// When `threads` is zero.
     pub fn standalone(threads: usize) -> WorkStealing {
         assert!(threads > 0, "a work-stealing pool needs at least one thread");
-        let settings =
-            StealSettings { threads, injector_capacity: 1_000_000, slow_limit: None, min_leaf: MIN_LEAF };
+        let settings = StealSettings {
+            threads,
+            spares: 0,
+            held_up_after: None,
+            injector_capacity: 1_000_000,
+            slow_limit: None,
+            min_leaf: MIN_LEAF,
+        };
         let mut pool = Self::start(&Env::real(), StageId::of(StageKind::Cpu), settings);
         pool._closes = Some(Arc::new(Closes(Arc::clone(&pool.core))));
         pool

@@ -19,9 +19,12 @@ impl Schedule for Core {
         let workers = self.settings.threads;
         // A guest takes part in one call only and has no queue of its own.
         let here = slot::current().filter(|slot| slot.belongs_to(self) && slot.index < workers);
-        let worker = here.map(|slot| slot.index).or_else(|| task.home());
+        // One whose last turn a spare worker gave has no queue to go back to.
+        let home = || task.home().filter(|home| *home < workers);
+        let worker = here.map(|slot| slot.index).or_else(home);
         let worker = worker.unwrap_or_else(|| self.env.random_below(workers));
         let is_alone = self.polled.push(worker, task, position);
+        self.watch();
         if is_alone && here.is_some_and(Slot::owe) {
             // Whoever gives this turn takes the task next: to wake another worker would cost more than most turns.
             polled::owe_news();

@@ -2,8 +2,9 @@
 //!
 //! This module has two unsafe lines: it holds slots and runs jobs that it took out of a deque.
 
-use super::core::{Core, Work};
+use super::core::{Core, Root, RootBody, Work};
 use super::slot::{self, Slot};
+use super::spare::SparePlace;
 use super::vigil::{Seat, VIGIL_NANOS};
 use crate::context;
 use filbert_sync::idle::{News, Sleep, Was};
@@ -21,33 +22,68 @@ const PAUSES: usize = 8;
 
 /// The body of a worker thread.
 pub(super) fn run(core: Arc<Core>, index: usize) {
+    work(&core, index, || false);
+}
+
+/// The body of a spare worker's thread.
+pub(super) fn run_spare(mut place: SparePlace) {
+    let core = Arc::clone(&place.core);
+    work(&core, place.index, || place.leave());
+    let slot = &core.slots[place.index];
+    // Forks of completers that nobody took yet go to the others.
+    while let Some(job) = slot.pop() {
+        let root = Root { name: "fork", queued_at: core.env.now(), body: RootBody::Job(job) };
+        let _ = core.push_root(root, false);
+    }
+    drop(place);
+    // Somebody may have relied on this one to look.
+    core.notify_visible();
+}
+
+/// Works in that slot until the pool ends, or until the worker is asked to leave.
+fn work(core: &Core, index: usize, mut leaves: impl FnMut() -> bool) {
     let slot = &core.slots[index];
     let _stage = context::enter(core.id());
-    // SAFETY: worker slots are held by their one thread, for its whole life; `core` is kept until its end.
+    // SAFETY: worker slots are held by their one thread, for its whole life, and spare ones by the thread that took them; `core` is kept
+    // until its end.
     let _held = unsafe { slot::hold(slot) };
     let threads = core.settings.threads;
     core.idle.move_in(index);
     core.idle.enter_search();
     let mut was = Was::Looking;
     let mut patience = Patience::new();
+    let (mut has_left, mut is_over) = (false, false);
     loop {
-        if let Some(work) = search(&core, slot, was, &mut patience) {
+        if leaves() {
+            break;
+        }
+        if let Some(work) = search(core, slot, was, &mut patience) {
             if was == Was::Looking && core.idle.found() {
                 core.notify_visible();
             }
             let mut next = Some(work);
             while let Some(work) = next {
                 slot.begin_task(matches!(work, Work::Task(_)));
+                let began = core.env.now();
                 core.run(index, work);
                 slot.suspend_turn();
-                next = core.find_work(slot);
+                if is_long(core, began) {
+                    core.ring_spares();
+                }
+                has_left = leaves();
+                next = if has_left { None } else { core.find_work(slot) };
                 core.settle(slot);
+            }
+            if has_left {
+                was = Was::Active;
+                break;
             }
             let most = (threads / 2).max(1).max(core.seats.granted().min(threads));
             was = core.idle.search(most);
             continue;
         }
         if core.is_over() {
+            is_over = true;
             break;
         }
         core.idle.announce(index, Sleep::Idle, was);
@@ -60,7 +96,15 @@ pub(super) fn run(core: Arc<Core>, index: usize) {
         was = Was::Looking;
     }
     core.idle.leave(was);
-    core.idle.ring_all();
+    if is_over {
+        core.idle.ring_all();
+    }
+}
+
+/// True when the turn that began then has held its worker up.
+fn is_long(core: &Core, began: u64) -> bool {
+    let took = || u128::from(core.env.now().saturating_sub(began));
+    core.settings.spares > 0 && core.settings.held_up_after.is_some_and(|limit| took() >= limit.as_nanos())
 }
 
 /// How long a worker looks for work before it sleeps: long where the last pauses between two pieces of work were short.

@@ -7,6 +7,7 @@ mod hostile;
 mod joins;
 mod ranges;
 mod scopes;
+mod spares;
 mod tasks;
 
 use super::*;
@@ -39,7 +40,14 @@ fn add(to: &AtomicUsize, value: usize) {
 }
 
 fn settings(threads: usize) -> StealSettings {
-    StealSettings { threads, injector_capacity: 100, slow_limit: None, min_leaf: 1 }
+    StealSettings {
+        threads,
+        spares: 0,
+        held_up_after: None,
+        injector_capacity: 100,
+        slow_limit: None,
+        min_leaf: 1,
+    }
 }
 
 fn staged(threads: usize) -> (Arc<Env>, WorkStealing) {
@@ -50,6 +58,7 @@ fn staged(threads: usize) -> (Arc<Env>, WorkStealing) {
 
 fn end(env: &Arc<Env>, pool: &WorkStealing, ending: Ending) {
     pool.engine().close(ending);
+    env.timers().close();
     assert_eq!(env.threads().join(Duration::from_secs(30)), Vec::<String>::new(), "threads that never end");
     assert!(pool.engine().is_drained());
 }
