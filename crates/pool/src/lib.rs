@@ -112,7 +112,7 @@ pub use chunked_list::ChunkedList;
 pub use clock::{Clock, Timer};
 pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
-pub use event::{EventSettings, EventStage, Offer, Offered, Topic, TopicSnapshot};
+pub use event::{EventSettings, EventSource, EventStage, Offer, Offered, Topic, TopicSnapshot};
 pub use future::{Canceller, TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
 pub use panics::caught;

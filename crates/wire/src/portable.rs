@@ -8,10 +8,14 @@
 //! ```
 //!
 //! Offsets count from the first byte of the whole `Data`, header included, and may point anywhere, also twice at the same bytes. So all
-//! reads of one object are paid from one budget, that of the [`Input`], and a record is only a position: a copy of a record within
-//! would have offsets that are no longer true.
+//! reads of one object are paid from one budget, that of the [`Input`], and a record is only a position. A copy in another place has
+//! other offsets: `embed.rs` makes such copies.
 
-use crate::data::{Data, Decimal, DecodeError, Input, LocalDate, LocalDateTime, LocalTime, OffsetDateTime};
+mod embed;
+
+pub(crate) use embed::append;
+
+use crate::data::{Decimal, DecodeError, Input, LocalDate, LocalDateTime, LocalTime, OffsetDateTime};
 use crate::data::{FromData, Payload, Value, type_id};
 
 /// What stands before the payload of a `Data`.
@@ -60,13 +64,15 @@ const PLAIN: [i32; 20] = [
 #[derive(Debug)]
 pub struct PortableReader<'a> {
     input: Input<'a>,
-    length: usize,
+    bytes: &'a [u8],
 }
 
 /// Where an object stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortableRecord {
     start: usize,
+    /// Where the ids of its class stand.
+    class: usize,
 }
 
 /// What a field holds.
@@ -84,14 +90,14 @@ pub enum PortableField {
 impl<'a> PortableReader<'a> {
     /// Reads from the bytes of a whole `Data`, header included.
     pub fn new(data: &'a [u8]) -> Self {
-        Self { input: Input::new(data), length: data.len() }
+        Self { input: Input::new(data), bytes: data }
     }
 
     /// The object itself.
     pub fn root(&mut self) -> Result<PortableRecord, DecodeError> {
         // Behind factory and class.
         let start = HEADER + 8;
-        self.within(start, |input| input.get::<i32>().map(|_version| PortableRecord { start }))
+        self.within(start, |input| input.get::<i32>().map(|_version| PortableRecord { start, class: HEADER }))
     }
 
     /// The value of a field; `None` when there is no such field.
@@ -122,12 +128,13 @@ impl<'a> PortableReader<'a> {
         Ok(None)
     }
 
-    /// The bytes of an object within, for what needs no more than to know that there is one.
+    /// An object within as a value of its own.
     pub fn opaque(&mut self, record: PortableRecord) -> Result<Value, DecodeError> {
-        let end = self.position(record.start + 4)?.unwrap_or(self.length);
-        let bytes =
-            self.input.within(record.start, end, |input| input.bytes("a Portable object", input.left()))?;
-        Ok(Value::Opaque(Data::new(type_id::PORTABLE, bytes)))
+        let end = self.position(record.start + 4)?.unwrap_or(self.bytes.len());
+        // Paid for, as all that is read.
+        self.input.within(record.start, end, |input| input.bytes("a Portable object", input.left()))?;
+        let wrong = DecodeError::Invalid { what: "class of a Portable object", offset: record.class };
+        embed::taken_out(self.bytes, record, end).map(Value::Opaque).ok_or(wrong)
     }
 
     /// The position that stands there; `None` when it is 0, which no field has.
@@ -141,7 +148,7 @@ impl<'a> PortableReader<'a> {
         start: usize,
         read: impl FnOnce(&mut Input<'a>) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
-        self.input.within(start, self.length, read)
+        self.input.within(start, self.bytes.len(), read)
     }
 }
 
@@ -164,21 +171,21 @@ fn value(input: &mut Input<'_>) -> Result<PortableField, DecodeError> {
     let found = match kind {
         RECORD => {
             let is_null = input.get::<bool>()?;
-            class(input)?;
+            let class = class(input)?;
             return Ok(if is_null {
                 PortableField::Value(Value::Null)
             } else {
-                PortableField::Record(PortableRecord { start: input.offset() })
+                PortableField::Record(PortableRecord { start: input.offset(), class })
             });
         }
         RECORDS => {
             let count = input.length("an array of Portable objects", 4)?;
-            class(input)?;
+            let class = class(input)?;
             return Ok(match count {
                 None => PortableField::Value(Value::Null),
                 Some(count) => PortableField::Records(
                     (0..count)
-                        .map(|_| position(input).map(|start| PortableRecord { start }))
+                        .map(|_| position(input).map(|start| PortableRecord { start, class }))
                         .collect::<Result<_, _>>()?,
                 ),
             });
@@ -202,9 +209,10 @@ fn value(input: &mut Input<'_>) -> Result<PortableField, DecodeError> {
     Ok(PortableField::Value(found.unwrap_or(Value::Null)))
 }
 
-/// Goes over the ids of an object's class.
-fn class(input: &mut Input<'_>) -> Result<(), DecodeError> {
-    input.bytes("the class of a Portable object", 8).map(|_| ())
+/// Goes over the ids of an object's class; where they stand.
+fn class(input: &mut Input<'_>) -> Result<usize, DecodeError> {
+    let at = input.offset();
+    input.bytes("the class of a Portable object", 8).map(|_| at)
 }
 
 /// A value that may be null.

@@ -6,7 +6,7 @@ from hazelcast.config import IntType
 from hazelcast.errors import HazelcastError
 from hazelcast.predicate import equal, false, greater, less
 from hazelcast.projection import identity, multi_attribute, single_attribute
-from people import Person
+from people import Person, PersonPortable, TeamPortable
 
 AGES = [20 + i for i in range(10)]
 
@@ -59,6 +59,23 @@ def test_over_longs(new_client, name, aggregator, wanted):
 def test_entry_with_the_extreme(compact_people, aggregator, wanted):
     entry = compact_people.aggregate(aggregator)
     assert (entry.key, entry.value) == (wanted, Person.number(wanted))
+
+
+def test_portable_objects_within_a_result(a_map):
+    """Their offsets count from the first byte of the whole result."""
+    ann, bob = PersonPortable("Ann", 1), PersonPortable("Bob", 2)
+    team = TeamPortable(ann, [bob, ann], [1, 2])
+    a_map.put_all({1: ann, 2: bob, 3: ann})
+    assert a_map.aggregate(agg.distinct()) == {ann, bob}
+    entry = a_map.aggregate(agg.max_by("age"))
+    assert (entry.key, entry.value) == (2, bob)
+    a_map.clear()
+    a_map.put("team", team)
+    assert a_map.aggregate(agg.distinct("leader")) == {ann}
+    assert a_map.aggregate(agg.distinct("people[any]")) == {ann, bob}
+    assert a_map.project(single_attribute("leader")) == [ann]
+    (found,) = a_map.aggregate(agg.distinct())
+    assert (found.leader, found.people, found.scores) == (ann, [bob, ann], [1, 2])
 
 
 def test_with_a_predicate(compact_people):

@@ -1,7 +1,7 @@
 //! What happens in a map, for those who listen.
 //!
-//! An event is made, and the values in it copied, only when a listener wants its kind. Keys and conditions are looked at on the
-//! `event` stage, so that they cost the partition nothing.
+//! An event is made, and the values in it copied, only when a listener wants its kind. Kinds and keys are compared where it is made, so
+//! that a listener of one key costs nothing for the others. Conditions are looked at on the `event` stage: they may take long.
 
 use crate::listeners::Listeners;
 use crate::operation::{Target, Turn};
@@ -86,20 +86,18 @@ impl Interest {
         self.include_value || self.condition.is_some()
     }
 
-    /// The event as this listener hears it; `None` when it does not want to.
+    /// True when kind and key are wanted.
+    fn takes(&self, event: &MapEvent) -> bool {
+        let other_key = |key| self.key.as_ref().is_some_and(|wanted| wanted != key);
+        self.flags & event.kind.flag() != 0 && !event.key.as_ref().is_some_and(other_key)
+    }
+
+    /// An event that it takes, as this listener hears it; `None` when the condition does not hold.
     fn filtered(&self, event: &MapEvent) -> Option<MapEvent> {
-        if self.flags & event.kind.flag() == 0 {
-            return None;
-        }
-        if let Some(key) = &event.key {
-            if self.key.as_ref().is_some_and(|wanted| wanted != key) {
+        if let (Some(key), Some(condition)) = (&event.key, &self.condition) {
+            let value = event.value.as_ref().or(event.old_value.as_ref())?;
+            if !condition(key, value) {
                 return None;
-            }
-            if let Some(condition) = &self.condition {
-                let value = event.value.as_ref().or(event.old_value.as_ref())?;
-                if !condition(key, value) {
-                    return None;
-                }
             }
         }
         let mut event = event.clone();
@@ -148,11 +146,17 @@ impl MapListeners {
     ) {
         let mut interests = self.interests.lock().unwrap_or_else(|broken| broken.into_inner());
         interests.push((id, interest.flags, interest.wants_values()));
-        self.listeners.add(id, move |event| {
-            if let Some(event) = interest.filtered(event) {
-                listener(&event);
-            }
-        });
+        let interest = Arc::new(interest);
+        let taken = Arc::clone(&interest);
+        self.listeners.add_for(
+            id,
+            move |event| taken.takes(event),
+            move |event| {
+                if let Some(event) = interest.filtered(event) {
+                    listener(&event);
+                }
+            },
+        );
         self.sum_up(&interests);
     }
 
@@ -184,9 +188,7 @@ impl MapListeners {
     /// Says that all entries went, if there were any.
     pub(crate) fn all_gone(&self, kind: MapEventKind, affected: u64) {
         if affected > 0 && self.wants(kind) {
-            let event = || MapEvent { kind, key: None, value: None, old_value: None, affected };
-            // Refused only when the member ends: then nobody hears anything any more.
-            let _ = self.listeners.offer(event);
+            self.listeners.offer(|| MapEvent { kind, key: None, value: None, old_value: None, affected });
         }
     }
 

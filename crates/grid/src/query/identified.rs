@@ -64,7 +64,7 @@ pub(crate) fn write_class(out: &mut Output, factory: i32, class: i32) {
 /// Writes an object within another: its type id and its payload.
 pub(crate) fn write_object(out: &mut Output, object: &Data) {
     out.put(object.type_id());
-    out.bytes(object.payload());
+    out.payload_of(object);
 }
 
 /// Writes a string that may be null.

@@ -6,6 +6,9 @@ use std::collections::BTreeMap;
 
 /// Settings for names and patterns of names. The name itself counts first, then the pattern with the most letters, then the default.
 ///
+/// What stands behind an `@` chooses the partition of a structure and is no part of the name: settings of `x` hold for `x@key`. A name or
+/// a pattern that has an `@` itself counts before those that have none.
+///
 /// ```
 /// use filbert_grid::{ListSettings, Patterns};
 ///
@@ -13,6 +16,7 @@ use std::collections::BTreeMap;
 /// lists.set("*", ListSettings { max_size: 10 });
 /// lists.set("log-*", ListSettings { max_size: 100 });
 /// assert_eq!((lists.of("names").max_size, lists.of("log-eu").max_size), (10, 100));
+/// assert_eq!(lists.of("log-eu@7").max_size, 100);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -34,14 +38,23 @@ impl<S: Clone + Default> Patterns<S> {
 
     /// What holds for a name.
     pub fn of(&self, name: &str) -> S {
+        let found = match name.split_once('@') {
+            None => self.nearest(name, |_| true),
+            Some((base, _)) => self
+                .nearest(name, |pattern| pattern.contains('@'))
+                .or_else(|| self.nearest(base, |pattern| !pattern.contains('@'))),
+        };
+        found.cloned().unwrap_or_default()
+    }
+
+    /// The settings of `name` itself, or of the longest pattern that it matches; of those that `counts`.
+    fn nearest(&self, name: &str, counts: impl Fn(&str) -> bool) -> Option<&S> {
         if let Some(exact) = self.by_pattern.get(name) {
-            return exact.clone();
+            return Some(exact);
         }
-        let matching = self.by_pattern.iter().filter(|(pattern, _)| matches(pattern, name));
-        matching
-            .max_by_key(|(pattern, _)| pattern.len())
-            .map(|(_, settings)| settings.clone())
-            .unwrap_or_default()
+        let matching =
+            self.by_pattern.iter().filter(|(pattern, _)| counts(pattern) && matches(pattern, name));
+        matching.max_by_key(|(pattern, _)| pattern.len()).map(|(_, settings)| settings)
     }
 }
 
@@ -86,6 +99,28 @@ mod tests {
             ("jobs", "jobs2", false),
         ] {
             assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    /// A structure whose partition was chosen had none of the settings of its name: no bound, no time to live.
+    #[test]
+    fn what_chooses_the_partition_is_no_part_of_the_name() {
+        let mut numbers = Patterns::default();
+        for (pattern, number) in [("x", 1), ("a*c", 2), ("*", 3), ("y@7", 4), ("z*@eu", 5), ("z*", 6)] {
+            numbers.set(pattern, number);
+        }
+        for (name, expected) in [
+            ("x", 1),
+            ("x@key", 1),
+            ("x@a@b", 1),
+            ("abc@1", 2),
+            ("ab@c", 3),
+            ("y@7", 4),
+            ("y@8", 3),
+            ("zoo@eu", 5),
+            ("zoo@us", 6),
+        ] {
+            assert_eq!(numbers.of(name), expected, "{name}");
         }
     }
 

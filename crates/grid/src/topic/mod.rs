@@ -48,11 +48,11 @@ pub struct Message {
 pub struct TopicStats {
     /// Messages that were published.
     pub published: u64,
-    /// Messages that were given to the listeners.
+    /// Messages that were given to a listener, each once for each listener.
     pub delivered: u64,
-    /// Messages that found no room in time.
+    /// Messages that found no room in time, each once for each listener that did not hear it.
     pub dropped: u64,
-    /// Messages that have room and were not given to the listeners yet.
+    /// Messages that have room and were not given to the listener yet.
     pub queued: usize,
 }
 
@@ -78,8 +78,6 @@ pub struct Topic {
     partition: PartitionId,
     shared: Arc<Shared>,
     stages: Stages,
-    /// What the event stage calls it.
-    source: String,
 }
 
 /// What the strand and the handles share.
@@ -102,7 +100,7 @@ impl Topic {
         let partition = partition_of_name(name);
         let publisher = Publisher::new(Arc::clone(&shared), grid.member(), name);
         let strands = Strands::single(stages, name, partition, publisher);
-        Self { strands, partition, shared, stages: stages.clone(), source }
+        Self { strands, partition, shared, stages: stages.clone() }
     }
 
     /// The partition it lives on.
@@ -135,10 +133,9 @@ impl Topic {
 
     /// What became of its messages.
     pub fn stats(&self) -> TopicStats {
-        let known = self.stages.event().topics().into_iter().find(|topic| topic.name == self.source);
         let mut stats =
             TopicStats { published: self.shared.published.load(Ordering::Relaxed), ..Default::default() };
-        if let Some(known) = known {
+        if let Some(known) = self.shared.listeners.deliveries() {
             (stats.delivered, stats.dropped, stats.queued) = (known.delivered, known.dropped, known.queued);
         }
         stats

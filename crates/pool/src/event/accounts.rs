@@ -15,6 +15,8 @@ pub(super) struct Accounts {
     setting: usize,
     /// Events per topic; `None` for an id that is free.
     queued: Vec<Option<usize>>,
+    /// The ids that are free: with a topic for each listener there are many, and each search would take as long.
+    free: Vec<usize>,
     topics: usize,
     reserve: usize,
     /// Events beyond their topics' reserves.
@@ -28,6 +30,7 @@ impl Accounts {
             capacity,
             setting: reserved_per_topic,
             queued: Vec::new(),
+            free: Vec::new(),
             topics: 0,
             reserve: 0,
             shared: 0,
@@ -37,13 +40,10 @@ impl Accounts {
 
     /// A new topic; its id.
     pub(super) fn open(&mut self) -> usize {
-        let id = match self.queued.iter().position(Option::is_none) {
-            Some(free) => free,
-            None => {
-                self.queued.push(None);
-                self.queued.len() - 1
-            }
-        };
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.queued.push(None);
+            self.queued.len() - 1
+        });
         self.queued[id] = Some(0);
         self.topics += 1;
         self.share_out();
@@ -54,12 +54,17 @@ impl Accounts {
     pub(super) fn close(&mut self, id: usize) {
         debug_assert_eq!(self.queued[id], Some(0), "a topic with events is not gone");
         self.queued[id] = None;
+        self.free.push(id);
         self.topics -= 1;
         self.share_out();
     }
 
     fn share_out(&mut self) {
-        self.reserve = self.setting.min(self.capacity / (2 * self.topics.max(1)));
+        let reserve = self.setting.min(self.capacity / (2 * self.topics.max(1)));
+        if reserve == self.reserve {
+            return;
+        }
+        self.reserve = reserve;
         self.shared = self.queued.iter().flatten().map(|queued| queued.saturating_sub(self.reserve)).sum();
     }
 

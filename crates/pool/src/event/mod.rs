@@ -4,28 +4,32 @@
 //! others are taken over), and a flood on one topic cannot take the room of another: up to its *reserve* a topic always finds
 //! room; beyond that, topics share the rest.
 //!
-//! An offer that finds no room waits its turn, up to the offer time-out, then it is dropped and counted. A level A thread
-//! waits inside [`Topic::offer`]. A thread of level B or C never waits: it gets [`Offer::Pending`], on which the
+//! An offer that finds no room waits its turn, up to the offer time-out, then it is dropped and counted. At most 1,000 offers of a
+//! topic wait, or as many as its reserve if that is more; one beyond is dropped at once. A level A thread waits inside [`Topic::offer`]. A thread of level B or C never waits: it gets [`Offer::Pending`], on which the
 //! response of the invocation can be held back.
 //!
 //! ```text
 //!  offer -> room? -> topic's strand -> listener
 //!             \-> waiting offers of the topic (FIFO) -> room came: accepted
-//!                                                    -> time-out: dropped, counted
+//!             |                                      -> time-out: dropped, counted
+//!             \-> too many wait: dropped, counted
 //! ```
 //!
 //! All accounts are behind one lock, held for the length of a post; the events themselves run outside it. Rejected: an
 //! atomic count per topic and one for the stage. "Within its reserve or in the shared rest" is one decision over both.
 
 mod accounts;
+mod source;
 mod topic;
 
 #[cfg(test)]
 mod tests;
 
+pub use source::EventSource;
 pub use topic::{Offer, Offered, Topic};
 
 use self::accounts::Accounts;
+use self::source::SourceCore;
 use self::topic::{TopicCore, Waiting};
 use crate::context::StageId;
 use crate::engine::{Ending, Engine};
@@ -37,7 +41,8 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-/// The fewest offers of one topic that may wait for room at a time; a larger reserve allows as many.
+/// The fewest offers of one topic that may wait for room at a time; a larger reserve allows as many. One more is dropped at once, and
+/// not after the time-out: what waits takes memory, and who publishes a million events in one operation would fill it with them.
 const WAITING_AT_LEAST: usize = 1_000;
 
 /// How the event stage is made.
@@ -113,6 +118,8 @@ struct State {
     accounts: Accounts,
     ledgers: HashMap<usize, Ledger>,
     by_name: HashMap<Arc<str>, (usize, Weak<TopicCore>)>,
+    /// What several topics are reported under.
+    sources: Vec<Weak<SourceCore>>,
     /// Topics with waiting offers; the first is the next to get shared room.
     rotation: VecDeque<usize>,
     closed: bool,
@@ -125,6 +132,27 @@ struct Ledger {
     dropped: u64,
     waiting: VecDeque<Waiting>,
     timer_armed: bool,
+    /// What it is reported with.
+    source: Option<Arc<SourceCore>>,
+}
+
+impl TopicSnapshot {
+    fn add(&mut self, other: &Self) {
+        self.queued += other.queued;
+        self.delivered += other.delivered;
+        self.dropped += other.dropped;
+    }
+}
+
+impl Ledger {
+    fn snapshot(&self, queued: usize) -> TopicSnapshot {
+        TopicSnapshot {
+            name: self.name.to_string(),
+            queued,
+            delivered: self.delivered,
+            dropped: self.dropped,
+        }
+    }
 }
 
 impl EventStage {
@@ -143,6 +171,7 @@ impl EventStage {
             accounts: Accounts::new(settings.capacity, settings.reserved_per_topic),
             ledgers: HashMap::new(),
             by_name: HashMap::new(),
+            sources: Vec::new(),
             rotation: VecDeque::new(),
             closed: false,
         };
@@ -163,36 +192,77 @@ impl EventStage {
         if let Some(core) = state.by_name.get(name).and_then(|(_, topic)| topic.upgrade()) {
             return Topic::new(core);
         }
+        let (id, core) = self.open(state, name);
+        state.by_name.insert(Arc::clone(core.name()), (id, Arc::downgrade(&core)));
+        Topic::new(core)
+    }
+
+    /// A source of events with several topics, which are reported together under its name; nobody else shares them.
+    pub fn source(&self, name: &str) -> EventSource {
+        let source = EventSource::new(self, name);
+        let mut state = self.shared.lock();
+        // Now and then, so that sources which come and go leave nothing behind.
+        if state.sources.len().is_power_of_two() {
+            state.sources.retain(|source| source.strong_count() > 0);
+        }
+        state.sources.push(Arc::downgrade(source.core()));
+        drop(state);
+        source
+    }
+
+    fn topic_of(&self, source: &Arc<SourceCore>) -> Topic {
+        let mut guard = self.shared.lock();
+        let (id, core) = self.open(&mut guard, source.name());
+        if let Some(ledger) = guard.ledgers.get_mut(&id) {
+            ledger.source = Some(Arc::clone(source));
+        }
+        drop(guard);
+        Topic::new(core)
+    }
+
+    fn snapshot_of(&self, source: &Arc<SourceCore>) -> TopicSnapshot {
+        let state = self.shared.lock();
+        let mut all = source.snapshot();
+        for (id, ledger) in &state.ledgers {
+            if ledger.source.as_ref().is_some_and(|known| Arc::ptr_eq(known, source)) {
+                all.add(&ledger.snapshot(state.accounts.queued(*id)));
+            }
+        }
+        all
+    }
+
+    fn open(&self, state: &mut State, name: &str) -> (usize, Arc<TopicCore>) {
         let id = state.accounts.open();
         let name: Arc<str> = Arc::from(name);
         let strand = self.shared.striped.strand_unbounded(id as u64, ());
         let core = Arc::new(TopicCore::new(Arc::clone(&self.shared), id, Arc::clone(&name), strand));
         let ledger = Ledger {
-            name: Arc::clone(&name),
+            name,
             delivered: 0,
             dropped: 0,
             waiting: VecDeque::new(),
             timer_armed: false,
+            source: None,
         };
         state.ledgers.insert(id, ledger);
-        state.by_name.insert(name, (id, Arc::downgrade(&core)));
-        Topic::new(core)
+        (id, core)
     }
 
-    /// What each topic says of itself, by name.
+    /// What each topic and each [source](EventStage::source) says of itself, by name; those of one name together.
     pub fn topics(&self) -> Vec<TopicSnapshot> {
         let state = self.shared.lock();
-        let mut topics: Vec<_> = state
-            .ledgers
-            .iter()
-            .map(|(id, ledger)| TopicSnapshot {
-                name: ledger.name.to_string(),
-                queued: state.accounts.queued(*id),
-                delivered: ledger.delivered,
-                dropped: ledger.dropped,
-            })
-            .collect();
+        let topics = state.ledgers.iter().map(|(id, ledger)| ledger.snapshot(state.accounts.queued(*id)));
+        let sources = state.sources.iter().filter_map(Weak::upgrade).map(|source| source.snapshot());
+        let mut topics: Vec<_> = topics.chain(sources).collect();
+        drop(state);
         topics.sort_by(|a, b| a.name.cmp(&b.name));
+        topics.dedup_by(|next, all| {
+            let same = next.name == all.name;
+            if same {
+                all.add(next);
+            }
+            same
+        });
         topics
     }
 

@@ -3,7 +3,7 @@
 //! Every change of the accounts and the post that belongs to it happen under the stage's lock, so the order of the strand's mail is
 //! the order of the admissions. User code (events, callbacks, what an event owns) never runs or drops under it.
 
-use super::{Shared, State};
+use super::{Ledger, Shared, State};
 use crate::context;
 use crate::error::SubmitError;
 use crate::future::{Resolver, TaskFuture, task_future};
@@ -46,7 +46,7 @@ pub struct Topic {
 pub enum Offer {
     /// The event will be delivered.
     Accepted,
-    /// There was no room in time; the event is gone, and counted.
+    /// There was no room in time, or too many offers of the topic wait already; the event is gone, and counted.
     Dropped,
     /// This thread must not wait: the future says within the offer time-out whether the event was accepted.
     Pending(TaskFuture<Offered>),
@@ -100,8 +100,27 @@ impl Topic {
     /// Offers an event: a closure that gives it to the listener. `task` names it in reports.
     ///
     /// Without room, a level A thread waits here up to the offer time-out; a thread of level B or C gets
-    /// [`Offer::Pending`] at once.
+    /// [`Offer::Pending`] at once. When 1,000 offers of the topic wait already, or as many as its reserve if that is more, the event is
+    /// [dropped](Offer::Dropped) at once.
     pub fn offer(
+        &self,
+        task: &'static str,
+        event: impl FnOnce() + Send + 'static,
+    ) -> Result<Offer, SubmitError> {
+        match self.offer_without_waiting(task, event)? {
+            Offer::Pending(future) if context::current().kind.level() == Level::A => {
+                match future.wait() {
+                    Ok(Offered::Accepted) => Ok(Offer::Accepted),
+                    // An error means that the stage is gone with the offer.
+                    Ok(Offered::Dropped) | Err(_) => Ok(Offer::Dropped),
+                }
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Offers an event like [`Topic::offer`], and gets [`Offer::Pending`] on any thread: to offer to several topics before waiting.
+    pub fn offer_without_waiting(
         &self,
         task: &'static str,
         event: impl FnOnce() + Send + 'static,
@@ -140,14 +159,7 @@ impl Topic {
         if arm {
             self.core.expire_after(timeout);
         }
-        if context::current().kind.level() != Level::A {
-            return Ok(Offer::Pending(future));
-        }
-        match future.wait() {
-            Ok(Offered::Accepted) => Ok(Offer::Accepted),
-            // An error means that the stage is gone with the offer.
-            Ok(Offered::Dropped) | Err(_) => Ok(Offer::Dropped),
-        }
+        Ok(Offer::Pending(future))
     }
 }
 
@@ -187,6 +199,10 @@ impl std::fmt::Debug for Topic {
 impl TopicCore {
     pub(super) fn new(shared: Arc<Shared>, id: usize, name: Arc<str>, strand: Strand<()>) -> Self {
         Self { shared, id, name, strand }
+    }
+
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.name
     }
 
     /// Puts an admitted event on the strand. Under the lock, with the stage open: so the strand is open too.
@@ -241,7 +257,10 @@ impl Drop for TopicCore {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.accounts.close(self.id);
-        state.ledgers.remove(&self.id);
+        if let Some(Ledger { delivered, dropped, source: Some(source), .. }) = state.ledgers.remove(&self.id)
+        {
+            source.count(delivered, dropped);
+        }
         if state.by_name.get(&self.name).is_some_and(|(id, _)| *id == self.id) {
             state.by_name.remove(&self.name);
         }

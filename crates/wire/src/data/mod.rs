@@ -42,6 +42,7 @@ pub use payload::Payload;
 pub use time::{LocalDate, LocalDateTime, LocalTime, OffsetDateTime};
 pub use to_data::ToData;
 pub use value::Value;
+pub(crate) use value::is_list;
 
 use bytes::Bytes;
 use std::hash::{Hash, Hasher};

@@ -34,6 +34,12 @@ impl Output {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Appends the payload of another value, so that it can be read as a part of this one: offsets of Portable objects count from the
+    /// first byte of the whole.
+    pub fn payload_of(&mut self, data: &Data) {
+        crate::portable::append(data, self);
+    }
+
     /// Appends a length or a count.
     pub fn length(&mut self, length: usize) -> Result<(), EncodeError> {
         self.put(to_length(length)?);

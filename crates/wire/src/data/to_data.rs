@@ -272,7 +272,7 @@ impl ToData for Data {
     }
 
     fn write_payload(&self, out: &mut Output) -> Result<(), EncodeError> {
-        out.bytes(self.payload());
+        out.payload_of(self);
         Ok(())
     }
 

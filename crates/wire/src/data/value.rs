@@ -156,7 +156,7 @@ impl FromData for Value {
 }
 
 /// Java's collections that are written as a count and that many objects.
-pub(super) fn is_list(type_id: i32) -> bool {
+pub(crate) fn is_list(type_id: i32) -> bool {
     matches!(
         type_id,
         OBJECT_ARRAY
@@ -286,7 +286,7 @@ impl ToData for Value {
             Self::LocalDateTime(moment) => moment.write(out),
             Self::OffsetDateTime(moment) => moment.write(out),
             Self::Opaque(data) => {
-                out.bytes(data.payload());
+                out.payload_of(data);
                 Ok(())
             }
         }
