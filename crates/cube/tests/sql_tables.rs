@@ -1,9 +1,11 @@
 //! Cubes over tables of SQL: files of all formats and maps give the answers of a table in memory.
 
-use arrow::array::{ArrayRef, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, AsArray, Date32Array, Float64Array, Int64Array, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Int64Type};
+use filbert_cube::aggregate::{Carriers, CustomAggregate, Values};
 use filbert_cube::{
-    Aggregation, Aggregator, Combinator, Cube, CubeError, Expression, Filter, Filtrator, Forest, MemoryTable,
-    Query, SqlTable, Table, TableGroups,
+    Aggregation, Aggregator, Combinator, Cube, CubeError, DrillThrough, Expression, Filter, Filtrator,
+    Forest, MemoryTable, Query, SqlTable, Table, TableGroups,
 };
 use filbert_grid::Grid;
 use filbert_pool::{Shutdown, Stages};
@@ -11,6 +13,7 @@ use filbert_sql::{Sql, SqlSettings};
 use filbert_wire::Json;
 use futures::executor::block_on;
 use serde::{Deserialize, Serialize};
+use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -231,6 +234,137 @@ fn columns_and_conditions_are_pushed_down() {
     let query = Query::new(["highest", "euro"]).by(["desk"]).table_groups(TableGroups::Always);
     let (_, how) = answer(&cube, &query);
     assert!(how.contains("groups of its own") && how.contains("GROUP BY \"desk\""), "{how}");
+}
+
+/// The first number of each group: it looks at the order of rows.
+#[derive(Debug)]
+struct First;
+
+struct Firsts(Vec<Option<i64>>);
+
+impl CustomAggregate for First {
+    fn carriers(&self, _input: &DataType) -> Result<Box<dyn Carriers>, CubeError> {
+        Ok(Box::new(Firsts(Vec::new())))
+    }
+}
+
+impl Carriers for Firsts {
+    fn grow(&mut self, groups: usize) {
+        self.0.resize(groups, None);
+    }
+
+    fn add(&mut self, groups: &[u32], values: &Values<'_>) -> Result<(), CubeError> {
+        let array = values.array().expect("there is an input");
+        let numbers = array.as_primitive::<Int64Type>();
+        values.for_each_selected(|row| {
+            self.0[groups[row] as usize].get_or_insert(numbers.value(row));
+        });
+        Ok(())
+    }
+
+    fn merge(&mut self, groups: &[u32], from: &dyn Carriers, rows: &[u32]) -> Result<(), CubeError> {
+        let from = (from as &dyn Any).downcast_ref::<Self>().expect("of the same aggregate");
+        for (group, row) in groups.iter().zip(rows) {
+            let mine = &mut self.0[*group as usize];
+            *mine = mine.or(from.0[*row as usize]);
+        }
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<ArrayRef, CubeError> {
+        Ok(Arc::new(Int64Array::from(self.0)))
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.capacity() * size_of::<Option<i64>>()
+    }
+}
+
+/// Many files are read by several tasks at a time, whose batches come in any order. Sums must not show it, and what looks at the order
+/// must not get it.
+#[test]
+fn files_are_read_side_by_side_where_nobody_looks_at_the_order() {
+    let place = Place::new();
+    let folder = place.path("parts");
+    std::fs::create_dir(&folder).unwrap();
+    let (files, rows) = (12_i64, 400_i64);
+    let value = |row: i64| match row % 9 {
+        0 => "1e16".to_owned(),
+        1 => "-1e16".to_owned(),
+        _ => format!("{}.{}", row % 70, row % 10),
+    };
+    let mut batches = Vec::new();
+    for file in 0..files {
+        let numbers = || file * rows..(file + 1) * rows;
+        let lines: String =
+            numbers().map(|row| format!("d{},c{},{row},{}\n", row % 5, row % 3, value(row))).collect();
+        let path = folder.join(format!("{file:02}.csv"));
+        std::fs::write(&path, format!("desk,ccy,n,pnl\n{lines}")).unwrap();
+        batches.push(
+            RecordBatch::try_from_iter([
+                (
+                    "desk",
+                    Arc::new(StringArray::from_iter_values(numbers().map(|row| format!("d{}", row % 5))))
+                        as ArrayRef,
+                ),
+                (
+                    "ccy",
+                    Arc::new(StringArray::from_iter_values(numbers().map(|row| format!("c{}", row % 3))))
+                        as _,
+                ),
+                ("n", Arc::new(Int64Array::from_iter_values(numbers())) as _),
+                (
+                    "pnl",
+                    Arc::new(Float64Array::from_iter_values(
+                        numbers().map(|row| value(row).parse::<f64>().unwrap()),
+                    )) as _,
+                ),
+            ])
+            .unwrap(),
+        );
+    }
+    let forest = Forest::builder()
+        .measure("pnl", Aggregator::sum("pnl"))
+        .measure("mean", Aggregator::new("pnl", Aggregation::Avg))
+        .measure("first", Aggregator::new("n", Aggregation::Custom("first".to_owned())))
+        .aggregation("first", First)
+        .build()
+        .unwrap();
+    let memory = MemoryTable::new("parts", batches[0].schema(), batches).unwrap();
+    let memory = Cube::builder(&place.stages, forest.clone(), memory).build().unwrap();
+    let files = Cube::builder(&place.stages, forest, place.file(&folder)).build().unwrap();
+    for measures in [&["pnl", "mean"][..], &["first"], &["pnl", "first"]] {
+        let query = || Query::new(measures.to_vec()).by(["desk", "ccy"]).totals(["desk", "ccy"]).no_cache();
+        let (expected, _) = answer(&memory, &query().parallelism(1));
+        for partitions in [1, 2, 16] {
+            let (got, how) = answer(&files, &query().partitions(partitions));
+            assert_eq!(got, expected, "{measures:?}, {partitions} partitions\n{how}");
+            assert!(how.contains("fragment"), "{how}");
+        }
+    }
+    // Rows are shown from the first on.
+    let through = DrillThrough::new(Query::new(["pnl"])).columns(["n"]).limit(700);
+    let shown = files.drill_through(through).unwrap().wait().unwrap();
+    let numbers = shown.batch().column(0).as_primitive::<Int64Type>().values().to_vec();
+    assert_eq!(numbers, (0..700).collect::<Vec<_>>());
+}
+
+/// A file that is large enough to be read by several tasks, were it not for the line breaks in its texts.
+#[test]
+fn a_text_with_line_breaks_is_not_cut() {
+    let place = Place::new();
+    let path = place.path("lines.csv");
+    let long = "a text of several lines\n".repeat(8);
+    let rows: String = (0..12_000).map(|row| format!("\"{long}{}\",{row}\n", row % 3)).collect();
+    std::fs::write(&path, format!("desk,n\n{rows}")).unwrap();
+    let forest = Forest::builder().measure("n", Aggregator::sum("n")).measure("rows", Aggregator::count());
+    let cube = Cube::builder(&place.stages, forest.build().unwrap(), place.file(&path)).build().unwrap();
+    let (got, how) = answer(&cube, &Query::new(["rows", "n"]));
+    assert_eq!(got, format!("rows,n\n12000,{}\n", 12_000 * 11_999 / 2), "{how}");
+    let (got, _) = answer(&cube, &Query::new(["rows"]).by(["desk"]));
+    let sizes: Vec<&str> =
+        got.lines().filter_map(|line| line.rsplit_once("\",").map(|(_, rows)| rows)).collect();
+    assert_eq!(sizes, ["4000", "4000", "4000"]);
 }
 
 #[test]

@@ -109,6 +109,41 @@ impl Session {
         self
     }
 
+    /// Makes another session with the settings of this one, where later changes of either are its own.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+    /// let session = sql.session();
+    /// let ordered = session.fork().reading_in_order(100);
+    /// # let _ = ordered;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn fork(&self) -> Self {
+        self.sql.session_with(SessionContext::new_with_state(self.context.state()), &self.rights)
+    }
+
+    /// The session, in which results come as batches of about so many rows.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+    /// let query = sql.session().with_batch_rows(100).query("SELECT value FROM generate_series(1, 250)")?;
+    /// let batches = futures::executor::block_on(query.collect())?;
+    /// assert!(batches.iter().all(|batch| batch.num_rows() <= 100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_batch_rows(self, rows: usize) -> Self {
+        let state = self.context.state_ref();
+        let mut state = state.write();
+        let config = state.config().clone().with_batch_size(rows.max(1));
+        *state.config_mut() = config;
+        drop(state);
+        self
+    }
+
     /// Another number whenever the rows of a table may have changed: of files that are named by their path, folder or pattern, as far as
     /// their sizes and times of change tell. None for all other tables.
     ///

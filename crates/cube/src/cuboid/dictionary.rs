@@ -14,13 +14,16 @@
 use crate::aggregate::CodeHashes;
 use crate::error::CubeError;
 use crate::memory::Reservation;
-use arrow::array::{Array, ArrayRef, AsArray, DictionaryArray, StringArray, StringBuilder, UInt32Array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, DictionaryArray, StringArray, StringBuilder, StringViewArray, UInt32Array,
+};
 use arrow::compute::{cast, concat, take};
 use arrow::datatypes::{DataType, UInt32Type};
+use foldhash::{HashMap, HashMapExt};
 use hashbrown::HashTable;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// What a text costs beside itself, in bytes: its code in the table, its hash, where it ends, and the room that these grow into.
 const TEXT_COST: usize = 48;
@@ -41,7 +44,7 @@ pub(crate) struct Dictionaries {
 /// The texts of one column.
 #[derive(Debug, Default)]
 pub(crate) struct Dictionary {
-    inner: Mutex<Inner>,
+    inner: RwLock<Inner>,
     /// Of the texts, by their codes: these decide where slices go.
     hashes: Arc<CodeHashes>,
 }
@@ -92,16 +95,21 @@ impl Dictionaries {
     /// About how much they hold, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let columns = self.columns.read().unwrap_or_else(|broken| broken.into_inner());
-        columns.values().map(|dictionary| dictionary.lock().bytes).sum()
+        columns.values().map(|dictionary| dictionary.read().bytes).sum()
     }
 }
 
 impl Dictionary {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(|broken| broken.into_inner())
+    fn read(&self) -> RwLockReadGuard<'_, Inner> {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The codes of a column of texts. Cheapest when it is dictionary-encoded already: each entry is looked up once.
+    fn write(&self) -> RwLockWriteGuard<'_, Inner> {
+        self.inner.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The codes of a column of texts, out of order and side by side. Cheapest when the same text often stands for itself: entries of a
+    /// dictionary, and views of one place, are looked up once.
     pub(crate) fn encode(&self, column: &ArrayRef, added: &AddedTexts) -> Result<UInt32Array, CubeError> {
         let arrow = |error| CubeError::arrow("key column", &error);
         if let DataType::Dictionary(..) = column.data_type() {
@@ -111,22 +119,71 @@ impl Dictionary {
             let codes = take(&codes, keys.as_primitive::<UInt32Type>(), None).map_err(arrow)?;
             return Ok(codes.as_primitive::<UInt32Type>().clone());
         }
+        if let Some(views) = column.as_string_view_opt() {
+            return self.encode_views(views, added);
+        }
         let texts = cast(column, &DataType::Utf8).map_err(arrow)?;
-        let texts = texts.as_string::<i32>();
-        let (mut inner, mut added) = (self.lock(), added.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut code = |text: &str| inner.code(text, &self.hashes, &mut added);
-        texts.iter().map(|text| text.map(&mut code).transpose()).collect()
+        let texts: Vec<Option<&str>> = texts.as_string::<i32>().iter().collect();
+        let mut codes =
+            self.codes_of(&texts.iter().flatten().copied().collect::<Vec<_>>(), added)?.into_iter();
+        Ok(texts.into_iter().map(|text| text.and_then(|_| codes.next())).collect())
+    }
+
+    /// A view of a short text is that text, one of a long text says where it lies: equal views are equal texts. Those of a column that a
+    /// file has as a dictionary lie where its entry does.
+    fn encode_views(&self, views: &StringViewArray, added: &AddedTexts) -> Result<UInt32Array, CubeError> {
+        let mut known: HashMap<u128, u32> = HashMap::new();
+        // The number of each row's view, and a row of each.
+        let (mut numbers, mut firsts): (Vec<u32>, Vec<usize>) = (Vec::with_capacity(views.len()), Vec::new());
+        for (row, view) in views.views().iter().enumerate() {
+            // What stands at a missing value is no view.
+            if views.is_null(row) {
+                numbers.push(0);
+                continue;
+            }
+            numbers.push(*known.entry(*view).or_insert_with(|| {
+                firsts.push(row);
+                firsts.len() as u32 - 1
+            }));
+        }
+        let codes = self.codes_of(&firsts.iter().map(|row| views.value(*row)).collect::<Vec<_>>(), added)?;
+        let codes: Vec<u32> =
+            numbers.iter().map(|number| codes.get(*number as usize).copied().unwrap_or(0)).collect();
+        Ok(UInt32Array::new(codes.into(), views.nulls().cloned()))
+    }
+
+    /// The codes of some texts. Those that are known already only read.
+    fn codes_of(&self, texts: &[&str], added: &AddedTexts) -> Result<Vec<u32>, CubeError> {
+        let hashes: Vec<u64> = texts.iter().map(|text| CodeHashes::hash(text)).collect();
+        let mut codes = Vec::with_capacity(texts.len());
+        let mut unknown = Vec::new();
+        let inner = self.read();
+        for (number, (text, hash)) in texts.iter().zip(&hashes).enumerate() {
+            codes.push(inner.find(text, *hash).unwrap_or_else(|| {
+                unknown.push(number);
+                0
+            }));
+        }
+        drop(inner);
+        if !unknown.is_empty() {
+            let mut added = added.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut inner = self.write();
+            for number in unknown {
+                codes[number] = inner.code(texts[number], hashes[number], &self.hashes, &mut added)?;
+            }
+        }
+        Ok(codes)
     }
 
     /// The code of one text.
     pub(crate) fn code(&self, text: &str, added: &AddedTexts) -> Result<u32, CubeError> {
-        let (mut inner, mut added) = (self.lock(), added.lock().unwrap_or_else(PoisonError::into_inner));
-        inner.code(text, &self.hashes, &mut added)
+        let mut added = added.lock().unwrap_or_else(PoisonError::into_inner);
+        self.write().code(text, CodeHashes::hash(text), &self.hashes, &mut added)
     }
 
     /// How many texts there are.
     pub(crate) fn len(&self) -> usize {
-        self.lock().len()
+        self.read().len()
     }
 
     /// Hashes of all texts, by their codes.
@@ -136,7 +193,7 @@ impl Dictionary {
 
     /// All texts, by their codes.
     pub(crate) fn texts(&self) -> Arc<StringArray> {
-        let mut inner = self.lock();
+        let mut inner = self.write();
         inner.freeze();
         Arc::clone(&inner.frozen)
     }
@@ -165,10 +222,20 @@ impl Inner {
         }
     }
 
-    fn code(&mut self, text: &str, hashes: &CodeHashes, added: &mut Reservation) -> Result<u32, CubeError> {
-        let hash = CodeHashes::hash(text);
-        if let Some(code) = self.codes.find(hash, |code| self.text(*code) == text.as_bytes()) {
-            return Ok(*code);
+    /// The code of a text that is known.
+    fn find(&self, text: &str, hash: u64) -> Option<u32> {
+        self.codes.find(hash, |code| self.text(*code) == text.as_bytes()).copied()
+    }
+
+    fn code(
+        &mut self,
+        text: &str,
+        hash: u64,
+        hashes: &CodeHashes,
+        added: &mut Reservation,
+    ) -> Result<u32, CubeError> {
+        if let Some(code) = self.find(text, hash) {
+            return Ok(code);
         }
         if self.text_bytes + text.len() > MOST_BYTES {
             return Err(CubeError::Computation {
@@ -224,6 +291,11 @@ mod tests {
         );
         let codes = dictionary.encode(&coded, &added).unwrap();
         assert_eq!(codes, UInt32Array::from(vec![2, 1]));
+        let views: ArrayRef = Arc::new(StringViewArray::from(vec![Some("c"), None, Some("a"), Some("c")]));
+        assert_eq!(
+            dictionary.encode(&views, &added).unwrap(),
+            UInt32Array::from(vec![Some(2), None, Some(1), Some(2)])
+        );
         let texts = cast(&dictionary.decode(&codes).unwrap(), &DataType::Utf8).unwrap();
         assert_eq!(texts.as_string::<i32>(), &StringArray::from(vec!["c", "a"]));
         // Frozen texts are found as well, and those that came since go behind them.
@@ -236,5 +308,37 @@ mod tests {
         assert_eq!(dictionary.len(), 4);
         drop(added);
         assert_eq!(memory.held(), 0);
+    }
+
+    /// Long texts, whose views only say where they lie, of which some lie in two places.
+    #[test]
+    fn views_have_the_codes_of_their_texts() {
+        let long = |number: usize| format!("a text that has no room in a view, {number}");
+        let texts: Vec<Option<String>> = (0..500).map(|row| (row % 7 != 0).then(|| long(row % 90))).collect();
+        let plain: ArrayRef = Arc::new(texts.iter().cloned().collect::<StringArray>());
+        let views: ArrayRef = Arc::new(texts.into_iter().collect::<StringViewArray>());
+        let dictionary = Dictionary::default();
+        let added = Mutex::new(MemoryAccount::unlimited().try_reserve(0).unwrap());
+        let codes = dictionary.encode(&views.slice(3, 400), &added).unwrap();
+        assert_eq!(codes, dictionary.encode(&plain.slice(3, 400), &added).unwrap());
+        let told = cast(&dictionary.decode(&codes).unwrap(), &DataType::Utf8).unwrap();
+        assert_eq!(*told, *plain.slice(3, 400));
+    }
+
+    /// Texts that several bring at a time have one code each.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the threads of several queries are what is tested")]
+    fn codes_are_given_side_by_side() {
+        let dictionary = Dictionary::default();
+        let added = Mutex::new(MemoryAccount::unlimited().try_reserve(0).unwrap());
+        let column: ArrayRef =
+            Arc::new(StringArray::from_iter_values((0..2_000).map(|row| format!("{row}"))));
+        let codes: Vec<UInt32Array> = std::thread::scope(|scope| {
+            let encode = || scope.spawn(|| dictionary.encode(&column, &added).unwrap());
+            let all: Vec<_> = (0..4).map(|_| encode()).collect();
+            all.into_iter().map(|each| each.join().unwrap()).collect()
+        });
+        assert!(codes.iter().all(|each| *each == codes[0]));
+        assert_eq!(dictionary.len(), 2_000);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::dictionary::{AddedTexts, Dictionaries};
 use crate::aggregate::CodeHashes;
-use crate::coordinate::{Coordinate, logical_type};
+use crate::coordinate::Coordinate;
 use crate::error::CubeError;
 use crate::exact;
 use crate::memory::{MemoryAccount, bytes_of};
@@ -60,25 +60,27 @@ impl KeySpace {
         (self.logical(column) == DataType::Utf8).then(|| self.dictionaries.of(column).hashes())
     }
 
-    /// Texts in a form whose entries are looked up once each; all else as it is. Can be done out of order.
-    pub(crate) fn prepare(&self, column: &str, values: &ArrayRef) -> Result<ArrayRef, CubeError> {
-        let is_plain_text = logical_type(values.data_type()) == DataType::Utf8
-            && !matches!(values.data_type(), DataType::Dictionary(..));
-        if self.logical(column) != DataType::Utf8 || !is_plain_text || values.len() < 64 {
+    /// Texts in a form whose entries are looked up once each; all else as it is.
+    fn prepare(&self, column: &str, values: &ArrayRef) -> Result<ArrayRef, CubeError> {
+        // Views are such a form.
+        let is_plain_text = matches!(values.data_type(), DataType::Utf8 | DataType::LargeUtf8);
+        if !is_plain_text || values.len() < 64 {
             return Ok(Arc::clone(values));
         }
         let dictionary = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
         cast(values, &dictionary).map_err(|error| CubeError::arrow(column, &error))
     }
 
-    /// A column of the table as a key column. In the order of the input: codes are given as texts come.
+    /// A column of the table as a key column. Out of order and side by side: codes are given to texts as they come, and nothing depends on
+    /// which one a text has.
     pub(crate) fn encode(&self, column: &Arc<str>, values: &ArrayRef) -> Result<ArrayRef, CubeError> {
         let arrow = |error| CubeError::arrow(&**column, &error);
         let in_column = |error: CubeError| error.of_place(&format!("column {column:?}"));
         let logical = self.logical(column);
         if logical == DataType::Utf8 {
+            let texts = self.prepare(column, values)?;
             return Ok(Arc::new(
-                self.dictionaries.of(column).encode(values, &self.added).map_err(in_column)?,
+                self.dictionaries.of(column).encode(&texts, &self.added).map_err(in_column)?,
             ));
         }
         let values = exact::logical(column, values, &logical)?;

@@ -1,16 +1,17 @@
 //! One pass over the table for all leaves of a plan: a grouping for every level, a filter for every leaf.
 //!
 //! ```text
-//!   batches ──► pieces, side by side on cpu: calculated columns, filters, texts to local dictionaries
-//!           ──► in order: codes of texts ──► one grouping per level
+//!   batches ──► pieces, side by side on cpu: calculated columns, filters, codes of texts
+//!           ──► in order ──► one grouping per level
 //! ```
 //!
-//! Groupings take pieces in the order of the input, so nothing depends on timing. They begin when it is known how slices are spread, which all
-//! rows of the first batches tell: one after the other they would tell of a table that is sorted by its shard key that it has but one.
+//! Groupings take pieces in the order of the input, which aggregations of the user's may look at. They begin when it is known how slices are
+//! spread, which all rows of the first batches tell: one after the other they would tell of a table that is sorted by its shard key that it
+//! has but one.
 
 use super::Run;
 use super::group::{leaf_aggregate, present};
-use super::group_scan::merging;
+use super::group_scan::{is_exact, merging};
 use super::read::{RowReader, pieces};
 use super::skew::is_skewed;
 use super::tasks::Results;
@@ -44,6 +45,8 @@ pub(crate) struct Scan {
     pub(super) groups: Option<GroupQuery>,
     /// False when leaves from the cache say already how slices are spread.
     may_split: bool,
+    /// True when no aggregation looks at the order of rows.
+    is_any_order: bool,
 }
 
 /// The leaves of one level.
@@ -62,7 +65,7 @@ struct Piece {
     rows: usize,
     columns: BTreeMap<String, ArrayRef>,
     masks: Vec<Option<BooleanArray>>,
-    /// The columns of levels as keys; none until it is the piece's turn.
+    /// The columns of levels as keys.
     keys: BTreeMap<Arc<str>, ArrayRef>,
 }
 
@@ -78,11 +81,13 @@ impl Scan {
         let filters: BTreeSet<Arc<Filter>> =
             leaves.iter().map(|leaf| Arc::clone(&steps[leaf.0].filter)).collect();
         let any = Filter::Or(filters.iter().map(|filter| (**filter).clone()).collect()).canonical();
+        let mut is_any_order = true;
         let mut levels: BTreeMap<Level, LevelScan> = BTreeMap::new();
         let mut named: BTreeSet<Arc<str>> = any.columns();
         for leaf in leaves {
             let step = &steps[leaf.0];
             let Operation::Leaf(of) = &step.operation else { continue };
+            is_any_order &= is_exact(&of.aggregation);
             named.extend(step.level.iter().cloned());
             named.extend(of.column.clone());
             named.extend(step.filter.columns());
@@ -109,12 +114,14 @@ impl Scan {
             first: Vec::new(),
             groups: None,
             may_split: !run.plan.leaves.iter().any(|leaf| results.has(*leaf)),
+            is_any_order,
         })
     }
 
     /// What the table is asked for.
     pub(crate) fn request(&self) -> TableQuery {
-        TableQuery { columns: self.reader.read.clone(), filter: self.filter.clone() }
+        let columns = self.reader.read.clone();
+        TableQuery { columns, filter: self.filter.clone(), is_any_order: self.is_any_order }
     }
 
     /// Groups the rows of batches. Waits for `cpu`.
@@ -126,12 +133,8 @@ impl Scan {
         let pieces: Vec<RecordBatch> = batches.iter().flat_map(pieces).collect();
         let made =
             run.each_partition("table", pieces.len(), rows, |number| self.piece(run, &pieces[number]))?;
-        for mut piece in made {
+        for piece in made.into_iter().filter(|piece| piece.rows > 0) {
             run.cancel.check()?;
-            if piece.rows == 0 {
-                continue;
-            }
-            self.encode(run, &mut piece)?;
             if self.has_begun { self.push(piece)? } else { self.first.push(piece) }
         }
         let rows: usize = self.first.iter().map(|piece| piece.rows).sum();
@@ -146,17 +149,6 @@ impl Scan {
             }
         }
         self.begin(run)
-    }
-
-    /// Makes keys of the columns of levels.
-    fn encode(&self, run: &Run, piece: &mut Piece) -> Result<(), CubeError> {
-        for column in self.levels.iter().flat_map(|scan| scan.level.iter()) {
-            if !piece.keys.contains_key(column) {
-                let keys = run.keys.encode(column, &piece.columns[&**column])?;
-                piece.keys.insert(Arc::clone(column), keys);
-            }
-        }
-        Ok(())
     }
 
     /// Gives the rows of a piece to all groupings.
@@ -269,21 +261,24 @@ impl Scan {
     }
 
     fn piece(&self, run: &Run, batch: &RecordBatch) -> Result<Piece, CubeError> {
-        let mut piece = self.reader.piece(batch, &self.filter)?;
+        let piece = self.reader.piece(batch, &self.filter)?;
         let mask = |filter: &Arc<Filter>| {
             if **filter == self.filter { Ok(None) } else { filter.mask(&piece).map(Some) }
         };
         let masks: Result<Vec<Option<BooleanArray>>, CubeError> = self.filters.iter().map(mask).collect();
         let masks = masks?;
-        let levels: BTreeSet<&Arc<str>> = self.levels.iter().flat_map(|scan| scan.level.iter()).collect();
-        let inputs: BTreeSet<&Arc<str>> = self.levels.iter().flat_map(|scan| scan.inputs.iter()).collect();
-        for name in levels {
-            if let Some(column) = piece.columns.get_mut(&**name)
-                && !inputs.contains(name)
-            {
-                *column = run.keys.prepare(name, column)?;
+        let inputs: BTreeSet<&str> =
+            self.levels.iter().flat_map(|scan| &scan.inputs).map(AsRef::as_ref).collect();
+        let mut keys: BTreeMap<Arc<str>, ArrayRef> = BTreeMap::new();
+        if piece.rows > 0 {
+            for column in self.levels.iter().flat_map(|scan| scan.level.iter()) {
+                if !keys.contains_key(column) {
+                    keys.insert(Arc::clone(column), run.keys.encode(column, &piece.columns[&**column])?);
+                }
             }
         }
-        Ok(Piece { rows: piece.rows, columns: piece.columns, masks, keys: BTreeMap::new() })
+        let mut columns = piece.columns;
+        columns.retain(|name, _| inputs.contains(name.as_str()));
+        Ok(Piece { rows: piece.rows, columns, masks, keys })
     }
 }

@@ -49,12 +49,14 @@ pub struct TableQuery {
     pub columns: Vec<String>,
     /// Rows that it does not want are not looked at.
     pub filter: Filter,
+    /// True when the rows may come in any order, because nothing that is computed of them depends on it.
+    pub is_any_order: bool,
 }
 
 impl TableQuery {
-    /// Asks for columns, and for the rows that a filter wants.
+    /// Asks for columns, and for the rows that a filter wants, in the order that they have in the table.
     pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = S>, filter: Filter) -> Self {
-        Self { columns: columns.into_iter().map(Into::into).collect(), filter }
+        Self { columns: columns.into_iter().map(Into::into).collect(), filter, is_any_order: false }
     }
 }
 

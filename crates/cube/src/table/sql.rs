@@ -2,8 +2,9 @@
 //!
 //! Columns and conditions go into the statement, so Parquet files are read only where they may match, and a map's index finds its entries.
 //! The engine's fragments read and decode; `mixed` only waits for the next batch. At most as many batches are under way as the engine has
-//! credits for. Rows come by one task of the engine and in the order of the files, so the answer is the same to the last bit every time;
-//! reading by many tasks at a time would give that up, and it is decoding beside aggregation that counts.
+//! credits for. Files are read by as many tasks as the engine has workers, in any order: what a cube adds up is the same in each. One file is
+//! read by several only if it is Parquet. Where somebody looks at the order (an aggregation of the user's, a drill-through) one task reads,
+//! from the first row to the last; it also reads what a query or a view makes, where the engine itself may add up.
 
 use super::select::{TextOrder, quoted};
 use super::{BatchStream, GroupQuery, Table, TableQuery};
@@ -44,6 +45,8 @@ pub struct SqlTable {
     /// What stands after `FROM`.
     from: Arc<str>,
     session: Session,
+    /// That which reads files by many tasks; none for what are no files.
+    side_by_side: Option<Session>,
     schema: SchemaRef,
     shard_columns: Vec<String>,
 }
@@ -61,10 +64,13 @@ impl SqlTable {
     }
 
     async fn over(session: Session, name: &str, from: String) -> Result<Self, CubeError> {
+        let is_file = from == quoted(name) && matches!(session.version(name).await, Ok(Some(_)));
+        let side_by_side = if is_file { side_by_side(&session, name).await } else { None };
         let session = session.reading_in_order(BATCH_ROWS);
         let described = session.describe(&format!("SELECT * FROM {from}")).await;
         let schema = described.map_err(|error| failed(name, &error))?.columns;
-        Ok(Self { name: name.into(), from: from.into(), session, schema, shard_columns: Vec::new() })
+        let (name, from) = (name.into(), from.into());
+        Ok(Self { name, from, session, side_by_side, schema, shard_columns: Vec::new() })
     }
 
     /// Spreads slices by these columns, where a query groups by all of them.
@@ -74,9 +80,14 @@ impl SqlTable {
         self
     }
 
-    fn read(&self, statement: String) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
+    fn read(
+        &self,
+        statement: String,
+        is_any_order: bool,
+    ) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
         let name = Arc::clone(&self.name);
-        let submitted = self.session.query(&statement);
+        let session = self.side_by_side.as_ref().filter(|_| is_any_order).unwrap_or(&self.session);
+        let submitted = session.query(&statement);
         async move {
             let told = |error: SqlError| failed(&name, &error);
             let mut rows = submitted.map_err(told)?;
@@ -118,17 +129,34 @@ impl Table for SqlTable {
         _stages: &Stages,
         query: TableQuery,
     ) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
-        self.read(query.to_select(&self.from, &self.schema, TextOrder::Bytes))
+        let is_any_order = query.is_any_order;
+        self.read(query.to_select(&self.from, &self.schema, TextOrder::Bytes), is_any_order)
     }
 
-    // It does not prefer groups: the cube's kernel makes them of its rows sooner.
+    // It does not prefer groups: sums of floats, which most measures are, it would round on the way.
     fn open_groups(
         &self,
         _stages: &Stages,
         query: &GroupQuery,
     ) -> Option<BoxFuture<'static, Result<BatchStream, CubeError>>> {
-        Some(self.read(query.to_select(&self.from, &self.schema, TextOrder::Bytes)?))
+        // Sums of floats by many tasks would be others every time.
+        Some(self.read(query.to_select(&self.from, &self.schema, TextOrder::Bytes)?, false))
     }
+}
+
+/// A session that reads files by many tasks; none where it cannot be had.
+async fn side_by_side(session: &Session, name: &str) -> Option<Session> {
+    let session = session.fork().with_batch_rows(BATCH_ROWS);
+    // A file without row groups is cut at line breaks, and one may stand in a text. Several files are still read side by side.
+    if !name.ends_with(".parquet") {
+        session
+            .query("SET datafusion.optimizer.repartition_file_scans = false")
+            .ok()?
+            .collect()
+            .await
+            .ok()?;
+    }
+    Some(session)
 }
 
 fn failed(table: &str, error: &SqlError) -> CubeError {
