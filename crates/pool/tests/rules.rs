@@ -1,7 +1,12 @@
 //! Every cell of the stage x stage table, tried on real threads: a submit, a wait and an await from each stage to
 //! each other, compared with what the table says.
 
-use filbert_pool::{StageKind, Stages, SubmitError, TaskError, TaskFuture, current};
+use filbert_pool::shard::Outbox;
+use filbert_pool::{
+    Sharding, StageKind, Stages, SubmitError, TaskError, TaskFuture, WorkStealing, current,
+    resharding_for_each, sharded_for_each, sharding_for_each,
+};
+use std::convert::Infallible;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::mpsc;
@@ -105,5 +110,68 @@ fn a_crossing_is_refused_in_simulation_too() {
         let inner = stages.clone();
         let crossed = stages.cpu().run(move || inner.mixed().submit("read", || ()).map(TaskFuture::detach));
         assert!(matches!(crossed, Err(SubmitError::Crossing { .. })), "{crossed:?}");
+    }
+}
+
+/// Every way to run a closure on `cpu` over so many elements; `seen` hears of each on which stage it ran.
+fn over_elements(cpu: &WorkStealing, elements: usize, seen: &(impl Fn(&'static str) + Sync)) {
+    let values: Vec<f64> = (0..elements).map(|n| n as f64).collect();
+    let note = |what: &'static str| seen(what);
+    cpu.range(0..elements).for_each(|_| note("range"));
+    cpu.range(0..elements).adaptive().for_each(|_| note("adaptive range"));
+    cpu.slice(&values).map(|value| (note("map"), *value).1).sum();
+    cpu.slice(&values).filter(|_| (note("filter"), true).1).collect();
+    cpu.range(0..elements).fold(|| note("start"), |(), _| (), |(), ()| note("combine"));
+    cpu.slice(&values).chunks(|_| note("chunk")).reduce(|| note("identity"), |(), ()| note("reduce"));
+    cpu.range(0..elements).chunks(|_| note("chunk of a range")).for_each();
+    cpu.join(|| note("join"), || note("join"));
+    cpu.run(|| note("run"));
+    cpu.scope(|scope| scope.spawn(|_| note("scope")));
+    for partitions in [1, 3] {
+        let sharding = Sharding::new(partitions);
+        let key = |element: &usize| *element;
+        let each = |what: &'static str| {
+            move |(): &mut (), _: usize| {
+                note(what);
+                Ok::<_, Infallible>(())
+            }
+        };
+        sharding_for_each(cpu, &sharding, 0..elements, key, |_| (), each("sharding")).unwrap();
+        let inputs = vec![0..elements; partitions];
+        sharded_for_each(cpu, inputs.clone(), |_| note("make"), each("sharded")).unwrap();
+        let process = |element: usize, outbox: &mut Outbox<'_, usize, _>| {
+            note("process");
+            outbox.emit(element);
+            Ok(())
+        };
+        resharding_for_each(cpu, &sharding, inputs, process, key, |_| (), each("resharding")).unwrap();
+    }
+}
+
+/// Bug: closures over few elements ran in a plain loop that did not count as `cpu`. They could submit where those over many were refused: what
+/// passed with small data failed with large.
+#[test]
+fn what_is_refused_over_many_elements_is_refused_over_few() {
+    for stages in [Stages::start().unwrap(), Stages::simulated(1)] {
+        for from in [StageKind::Application, StageKind::Cpu, StageKind::Mixed] {
+            // Simulated tasks of other stages may not drive the simulation.
+            if stages.simulation().is_some() && from != StageKind::Application {
+                continue;
+            }
+            for elements in [1, 7, 50_000] {
+                let inner = stages.clone();
+                on(&stages, from, move || {
+                    over_elements(inner.cpu(), elements, &|what| {
+                        let submitted = inner.mixed().submit("read", || ()).map(TaskFuture::detach);
+                        assert!(
+                            matches!(submitted, Err(SubmitError::Crossing { .. })),
+                            "{what} over {elements} elements from {from}: {submitted:?}"
+                        );
+                        assert_eq!(current().kind, StageKind::Cpu, "{what} over {elements} from {from}");
+                    });
+                    assert_eq!(current().kind, from, "it is over");
+                });
+            }
+        }
     }
 }

@@ -54,8 +54,8 @@ impl Locked {
     /// Gives back what a client has locked there.
     pub(super) fn release(&self, client: Uuid) {
         match self {
-            Locked::Map(map) => map.release_locks_of(client).detach(),
-            Locked::MultiMap(map) => map.release_locks_of(client).detach(),
+            Locked::Map(map) => map.free_keys_of(client),
+            Locked::MultiMap(map) => map.free_keys_of(client),
         }
     }
 }

@@ -357,6 +357,7 @@ impl Operation for Close {
     const NAME: &'static str = "items.close";
     const ACTION: Action = Action::Destroy;
     const SHORT: bool = false;
+    const PRIORITY: bool = true;
 
     fn run(&mut self, items: &mut Items, turn: &mut Turn<'_, Items>) -> Step<Self> {
         let gone = self.gone.get_or_insert_with(|| {

@@ -167,6 +167,19 @@ impl<S: State> Keeper<S> {
         self.strands.call_all(spread, acts, combine)
     }
 
+    /// Runs an act on each partition; where a mailbox is full, as soon as it is not.
+    pub(crate) fn everywhere_until_taken<A>(&self, act: impl Fn() -> A)
+    where
+        A: Act<State = S> + Clone,
+    {
+        let home = self.home();
+        for partition in self.strands.partitions() {
+            if self.strands.call(partition, Do(act())).now().is_ok_and(|done| done.is_err()) {
+                mail(&home, partition, &self.clock, act());
+            }
+        }
+    }
+
     /// Runs acts on several partitions.
     pub(crate) fn each<A, R>(
         &self,
@@ -218,6 +231,7 @@ impl<S: State> Operation for End<S> {
     const NAME: &'static str = "structure.end";
     const ACTION: Action = Action::Destroy;
     const SHORT: bool = false;
+    const PRIORITY: bool = true;
 
     fn run(&mut self, kept: &mut Kept<S>, turn: &mut KeptTurn<'_, S>) -> Step<Self> {
         if !std::mem::replace(&mut kept.ended, true) {

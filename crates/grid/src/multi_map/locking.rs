@@ -83,6 +83,7 @@ acts! {
         Step::done(())
     };
     /// Frees all keys of a client or member that is gone; how many.
+    #[derive(Clone)]
     Lock "multimap.release_locks" ReleaseLocksOf { id: Uuid } -> usize = |self, part, turn| {
         let freed = part.locks.release(|owner| owner.id == self.id);
         let count = freed.len();

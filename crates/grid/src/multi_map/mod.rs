@@ -166,6 +166,12 @@ impl MultiMap {
         self.keeper.everywhere(|| ReleaseLocksOf { id }, |freed| freed.into_iter().sum())
     }
 
+    /// Frees all keys that a client or member which is gone had locked: at once, or, where a mailbox is full, as soon as it is not. Nobody
+    /// else would ever free them.
+    pub fn free_keys_of(&self, id: Uuid) {
+        self.keeper.everywhere_until_taken(|| ReleaseLocksOf { id });
+    }
+
     /// From now on `listener` hears of what `interest` says, on the `event` stage: values that came, values that went, all cleared.
     pub fn add_listener(
         &self,

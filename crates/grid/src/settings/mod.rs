@@ -64,7 +64,7 @@ filbert_pool::settings_struct! {
         pub lock_wait_ms: u64 = 60_000 => Shape::Number(0, DAY_MS),
         /// How many entries a scan looks at before others have their turn.
         pub scan_slice_entries: u32 = 1_000 => Shape::Number(1, 1_000_000_000),
-        /// How often a partition that has entries with an end looks for those whose time is over.
+        /// Entries whose time is over are taken away at the next multiple of this time; until then nobody sees them any more.
         pub sweep_interval_ms: u64 = 1_000 => Shape::Number(1, DAY_MS),
         /// The folder of maps that are kept on disk; one member at a time uses it. Nothing is there without such maps.
         pub data_directory: String = "filbert-data".to_owned() => Shape::Text(is_named),

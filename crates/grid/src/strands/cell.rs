@@ -203,8 +203,9 @@ impl<T: Target> Cell<T> {
                     taken.swap(false, Ordering::AcqRel);
                     cell.waiting.sweep();
                 };
-                let posted =
-                    home.upgrade().is_some_and(|home| home.post(partition, "grid.sweep", sweep).is_ok());
+                let posted = home
+                    .upgrade()
+                    .is_some_and(|home| home.post_priority(partition, "grid.sweep", sweep).is_ok());
                 if !posted {
                     mailed.store(false, Ordering::Release);
                 }
@@ -224,7 +225,7 @@ impl<T: Target> Cell<T> {
         }
         if let Some(home) = self.home.upgrade() {
             // With a full mailbox the next operation that runs tries again.
-            self.retry_mailed = home.post(self.partition, "grid.retry", Cell::retry).is_ok();
+            self.retry_mailed = home.post_priority(self.partition, "grid.retry", Cell::retry).is_ok();
         }
     }
 
@@ -270,7 +271,7 @@ const EXPIRE_AGAIN: Duration = Duration::from_millis(10);
 
 fn mail_expire<T: Target>(home: &Weak<Strands<T>>, partition: PartitionId, clock: &Clock, due: Duration) {
     let Some(strands) = home.upgrade() else { return };
-    let mailed = strands.post(partition, "grid.expire", move |cell| cell.expire(due));
+    let mailed = strands.post_priority(partition, "grid.expire", move |cell| cell.expire(due));
     if mailed.is_err_and(|refused| refused.is_retryable()) {
         let (home, again) = (home.clone(), clock.clone());
         clock.after(EXPIRE_AGAIN, move || mail_expire(&home, partition, &again, due));

@@ -188,9 +188,7 @@ impl<T: Target> Strands<T> {
         let Some((operation, answer)) = call else { unreachable!("a strand that was busy ran nothing") };
         let answer = answer();
         let mailed = if O::PRIORITY {
-            strand
-                .submit_priority(O::NAME, move |cell| cell.drive(operation, answer))
-                .map(|done| done.detach())
+            strand.post_priority(O::NAME, move |cell| cell.drive(operation, answer))
         } else {
             strand.post(O::NAME, move |cell| cell.drive(operation, answer))
         };
@@ -252,6 +250,16 @@ impl<T: Target> Strands<T> {
         step: impl FnOnce(&mut Cell<T>) + Send + 'static,
     ) -> Result<(), SubmitError> {
         self.strand(partition).post(name, step)
+    }
+
+    /// The same before all that users mailed: it ends what they wait for.
+    fn post_priority(
+        &self,
+        partition: PartitionId,
+        name: &'static str,
+        step: impl FnOnce(&mut Cell<T>) + Send + 'static,
+    ) -> Result<(), SubmitError> {
+        self.strand(partition).post_priority(name, step)
     }
 }
 

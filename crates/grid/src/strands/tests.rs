@@ -177,6 +177,74 @@ fn a_wait_ends_at_its_deadline_and_not_before() {
     });
 }
 
+/// Mails some puts from within, and then says that something happened.
+#[derive(Debug, Serialize, Deserialize)]
+struct Flood {
+    #[serde(skip)]
+    home: Weak<Strands<Numbers>>,
+    mails: u32,
+}
+
+impl Operation for Flood {
+    type Target = Numbers;
+    type Output = u32;
+    const NAME: &'static str = "numbers.flood";
+    const ACTION: Action = Action::Put;
+
+    fn run(&mut self, target: &mut Numbers, turn: &mut Turn<'_, Numbers>) -> Step<Self> {
+        let home = self.home.upgrade().unwrap();
+        let taken = (0..self.mails).take_while(|mail| home.mail(HERE, Put(100 + mail)).is_ok()).count();
+        target.0.push(1);
+        turn.happened(());
+        Step::done(taken as u32)
+    }
+}
+
+/// Waits until something happens, and counts what is there then.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Count {
+    waited: bool,
+}
+
+impl Operation for Count {
+    type Target = Numbers;
+    type Output = usize;
+    const NAME: &'static str = "numbers.count";
+    const ACTION: Action = Action::Read;
+
+    fn run(&mut self, target: &mut Numbers, _: &mut Turn<'_, Numbers>) -> Step<Self> {
+        if std::mem::replace(&mut self.waited, true) {
+            return Step::done(target.0.len());
+        }
+        Step::Wait { event: (), deadline: None }
+    }
+}
+
+/// Bug: what was parked waited for its event, and then once more behind all that users had mailed meanwhile.
+#[test]
+fn what_waits_goes_on_before_the_mail_of_others() {
+    for seed in 0..50 {
+        let stages = Stages::simulated(seed);
+        let numbers = numbers(&stages);
+        let counted = numbers.call(HERE, Count::default());
+        let flood = Flood { home: Arc::downgrade(&numbers), mails: 50 };
+        assert_eq!(numbers.call(HERE, flood).wait(), Ok(50));
+        assert_eq!(counted.wait(), Ok(1), "seed {seed}: what was there when it happened");
+    }
+}
+
+/// The system finds room in a mailbox that users have filled, and its turn before them.
+#[test]
+fn a_full_mailbox_takes_the_mail_of_the_system() {
+    let stages = Stages::builder().set("partition.mailbox_capacity", 10).simulated(1).unwrap();
+    let numbers = numbers(&stages);
+    let counted = numbers.call(HERE, Count::default());
+    let flood = Flood { home: Arc::downgrade(&numbers), mails: 1_000 };
+    let taken = numbers.call(HERE, flood).wait().unwrap();
+    assert!(taken < 1_000, "the mailbox is full after {taken}");
+    assert_eq!(counted.wait(), Ok(1));
+}
+
 /// A deadline that moves forward sets another timer; the one before it must not go on setting timers of its own.
 #[test]
 fn timers_do_not_add_up() {

@@ -15,13 +15,18 @@ pub trait Spawn<'env> {
 }
 
 /// A stage that runs tasks which borrow from their caller. Tasks given here catch the panics of user code themselves.
-pub trait Parallel {
+pub trait Parallel: Sync {
     /// Runs `body` on the calling thread, where it may block, and returns when it and every task put meanwhile have ended.
     fn scope_from_here<'env>(&self, body: &mut dyn FnMut(&dyn Spawn<'env>));
 
     /// Runs `body`, which only puts tasks, and returns when all of them have ended. The calling thread may do its share of them.
     fn scope<'env>(&self, body: &mut (dyn FnMut(&dyn Spawn<'env>) + Send)) {
         self.scope_from_here(body);
+    }
+
+    /// Runs `body` on the calling thread as a task of the stage: for what is not worth sharing. What a task may not do is refused there too.
+    fn as_task(&self, body: &mut dyn FnMut()) {
+        body();
     }
 }
 
@@ -33,6 +38,11 @@ impl Parallel for WorkStealing {
     /// The caller begins at once instead of waiting for workers that may be asleep.
     fn scope<'env>(&self, body: &mut (dyn FnMut(&dyn Spawn<'env>) + Send)) {
         self.scope(|scope| body(&InScope(scope)));
+    }
+
+    fn as_task(&self, body: &mut dyn FnMut()) {
+        let _stage = self.count_as_worker();
+        body();
     }
 }
 

@@ -127,6 +127,11 @@ where
         (self.each)(output, element)
     }
 
+    /// Every producer is a task already.
+    fn as_task(&self, body: &mut dyn FnMut()) {
+        body();
+    }
+
     fn resume<'env>(&'env self, aside: Router<I, T>, spawn: &dyn Spawn<'env>) {
         spawn.spawn(Box::new(move |spawn| self.route(aside, spawn)));
     }

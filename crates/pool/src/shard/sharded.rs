@@ -46,7 +46,14 @@ where
     let mut inputs = inputs.into_iter().enumerate();
     if inputs.len() == 1 {
         // Nothing to run beside it, and the caller waits anyway.
-        inputs.for_each(|(partition, input)| run(partition, input));
+        inputs.for_each(|(partition, input)| {
+            let mut input = Some(input);
+            on.as_task(&mut || {
+                if let Some(input) = input.take() {
+                    run(partition, input);
+                }
+            });
+        });
     } else {
         let run = &run;
         on.scope(&mut |spawn| {

@@ -51,11 +51,20 @@ where
     let mut source = source.into_iter();
     if sharding.partitions == 1 {
         let mut output = make(0);
-        source.try_for_each(|element| each(&mut output, element))?;
+        // The source is the caller's own and may block; what is done with an element is a task, as with more partitions.
+        source.try_for_each(|element| {
+            let (mut element, mut done) = (Some(element), Ok(()));
+            on.as_task(&mut || {
+                if let Some(element) = element.take() {
+                    done = each(&mut output, element);
+                }
+            });
+            done
+        })?;
         return Ok(vec![output]);
     }
     let (stations, mut routers) = connect(sharding, vec![source], make);
-    let sharding = Consuming { stations, each, failure: FirstFailure::new() };
+    let sharding = Consuming { on, stations, each, failure: FirstFailure::new() };
     let shuffle = &sharding;
     on.scope_from_here(&mut |spawn| {
         let parker = Arc::new(Parker::new());
@@ -77,14 +86,16 @@ where
 }
 
 /// The part that the stage's threads share; the source is not in it.
-struct Consuming<T, O, E, F> {
+struct Consuming<'s, P: ?Sized, T, O, E, F> {
+    on: &'s P,
     stations: Vec<Station<T, O, Waker>>,
     each: F,
     failure: FirstFailure<E>,
 }
 
-impl<T, O, E, F> Shuffle for Consuming<T, O, E, F>
+impl<P, T, O, E, F> Shuffle for Consuming<'_, P, T, O, E, F>
 where
+    P: Parallel + ?Sized,
     T: Send,
     O: Send,
     E: Send,
@@ -106,6 +117,11 @@ where
 
     fn consume(&self, output: &mut O, element: T) -> Result<(), E> {
         (self.each)(output, element)
+    }
+
+    /// The producer is the caller, outside the stage.
+    fn as_task(&self, body: &mut dyn FnMut()) {
+        self.on.as_task(body);
     }
 
     fn resume<'env>(&'env self, aside: Waker, _spawn: &dyn Spawn<'env>) {

@@ -67,6 +67,9 @@ pub(super) trait Shuffle: Sync + Sized {
     /// Takes one element into an output. User code.
     fn consume(&self, output: &mut Self::Output, element: Self::Element) -> Result<(), Self::Error>;
 
+    /// Runs `body` on the thread of a producer as if a task of the stage did: there a producer may be a thread outside.
+    fn as_task(&self, body: &mut dyn FnMut());
+
     /// Puts a task that goes on with a producer that stepped aside.
     fn resume<'env>(&'env self, aside: Self::Aside, spawn: &dyn Spawn<'env>);
 
@@ -81,7 +84,12 @@ pub(super) trait Shuffle: Sync + Sized {
     fn help<'env>(&'env self, output: usize, spawn: &dyn Spawn<'env>) -> bool {
         let station = &self.stations()[output];
         let Some(consumer) = station.try_lock() else { return false };
-        self.consume_all(consumer);
+        let mut consumer = Some(consumer);
+        self.as_task(&mut || {
+            if let Some(consumer) = consumer.take() {
+                self.consume_all(consumer);
+            }
+        });
         self.resume_aside(station, spawn);
         true
     }

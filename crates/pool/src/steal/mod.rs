@@ -258,10 +258,16 @@ impl WorkStealing {
         }
     }
 
+    /// The calling thread counts as one of the stage as long as the value is kept: for what is not worth sharing.
+    #[inline]
+    pub(crate) fn count_as_worker(&self) -> context::Entered {
+        context::enter(self.core.id())
+    }
+
     /// Runs `body` on the calling thread alone. It counts as a thread of the stage all the same: what is refused on a worker is
     /// refused here too.
     fn in_sequence<R>(&self, body: impl FnOnce(Option<&Slot>) -> R) -> R {
-        let _stage = context::enter(self.core.id());
+        let _stage = self.count_as_worker();
         body(None)
     }
 

@@ -21,6 +21,9 @@ const BATCH: usize = 1_024;
 /// The same under simulation, where short turns mean more ways to interleave.
 const SIMULATED_BATCH: usize = 4;
 
+/// Room that a full mailbox has left for priority mail: the system frees what users fill, and must get through to do so.
+const KEPT_FREE: usize = 1_024;
+
 /// A value of its own on a striped stage that one thread at a time touches: no lock, no `Arc<Mutex<_>>`. A handle that is cheap to
 /// clone.
 ///
@@ -134,11 +137,25 @@ impl<S: Send + 'static> Strand<S> {
         self.mail(name, Posted(f), Lane::Normal)
     }
 
+    /// Like [`Strand::post`], before all normal work of the strand and of its stripe. For the system's own work: it finds some room in a
+    /// mailbox that is full of other mail.
+    pub fn post_priority(
+        &self,
+        name: &'static str,
+        f: impl FnOnce(&mut S) + Send + 'static,
+    ) -> Result<(), SubmitError> {
+        self.mail(name, Posted(f), Lane::Priority)
+    }
+
     fn mail(&self, name: &'static str, letter: impl Letter<S>, lane: Lane) -> Result<(), SubmitError> {
         let cell = &self.cell;
         let stage = cell.core.metrics.id;
         context::check_submit(stage)?;
-        match cell.protocol.submit(name, letter, lane, cell.capacity) {
+        let capacity = match lane {
+            Lane::Normal => cell.capacity,
+            Lane::Priority => cell.capacity.saturating_add(KEPT_FREE),
+        };
+        match cell.protocol.submit(name, letter, lane, capacity) {
             Ok(false) => Ok(()),
             Ok(true) => {
                 cell.core.push(cell.clone(), lane);
@@ -147,7 +164,7 @@ impl<S: Send + 'static> Strand<S> {
             Err(refused) => {
                 cell.core.metrics.count_refused();
                 Err(match refused {
-                    Refused::Full => SubmitError::Overloaded { stage, capacity: cell.capacity },
+                    Refused::Full => SubmitError::Overloaded { stage, capacity },
                     Refused::Closed => SubmitError::ShutDown { stage },
                 })
             }

@@ -3,8 +3,14 @@
 use super::Map;
 use crate::invocation::Invocation;
 use crate::map::operations::{ForceUnlock, IsLocked, Lock, ReleaseLocksOf, TryLock, Unlock};
+use crate::strands::mail_until_taken;
 use filbert_wire::Data;
+use std::sync::Arc;
+use std::time::Duration;
 use uuid::Uuid;
+
+/// How long a full mailbox is left alone before it is asked again to free the keys of someone who is gone.
+const FREE_AGAIN: Duration = Duration::from_millis(10);
 
 impl Map {
     /// Locks `key`, waiting for whoever has it as long as it takes; cancel the invocation to give up. With a lease it is free again
@@ -36,5 +42,18 @@ impl Map {
     /// Frees all keys that a client or member which is gone had locked; how many.
     pub fn release_locks_of(&self, id: Uuid) -> Invocation<u64> {
         self.everywhere(|| ReleaseLocksOf { id }, |released| released.into_iter().sum())
+    }
+
+    /// Frees all keys that a client or member which is gone had locked: at once, or, where a mailbox is full, as soon as it is not. Nobody
+    /// else would ever free them.
+    pub fn free_keys_of(&self, id: Uuid) {
+        let strands = self.strands();
+        let (home, clock) = (Arc::downgrade(strands), strands.stages().clock());
+        for partition in strands.partitions() {
+            let release = ReleaseLocksOf { id };
+            if strands.call(partition, release).now().is_ok_and(|freed| freed.is_err()) {
+                mail_until_taken(&home, partition, &clock, release, FREE_AGAIN);
+            }
+        }
     }
 }

@@ -98,6 +98,7 @@ impl Operation for BringLoaded {
     const NAME: &'static str = "map.bring_loaded";
     const ACTION: Action = Action::Put;
     const SHORT: bool = false;
+    const PRIORITY: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(errand) = self.errand.take()
@@ -124,6 +125,7 @@ impl Operation for ForgetRefused {
     type Output = ();
     const NAME: &'static str = "map.forget_refused";
     const ACTION: Action = Action::Remove;
+    const PRIORITY: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         map.forget_refused(turn, &self.key);

@@ -139,7 +139,7 @@ impl Operation for ForceUnlock {
     }
 }
 
-/// Frees all keys of a client or member that is gone; how many.
+/// Frees all keys of a client or member that is gone; how many. Not before other mail: a lock that the client asked for last may be on its way.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct ReleaseLocksOf {
     /// Who is gone.
@@ -169,6 +169,7 @@ impl Operation for EndLeases {
     type Output = ();
     const NAME: &'static str = "map.end_leases";
     const ACTION: Action = Action::Lock;
+    const PRIORITY: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         map.end_leases(turn, self.due);

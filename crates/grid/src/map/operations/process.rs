@@ -208,6 +208,7 @@ impl Operation for BringBack {
     type Output = ();
     const NAME: &'static str = "map.bring_back";
     const ACTION: Action = Action::Execute;
+    const PRIORITY: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         let applied = match map.refuses_changes() {

@@ -15,6 +15,7 @@ impl Operation for Sweep {
     type Output = ();
     const NAME: &'static str = "map.sweep";
     const ACTION: Action = Action::Remove;
+    const PRIORITY: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         map.sweep(turn);
@@ -31,6 +32,7 @@ impl Operation for Destroy {
     type Output = ();
     const NAME: &'static str = "map.destroy";
     const ACTION: Action = Action::Destroy;
+    const PRIORITY: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         map.release_all_locks(turn);

@@ -87,14 +87,14 @@ impl MapPartition {
         self.end_lease(turn, key);
         let unlocked = self.locks.unlock(key, owner);
         if unlocked == Unlocked::Free {
-            turn.happened(MapSignal::Free(key.clone()));
+            self.is_free(turn, key.clone());
         }
         unlocked
     }
 
     pub(crate) fn force_unlock(&mut self, turn: &mut MapTurn<'_>, key: &Data) {
         if self.locks.force_unlock(key) {
-            turn.happened(MapSignal::Free(key.clone()));
+            self.is_free(turn, key.clone());
         }
     }
 
@@ -112,7 +112,7 @@ impl MapPartition {
     pub(crate) fn bring_back(&mut self, turn: &mut MapTurn<'_>, key: &Data, absence: u64) {
         self.locks.unlock_system(key);
         // Also when the key is locked again by its owner: that one may wait for its own key.
-        turn.happened(MapSignal::Free(key.clone()));
+        self.is_free(turn, key.clone());
         turn.happened(MapSignal::Returned(absence));
     }
 
@@ -129,13 +129,19 @@ impl MapPartition {
 
     pub(crate) fn end_lease(&mut self, turn: &mut MapTurn<'_>, key: &Data) {
         if self.locks.until(key).is_some() && self.locks.end_lease(key, turn.now()) {
-            turn.happened(MapSignal::Free(key.clone()));
+            self.is_free(turn, key.clone());
         }
     }
 
     fn freed(&mut self, turn: &mut MapTurn<'_>, keys: Vec<Data>) -> u64 {
         let count = keys.len() as u64;
-        keys.into_iter().for_each(|key| turn.happened(MapSignal::Free(key)));
+        keys.into_iter().for_each(|key| self.is_free(turn, key));
         count
+    }
+
+    /// Nobody has locked `key` any more: those who wait for it go on, and so does the end of its entry's life.
+    fn is_free(&mut self, turn: &mut MapTurn<'_>, key: Data) {
+        self.sweep_unlocked(turn, &key);
+        turn.happened(MapSignal::Free(key));
     }
 }

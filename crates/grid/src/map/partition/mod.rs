@@ -27,6 +27,7 @@ use crate::map::store::{Side, Slot, Store, copied};
 use crate::operation::{Target, Turn};
 use crate::query::operations::SharedIndexes;
 use crate::strands::{Alarms, Strands};
+use expiring::Sweeping;
 use filbert_wire::{Data, PartitionId};
 use loading::Loading;
 use statistics::EntryStats;
@@ -68,9 +69,7 @@ pub struct MapPartition {
     journal: Option<Box<Journal>>,
     loading: Loading,
     stats: LocalMapStats,
-    /// Where the next look for entries whose time is over begins.
-    sweep_from: u32,
-    sweep_armed: bool,
+    sweeping: Sweeping,
     absences: u64,
     /// The timers that will look after leases.
     lease_alarms: Alarms,
@@ -102,8 +101,7 @@ impl MapPartition {
             journal: context.settings.journal.as_ref().map(|settings| Box::new(Journal::new(settings))),
             loading: Loading::default(),
             stats: LocalMapStats::default(),
-            sweep_from: 0,
-            sweep_armed: false,
+            sweeping: Sweeping::default(),
             absences: 0,
             lease_alarms: Alarms::default(),
         }
@@ -312,6 +310,7 @@ impl MapPartition {
         self.context.changed(-(gone as i64), -(self.store.bytes() as i64));
         let store = std::mem::replace(&mut self.store, Store::new(self.context.seed));
         self.expiry = Side::new();
+        self.sweeping = Sweeping::default();
         if let Some(stats) = &mut self.entry_stats {
             *stats = Side::new();
         }

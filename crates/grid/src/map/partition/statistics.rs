@@ -181,6 +181,8 @@ impl MapPartition {
         {
             let life = Life { ends_unix_ms, ..expiry.life(turn.now(), turn.unix_ms()) };
             *expiry = Expiry::restored(&life, turn.now(), turn.unix_ms());
+            let due = expiry.due_ms();
+            self.sweep_by(turn, due);
             self.store_entry(turn, slot);
         }
     }

@@ -76,8 +76,9 @@ impl MapPartition {
             stats.set(slot, EntryStats::new(turn.unix_ms()));
         }
         if let Some(life) = life {
-            self.expiry.set(slot, Expiry::restored(&life, turn.now(), turn.unix_ms()));
-            self.arm_sweep(turn, self.context.sweep_interval);
+            let expiry = Expiry::restored(&life, turn.now(), turn.unix_ms());
+            self.expiry.set(slot, expiry);
+            self.sweep_by(turn, expiry.due_ms());
         }
     }
 }

@@ -104,6 +104,7 @@ impl<'p, S: Source> Shaped<'p, S> {
     ) -> A {
         let length = self.source.len();
         if self.is_small(length) {
+            let _stage = self.pool.count_as_worker();
             return self.source.fold_range(0..length, start(), step);
         }
         let Shaped { pool, source, min_leaf, adaptive } = self;
@@ -111,7 +112,8 @@ impl<'p, S: Source> Shaped<'p, S> {
         tree::run(pool, length, min_leaf, adaptive, &Leaf { start, fold, combine })
     }
 
-    /// True when the range is a plain loop on the calling thread. A shift and no division: this is most of what a tiny range pays.
+    /// True when the range is a plain loop on the calling thread, which counts as a worker meanwhile: what a closure may do must not depend
+    /// on the number of elements. A shift and no division: this is most of what a tiny range pays.
     #[inline(always)]
     fn is_small(&self, length: usize) -> bool {
         !self.adaptive && length / 2 < self.min_leaf
@@ -170,6 +172,7 @@ impl<'p, S: Source> Shaped<'p, S> {
         };
         let length = self.source.len();
         if self.is_small(length) {
+            let _stage = self.pool.count_as_worker();
             return self.source.fold_range(0..length, Vec::new(), push);
         }
         let Shaped { pool, source, min_leaf, adaptive } = self;
@@ -248,6 +251,7 @@ impl<R: Send, F: Fn(Range<usize>) -> R + Sync> Chunks<'_, F> {
     pub fn reduce(self, identity: impl Fn() -> R + Sync, op: impl Fn(R, R) -> R + Sync) -> R {
         let Chunks { pool, length, body, min_leaf, adaptive } = self;
         if !adaptive && length / 2 < min_leaf {
+            let _stage = pool.count_as_worker();
             return op(identity(), body(0..length));
         }
         let fold = |folded, part| op(folded, body(part));

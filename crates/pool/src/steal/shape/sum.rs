@@ -60,6 +60,7 @@ impl Summed for f64 {
             source.fold_range(first..(first + BLOCK).min(length), 0.0, |sum: f64, item| sum + item)
         };
         if !adaptive && length / 2 < min_leaf {
+            let _stage = pool.count_as_worker();
             return (0..blocks).map(block_sum).fold(0.0, |sum, block| sum + block);
         }
         let blocks_range = pool.range(0..blocks).min_leaf(min_leaf.div_ceil(BLOCK));

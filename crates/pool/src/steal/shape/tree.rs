@@ -33,6 +33,7 @@
 use super::super::job::JobRef;
 use super::super::slot::{self, Slot};
 use super::super::{WorkStealing, worker};
+use crate::context;
 use crate::panics::discard;
 use filbert_sync::join_slot::JoinSlot;
 use filbert_sync::pending::Pending;
@@ -129,6 +130,7 @@ where
     let leaves =
         if adaptive { (4 * pool.threads()).min(length) } else { leaves(length, min_leaf, pool.threads()) };
     if leaves < 2 {
+        let _stage = pool.count_as_worker();
         return leaf.fold(leaf.start(), 0..length);
     }
     pool.inside(|slot| match slot {
@@ -307,10 +309,10 @@ unsafe fn run_node<W: Work>(data: *const ()) {
     // SAFETY: by rule 1 the node is there, by rule 2 this thread is its runner; from each successful `finish` on it owns
     // that node (rule 3).
     unsafe {
-        let result = match slot::current() {
-            Some(slot) => catch_unwind(AssertUnwindSafe(|| Node::work(node, slot))),
-            None => unreachable!("nodes are run by threads of the pool"),
-        };
+        let Some(slot) = slot::current() else { unreachable!("nodes are run by threads of the pool") };
+        // Also in the turn of a polled task: what the closures may do must not depend on who runs which node.
+        let _stage = context::enter(slot.core().id());
+        let result = catch_unwind(AssertUnwindSafe(|| Node::work(node, slot)));
         *(*node).result.get() = Some(result);
         while (*node).pending.finish() {
             combine(node);

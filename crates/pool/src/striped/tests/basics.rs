@@ -161,6 +161,26 @@ fn a_parked_stripe_is_kicked_by_priority_work() {
 }
 
 #[test]
+fn a_full_mailbox_has_room_for_priority_work() {
+    let stage = TestStage::real(StripedSettings { mailbox_capacity: 3, ..settings(1) });
+    let (begun, go) = (Arc::new(Latch::new()), Arc::new(Latch::new()));
+    let log = stage.striped.strand(0, Vec::new());
+    let (begins, waits) = (Arc::clone(&begun), Arc::clone(&go));
+    log.post("block", move |_| {
+        begins.open();
+        waits.wait();
+    })
+    .unwrap();
+    begun.wait();
+    let users = (0..10).take_while(|_| log.post("user", |log| log.push("user")).is_ok()).count();
+    assert!(users < 10, "users fill it");
+    log.post_priority("system", |log| log.push("system")).unwrap();
+    go.open();
+    let seen = log.submit_priority("read", |log| log.clone());
+    assert_eq!(seen.unwrap().wait().unwrap()[0], "system");
+}
+
+#[test]
 fn a_busy_stripe_sees_priority_work_before_its_normal_work() {
     // Takeover is off, so that everything stays on the one stripe.
     let stage = TestStage::real(StripedSettings { takeover: None, ..settings(1) });

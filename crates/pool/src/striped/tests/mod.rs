@@ -3,6 +3,7 @@
 mod basics;
 mod ending;
 mod hostile;
+mod orders;
 mod simulated;
 mod takeover;
 
