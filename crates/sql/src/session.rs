@@ -383,7 +383,10 @@ impl StatementOfQuery {
         if is_execute {
             kind = StatementKind::of(&logical);
         }
-        let state = running.state();
+        let mut state = running.state();
+        if plan::wants_first_rows(&logical) {
+            state.config_mut().options_mut().execution.target_partitions = 1;
+        }
         let plan = as_shown(state.create_physical_plan(&logical).await?)?;
         let endless = plan.boundedness().is_unbounded();
         let described = Description { parameters, columns: plan.schema(), kind, endless };

@@ -4,6 +4,7 @@ mod clauses;
 mod cut;
 mod dates;
 mod expressions;
+mod first_rows;
 mod lists;
 mod operators;
 mod ordinality;
@@ -20,6 +21,7 @@ mod yielding;
 
 pub(crate) use cut::CutFragments;
 pub(crate) use dates::WholeDates;
+pub(crate) use first_rows::wants_first_rows;
 pub(crate) use operators::RightOperators;
 pub(crate) use ordinality::NumberFunctions;
 pub(crate) use plannable::make_plannable;
