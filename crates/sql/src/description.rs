@@ -29,6 +29,8 @@ pub enum StatementKind {
     Update,
     /// Deletes; its one row has the `count`.
     Delete,
+    /// Writes rows to a file; its one row has the `count`.
+    Copy,
     /// Changes something else; the name of the statement, such as `CREATE VIEW`.
     Other(String),
 }
@@ -36,7 +38,7 @@ pub enum StatementKind {
 impl StatementKind {
     /// True when its one row says how many rows it changed.
     pub fn is_count(&self) -> bool {
-        matches!(self, Self::Insert | Self::Update | Self::Delete)
+        matches!(self, Self::Insert | Self::Update | Self::Delete | Self::Copy)
     }
 
     pub(crate) fn of(plan: &LogicalPlan) -> Self {
@@ -49,7 +51,7 @@ impl StatementKind {
             },
             LogicalPlan::Ddl(ddl) => Self::Other(spaced(ddl.name())),
             LogicalPlan::Statement(statement) => Self::Other(spaced(statement.name())),
-            LogicalPlan::Copy(_) => Self::Other("COPY".to_owned()),
+            LogicalPlan::Copy(_) => Self::Copy,
             _ => Self::Rows,
         }
     }
@@ -60,7 +62,7 @@ impl Description {
     pub(crate) fn of(plan: &LogicalPlan) -> Result<Self, DataFusionError> {
         let kind = StatementKind::of(plan);
         let columns = match &kind {
-            StatementKind::Other(name) if name != "COPY" => Arc::new(Schema::empty()),
+            StatementKind::Other(_) => Arc::new(Schema::empty()),
             _ => Arc::clone(plan.schema().inner()),
         };
         Ok(Self { parameters: parameters(plan)?, columns, kind, endless: false })

@@ -2,10 +2,11 @@
 
 use crate::error::SqlError;
 use crate::files::{CacheSnapshot, CopyFiles, Files};
+use crate::functions;
 use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
-use crate::plan::{CutFragments, WholeDates};
+use crate::plan::{CutFragments, NumberFunctions, RightOperators, SampleTables, WholeDates};
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
@@ -108,6 +109,7 @@ impl Sql {
             .with_runtime_env(Arc::clone(&runtime))
             .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(WholeDates))
+            .with_analyzer_rule(Arc::new(RightOperators))
             .with_analyzer_rule(Arc::new(ChangeMaps))
             .with_analyzer_rule(Arc::new(ChangeTables))
             .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))
@@ -118,7 +120,9 @@ impl Sql {
             .with_physical_optimizer_rule(Arc::new(CutFragments))
             .build();
         state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));
-        for function in stream::window_functions() {
+        state.register_relation_planner(Arc::new(SampleTables))?;
+        state.register_relation_planner(Arc::new(NumberFunctions))?;
+        for function in stream::window_functions().into_iter().chain(functions::functions()) {
             state.register_udf(function)?;
         }
         files.attach(state.catalog_list(), "filbert", "public")?;

@@ -56,6 +56,14 @@ pub enum SqlError {
     /// The statement asks for something that is not there or not allowed here.
     #[error("{0}")]
     Refused(String),
+    /// A clause that the parser reads and nothing carries out.
+    #[error("{clause} is not supported; {instead}")]
+    NoClause {
+        /// The clause, as it is written.
+        clause: String,
+        /// What to write in its place.
+        instead: &'static str,
+    },
     /// A file that SQL may not touch.
     #[error(
         "{path} may not be {verb} by SQL: no folder of the setting {setting} holds it; add its folder there, or \"/\" for all files"
@@ -101,6 +109,16 @@ pub enum SqlError {
         what: &'static str,
         /// How that is written.
         form: &'static str,
+    },
+    /// A whole number that its type has no room for.
+    #[error(
+        "{kind} out of range: the result of {operator} does not fit; CAST(... AS DECIMAL(38, 0)) has more room"
+    )]
+    OutOfRange {
+        /// What was computed.
+        operator: String,
+        /// The type, as SQL calls it.
+        kind: &'static str,
     },
     /// The query was cancelled, or its session ended.
     #[error("the query was cancelled")]
@@ -176,6 +194,7 @@ impl SqlError {
             SqlError::TooDeep { at, .. } => *at,
             SqlError::Failed(error) => crate::text::offset(text, location(error)?),
             SqlError::NoTable { place, .. } => crate::text::offset(text, (*place)?),
+            SqlError::NoClause { clause, .. } => crate::text::offset_of_words(text, clause)?,
             SqlError::NoMoment { text: wrong, .. } => crate::text::offset_of_token(text, wrong)?,
             _ => return None,
         };

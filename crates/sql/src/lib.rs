@@ -22,11 +22,13 @@
 
 mod column_form;
 mod description;
+mod dialect;
 mod engine;
 mod error;
 mod exchange;
 mod files;
 mod fragment;
+mod functions;
 mod generate_stream;
 mod layered_schema;
 mod maps;

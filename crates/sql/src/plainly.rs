@@ -21,12 +21,17 @@ const WINDOW_FUNCTIONS: [&str; 8] =
 
 /// What went wrong.
 pub(crate) fn plainly(error: &DataFusionError) -> String {
+    in_words_of_sql(&said(error))
+}
+
+fn said(error: &DataFusionError) -> String {
     match error.find_root() {
         DataFusionError::SQL(cause, _) => syntax(cause),
         DataFusionError::SchemaError(cause, _) => column(cause),
         DataFusionError::Plan(text) => planning(text),
         DataFusionError::Execution(text) | DataFusionError::Configuration(text) => without_layers(text),
-        DataFusionError::NotImplemented(text) => format!("not supported: {}", without_layers(text)),
+        DataFusionError::NotImplemented(text) => not_supported(without_layers(text)),
+        DataFusionError::Internal(text) => planning(text),
         DataFusionError::ArrowError(cause, _) => match cause.as_ref() {
             ArrowError::CastError(text) | ArrowError::ParseError(text) | ArrowError::ComputeError(text) => {
                 without_layers(text)
@@ -39,7 +44,9 @@ pub(crate) fn plainly(error: &DataFusionError) -> String {
 
 /// Errors are put into the text of others, with the word for their kind.
 fn without_layers(text: &str) -> String {
-    const LAYERS: [&str; 6] = [
+    const LAYERS: [&str; 8] = [
+        "Internal error: ",
+        "type_coercion\ncaused by\n",
         "Error during planning: ",
         "Schema error: ",
         "Execution error: ",
@@ -105,6 +112,9 @@ fn no_column(field: &Column, known: &[Column]) -> String {
 
 fn planning(text: &str) -> String {
     let text = without_layers(text);
+    if let Some(text) = shape(&text) {
+        return text;
+    }
     let Some(rest) = text.strip_prefix("Invalid function '") else { return text };
     let Some((name, rest)) = rest.split_once('\'') else { return text };
     if WINDOW_FUNCTIONS.contains(&name) {
@@ -113,6 +123,155 @@ fn planning(text: &str) -> String {
     let suggested = rest.split('\'').nth(1).and_then(|near| nearest(name, std::iter::once(near)));
     let meant = suggested.map(|near| format!("; is it {near:?}?")).unwrap_or_default();
     format!("there is no function {name:?}{meant}")
+}
+
+/// What is said of what the planner does not know: it shows its own trees.
+fn not_supported(text: String) -> String {
+    if let Some(text) = shape(&text) {
+        return text;
+    }
+    match text.find("Unsupported ast node").or_else(|| text.find("not implemented")) {
+        Some(_) if has_tree(&text) => {
+            "not supported: the statement has a form that is not known here".to_owned()
+        }
+        _ => format!("not supported: {text}"),
+    }
+}
+
+/// Messages of the planner that need other words as a whole.
+fn shape(text: &str) -> Option<String> {
+    if text.contains("Correlated scalar subquery must be aggregated") {
+        return Some(
+            "a subquery that looks at the row around it must be an aggregate, such as max(...), to give one value".to_owned(),
+        );
+    }
+    let subqueries = [
+        "does not support logical expression",
+        "Unsupported correlated",
+        "Accessing outer reference column",
+        "correlated column is not allowed",
+        "OuterReferenceColumn",
+        "subquery alias columns are not supported",
+    ];
+    if subqueries.iter().any(|said| text.contains(said)) {
+        return Some(
+            "not supported: a subquery at this place, or one that compares with the row around it otherwise than by =; \
+             write it as a JOIN or a WITH"
+                .to_owned(),
+        );
+    }
+    if let Some(types) = between(text, "argument types '", "'") {
+        return Some(format!(
+            "there is no function {} for values of these types; CAST(... AS type) changes a type",
+            types_of_sql(types)
+        ));
+    }
+    if let Some(function) = between(text, "Function '", "'")
+        && (text.contains("coercion failed") || text.contains("failed to match"))
+    {
+        return Some(format!("{function}(...) takes values of other types, or another number of them"));
+    }
+    if text.contains("must appear in the GROUP BY clause or must be part of an aggregate function") {
+        let column =
+            between(text, "column \"", "\"").or_else(|| between(text, "column '", "'")).unwrap_or("a column");
+        return Some(format!(
+            "column \"{column}\" is selected, and is neither in GROUP BY nor in an aggregate such as max(...)"
+        ));
+    }
+    if let Some(rest) = text.strip_prefix("Projections require unique expression names but the expression \"")
+    {
+        let name = rest.split('"').next().unwrap_or(rest);
+        return Some(format!("two columns are called \"{name}\"; AS gives one of them another name"));
+    }
+    None
+}
+
+fn between<'t>(text: &'t str, begin: &str, end: &str) -> Option<&'t str> {
+    text.split_once(begin)?.1.split_once(end).map(|(inside, _)| inside)
+}
+
+/// True for a text with a tree of the parser in it.
+fn has_tree(text: &str) -> bool {
+    ["Ident {", "Span(", "span:", "quote_style", "Identifier(", "Field {"]
+        .iter()
+        .any(|part| text.contains(part))
+}
+
+/// The text without the names of engines and their trackers, and with values as SQL writes them.
+fn in_words_of_sql(text: &str) -> String {
+    const REPORTS: [&str; 3] = [
+        "This issue was likely caused by a bug in DataFusion's code",
+        "This was likely caused by a bug in DataFusion's code",
+        "Please help us to resolve this by filing a bug report",
+    ];
+    let mut text = text;
+    for report in REPORTS {
+        text = text.split(report).next().unwrap_or(text).trim_end_matches(['\n', ' ', '.']);
+    }
+    let text = match text.find("Ident {").or_else(|| text.find("Span(")).or_else(|| text.find("span: ")) {
+        Some(tree) => {
+            let begin = text[..tree].trim_end_matches(|letter: char| !letter.is_whitespace()).trim_end();
+            let begin = begin.trim_end_matches(['{', '(', '[', ' ']);
+            format!("{begin} ... (a form that is not known here)")
+        }
+        None => text.to_owned(),
+    };
+    values_of_sql(&text.replace("DataFusion", "the engine").replace("Internal error: ", ""))
+}
+
+/// `Utf8("a")` as `'a'`, `Int64(1)` as `1`.
+fn values_of_sql(text: &str) -> String {
+    const TEXTS: [&str; 3] = ["Utf8(\"", "Utf8View(\"", "LargeUtf8(\""];
+    const NUMBERS: [&str; 12] = [
+        "Int8(", "Int16(", "Int32(", "Int64(", "UInt8(", "UInt16(", "UInt32(", "UInt64(", "Float32(",
+        "Float64(", "Boolean(", "Utf8(",
+    ];
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        let is_start = !plain.ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
+        let quoted = TEXTS.iter().filter(|_| is_start).find_map(|word| {
+            rest.strip_prefix(word)?.split_once("\")").map(|(value, behind)| (format!("'{value}'"), behind))
+        });
+        let number = || {
+            NUMBERS.iter().filter(|_| is_start).find_map(|word| {
+                let (value, behind) = rest.strip_prefix(word)?.split_once(')')?;
+                let is_value =
+                    value == "NULL" || value == "true" || value == "false" || value.parse::<f64>().is_ok();
+                is_value.then(|| (value.to_owned(), behind))
+            })
+        };
+        if let Some((value, behind)) = quoted.or_else(number) {
+            plain.push_str(&value);
+            rest = behind;
+            continue;
+        }
+        let letter = rest.chars().next().map_or(rest.len(), char::len_utf8);
+        plain.push_str(&rest[..letter]);
+        rest = &rest[letter..];
+    }
+    plain
+}
+
+/// The names of types as SQL writes them.
+fn types_of_sql(text: &str) -> String {
+    const TYPES: [(&str, &str); 14] = [
+        ("Utf8View", "VARCHAR"),
+        ("LargeUtf8", "VARCHAR"),
+        ("Utf8", "VARCHAR"),
+        ("UInt64", "BIGINT UNSIGNED"),
+        ("UInt32", "INTEGER UNSIGNED"),
+        ("Int64", "BIGINT"),
+        ("Int32", "INTEGER"),
+        ("Int16", "SMALLINT"),
+        ("Int8", "TINYINT"),
+        ("Float64", "DOUBLE"),
+        ("Float32", "REAL"),
+        ("Decimal128", "DECIMAL"),
+        ("Date32", "DATE"),
+        ("Boolean", "BOOLEAN"),
+    ];
+    TYPES.iter().fold(text.to_owned(), |text, (engine, sql)| text.replace(engine, sql))
 }
 
 /// An error of the planner; a table that is not there is told with what may have been meant, of those that the user may read.

@@ -10,24 +10,28 @@ use crate::maps;
 use crate::memory::QueryMemory;
 use crate::names::Names;
 use crate::plainly::of_planner;
-use crate::plan;
+use crate::plan::{self, shown_name};
 use crate::pools::{self, POOL};
 use crate::query::{Control, Describing, Query, QueryContext, Turnstile};
 use crate::rights::{self, Access, Object, SessionRights, TableRights};
 use crate::stream::{self, StreamFigures};
 use crate::text;
 use arrow::array::RecordBatch;
+use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::TableReference;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::{LogicalPlan, Statement};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
+use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
 use filbert_pool::{Promise, StageKind, caught};
@@ -380,7 +384,7 @@ impl StatementOfQuery {
                 if described.kind == StatementKind::Rows {
                     // As it will run: what the analyzer does to the types of columns is seen.
                     let optimized = state.optimize(&logical)?;
-                    described.columns = Arc::clone(optimized.schema().inner());
+                    described.columns = shown(optimized.schema().inner());
                 }
                 let plan = Arc::new(EmptyExec::new(Arc::clone(&described.columns)));
                 return Ok((self.work(plan, &state), described));
@@ -414,8 +418,11 @@ impl StatementOfQuery {
         if is_execute {
             kind = StatementKind::of(&logical);
         }
-        let state = running.state();
-        let plan = state.create_physical_plan(&logical).await?;
+        let mut state = running.state();
+        if plan::wants_first_rows(&logical) {
+            state.config_mut().options_mut().execution.target_partitions = 1;
+        }
+        let plan = as_shown(state.create_physical_plan(&logical).await?)?;
         let endless = plan.boundedness().is_unbounded();
         let described = Description { parameters, columns: plan.schema(), kind, endless };
         Ok((self.work(plan, &state), described))
@@ -492,6 +499,10 @@ impl StatementOfQuery {
     }
 }
 
+/// Settings of DataFusion 55 with which joins lose rows and queries panic.
+const UNSOUND: [&str; 2] =
+    ["datafusion.optimizer.enable_piecewise_merge_join", "datafusion.optimizer.enable_window_topn"];
+
 /// Refuses what a session may not set: bounds of the member, and numbers that would use it up. Without a value it is set to its default.
 fn check_setting(variable: &str, value: Option<&str>) -> Result<(), SqlError> {
     // What a name means was decided when its rights were checked.
@@ -504,6 +515,10 @@ fn check_setting(variable: &str, value: Option<&str>) -> Result<(), SqlError> {
              bound what queries use"
         )));
     }
+    if UNSOUND.contains(&variable) && value.is_some_and(|value| !value.eq_ignore_ascii_case("false")) {
+        let text = format!("{variable} is not a session's to set: it makes wrong answers");
+        return Err(SqlError::Refused(text));
+    }
     let most = match variable {
         "datafusion.execution.target_partitions" => 256,
         "datafusion.execution.batch_size" => 1 << 20,
@@ -514,6 +529,28 @@ fn check_setting(variable: &str, value: Option<&str>) -> Result<(), SqlError> {
         Ok(number) if (1..=most).contains(&number) => Ok(()),
         _ => Err(SqlError::Refused(format!("{variable} is a number from 1 to {most}, not {value}"))),
     }
+}
+
+/// The columns by the names that their reader sees: two may have the same one.
+fn shown(columns: &SchemaRef) -> SchemaRef {
+    if columns.fields().iter().all(|field| shown_name(field.name()) == field.name()) {
+        return Arc::clone(columns);
+    }
+    let field = |field: &FieldRef| field.as_ref().clone().with_name(shown_name(field.name()));
+    let fields: Vec<Field> = columns.fields().iter().map(field).collect();
+    Arc::new(Schema::new_with_metadata(fields, columns.metadata().clone()))
+}
+
+fn as_shown(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>, SqlError> {
+    let columns = plan.schema();
+    if Arc::ptr_eq(&shown(&columns), &columns) {
+        return Ok(plan);
+    }
+    let named = columns.fields().iter().enumerate().map(|(place, field)| {
+        let column: Arc<dyn PhysicalExpr> = Arc::new(Column::new(field.name(), place));
+        ProjectionExpr { expr: column, alias: shown_name(field.name()).to_owned() }
+    });
+    Ok(Arc::new(ProjectionExec::try_new(named.collect::<Vec<_>>(), plan)?))
 }
 
 /// One partition, which the reader reads.

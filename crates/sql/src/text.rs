@@ -119,6 +119,19 @@ pub(crate) fn offset_of_token(text: &str, said: &str) -> Option<usize> {
     token_places(text).find_map(|(token, start)| (token.to_string() == said).then_some(start))
 }
 
+/// Where in the text these words stand one after the other, the first time.
+pub(crate) fn offset_of_words(text: &str, said: &str) -> Option<usize> {
+    let words: Vec<String> = said.split_whitespace().map(str::to_lowercase).collect();
+    let found: Vec<(String, usize)> = token_places(text)
+        .filter(|(token, _)| !matches!(token, Token::Whitespace(_)))
+        .map(|(token, start)| (token.to_string().to_lowercase(), start))
+        .collect();
+    found.windows(words.len().max(1)).find_map(|place| {
+        let is_it = place.iter().zip(&words).all(|((token, _), word)| token == word);
+        is_it.then(|| place[0].1)
+    })
+}
+
 fn tokens(text: &str, dialect: &dyn Dialect) -> Option<Vec<TokenWithSpan>> {
     Tokenizer::new(dialect, text).tokenize_with_location().ok()
 }

@@ -90,3 +90,8 @@ pub fn change_statement(statement: &mut Statement, changer: &mut Changer<'_>) ->
 pub fn change_query(query: &mut Query, changer: &mut Changer<'_>) -> ControlFlow<()> {
     VisitMut::visit(query, &mut Behind(changer))
 }
+
+/// The same for what a query selects.
+pub fn change_item(item: &mut SelectItem, changer: &mut Changer<'_>) -> ControlFlow<()> {
+    VisitMut::visit(item, &mut Behind(changer))
+}

@@ -248,6 +248,7 @@ impl Running {
             StatementKind::Insert => format!("INSERT 0 {}", self.changed),
             StatementKind::Update => format!("UPDATE {}", self.changed),
             StatementKind::Delete => format!("DELETE {}", self.changed),
+            StatementKind::Copy => format!("COPY {}", self.changed),
             StatementKind::Other(name) => name.clone(),
         }
     }

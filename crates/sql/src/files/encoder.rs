@@ -128,6 +128,11 @@ pub(super) fn options_of(
     mut options: TableOptions,
     said: &HashMap<String, String>,
 ) -> Result<TableOptions> {
+    // DataFusion leaves options of other kinds out without a word.
+    if let Some(other) = said.keys().find(|name| !name.starts_with("format.")) {
+        let text = format!("OPTIONS: '{other}' is not known; options of a file begin with 'format.'");
+        return Err(SqlError::Refused(text).into_plan());
+    }
     options.set_config_format(match kind {
         FileKind::Csv => ConfigFileType::CSV,
         FileKind::Json => ConfigFileType::JSON,

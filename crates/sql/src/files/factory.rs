@@ -34,6 +34,11 @@ impl TableProviderFactory for FileTableFactory {
         if said.unbounded {
             return refused("UNBOUNDED is not known; files are read to their end");
         }
+        let mut locations = said.locations.clone();
+        locations.sort();
+        if let Some(twice) = locations.windows(2).find(|two| two[0] == two[1]) {
+            return refused(&format!("LOCATION names '{}' twice; its rows would be there twice", twice[0]));
+        }
         let locations =
             said.locations.iter().map(|text| Location::parse(text)).collect::<std::result::Result<_, _>>();
         let schema = said.schema.inner();

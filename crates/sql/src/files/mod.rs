@@ -45,8 +45,10 @@ use crate::settings::SqlSettings;
 use access::FileAccess;
 use cache::ColumnCache;
 use datafusion::catalog::{CatalogProviderList, TableProviderFactory};
+use datafusion::datasource::source_as_provider;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::TableSource;
 use filbert_pool::Reactor;
 use location::Location;
 use std::collections::HashMap;
@@ -68,6 +70,11 @@ pub(crate) struct Files {
 /// True for a table name that means files.
 pub(crate) fn is_file(name: &str) -> bool {
     Location::is_meant(name)
+}
+
+/// True for a table that is files.
+pub(crate) fn is_file_table(source: &Arc<dyn TableSource>) -> bool {
+    source_as_provider(source).is_ok_and(|table| table.downcast_ref::<table::FileTable>().is_some())
 }
 
 impl Files {

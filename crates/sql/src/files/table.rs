@@ -11,6 +11,7 @@ use super::kind::{FileKind, file_endings};
 use super::location::Location;
 use super::source::owned;
 use crate::error::SqlError;
+use crate::plainly::plainly;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
@@ -75,6 +76,14 @@ impl FileTable {
             None => found(state, &*format, &paths).await?,
         };
         let Declared { order, definition, .. } = declared;
+        for column in order.iter().flatten().flat_map(|sort| sort.expr.column_refs()) {
+            if schema.index_of(&column.name).is_err() {
+                let known =
+                    schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ");
+                let text = format!("WITH ORDER: there is no column {:?}\nThere are: {known}", column.name);
+                return Err(SqlError::Refused(text).into_plan());
+            }
+        }
         Ok(Self { files: files.clone(), locations, kind, format, schema, order, definition })
     }
 }
@@ -152,10 +161,10 @@ async fn found(state: &SessionState, format: &dyn FileFormat, paths: &[PathBuf])
     // Which of them is it?
     for (path, object) in paths.iter().zip(&objects) {
         if let Err(error) = columns(state, format, &store, std::slice::from_ref(object)).await {
-            return Err(problem(path, &error.strip_backtrace()).into_plan());
+            return Err(problem(path, &plainly(&error)).into_plan());
         }
     }
-    let text = format!("this and the other files have not the same columns: {}", error.strip_backtrace());
+    let text = format!("this and the other files have not the same columns: {}", plainly(&error));
     Err(problem(&paths[0], &text).into_plan())
 }
 

@@ -17,6 +17,7 @@
 use super::kind::Kind;
 use super::mapping::{DeclaredColumn, Mapping, decimal, kind_of_word};
 use crate::description::StatementKind;
+use crate::dialect;
 use crate::error::SqlError;
 use crate::names::Names;
 use crate::pools::Pools;
@@ -25,7 +26,7 @@ use crate::stream::Jobs;
 use crate::text::offset;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
-use datafusion::sql::parser::{DFParser, Statement};
+use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
     DataType as SqlType, ExactNumberInfo, Statement as SqlStatement, TimezoneInfo,
 };
@@ -144,7 +145,7 @@ fn said(error: ParserError) -> SqlError {
 }
 
 fn one(text: &str) -> Result<Statement, SqlError> {
-    let mut statements = DFParser::parse_sql(text)?;
+    let mut statements = dialect::parse(text)?;
     let found = statements.len();
     match (statements.pop_front(), found) {
         (Some(statement), 1) => Ok(statement),

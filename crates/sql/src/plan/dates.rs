@@ -7,20 +7,19 @@
 //!
 //! The rule runs after types are coerced, so that it sees every cast that there will be. Threads: planning and fragments.
 
+use super::expressions::changed_expressions;
 use crate::error::SqlError;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::compute::{cast, nullif};
 use arrow::datatypes::{DataType, Field, FieldRef};
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::{Cast, ScalarFunction, TryCast};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    ColumnarValue, Expr, ExprSchemable, GroupingSet, LogicalPlan, Operator, ReturnFieldArgs,
-    ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, Expr, ExprSchemable, LogicalPlan, Operator, ReturnFieldArgs, ScalarFunctionArgs,
+    ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
 use datafusion::optimizer::AnalyzerRule;
 use std::sync::{Arc, LazyLock};
@@ -40,51 +39,7 @@ impl AnalyzerRule for WholeDates {
 }
 
 fn of_plan(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
-    let mut makes_moments = false;
-    plan.apply_expressions(|expr| {
-        makes_moments |= expr.exists(|expr| Ok(moment_of(expr).is_some()))?;
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    if !makes_moments {
-        return Ok(Transformed::no(plan));
-    }
-    let mut schema = merge_schema(&plan.inputs());
-    if let LogicalPlan::TableScan(scan) = &plan {
-        let source = scan.source.schema();
-        schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &source)?);
-    }
-    let names = NamePreserver::new(&plan);
-    let one = |expr: Expr| -> Result<Transformed<Expr>> {
-        let name = names.save(&expr);
-        let changed = expr.transform_up(|expr| looked_at(expr, &schema))?;
-        Ok(changed.update_data(|expr| name.restore(expr)))
-    };
-    let changed = plan.map_expressions(|expr| match expr {
-        Expr::GroupingSet(set) => of_set(set, one),
-        expr => one(expr),
-    })?;
-    if changed.transformed { changed.map_data(LogicalPlan::recompute_schema) } else { Ok(changed) }
-}
-
-/// A set of groupings keeps its form: its members have names, it has none.
-fn of_set(set: GroupingSet, one: impl Fn(Expr) -> Result<Transformed<Expr>>) -> Result<Transformed<Expr>> {
-    let mut is_changed = false;
-    let mut each = |members: Vec<Expr>| -> Result<Vec<Expr>> {
-        let members = members.into_iter().map(|member| {
-            let changed = one(member)?;
-            is_changed |= changed.transformed;
-            Ok(changed.data)
-        });
-        members.collect()
-    };
-    let set = match set {
-        GroupingSet::Rollup(members) => GroupingSet::Rollup(each(members)?),
-        GroupingSet::Cube(members) => GroupingSet::Cube(each(members)?),
-        GroupingSet::GroupingSets(sets) => {
-            GroupingSet::GroupingSets(sets.into_iter().map(each).collect::<Result<_>>()?)
-        }
-    };
-    Ok(Transformed::new(Expr::GroupingSet(set), is_changed, TreeNodeRecursion::Continue))
+    changed_expressions(plan, |expr| moment_of(expr).is_some(), looked_at)
 }
 
 /// What an expression makes a date or a time of, and of which type that is.

@@ -1,7 +1,9 @@
 //! What is done to every statement after its rights are checked and before it is planned, however it is run: alone, explained, or with its
 //! rows copied to a file.
 
+use super::clauses::{check_clauses, check_external_table};
 use super::lists::plain_lists;
+use super::rewritten::rewrite;
 use super::size::check_size;
 use super::wrong::check_wrong;
 use crate::error::SqlError;
@@ -30,13 +32,17 @@ pub(crate) async fn make_plannable(statement: &mut Statement, state: &SessionSta
             }
             Ok(())
         }
+        Statement::CreateExternalTable(table) => check_external_table(table),
         // What has no query in it.
-        Statement::CreateExternalTable(_) | Statement::Reset(_) | Statement::Explain(_) => Ok(()),
+        Statement::Reset(_) | Statement::Explain(_) => Ok(()),
     }
 }
 
 async fn make_query_plannable(statement: &mut Statement, state: &SessionState) -> Result<(), SqlError> {
     if let Statement::Statement(inner) = statement {
+        check_clauses(inner)?;
+        check_function_stays(inner, state)?;
+        rewrite(inner, Names::of(state))?;
         check_size(inner, Names::of(state))?;
         check_wrong(inner)?;
         show_tables(inner)?;
@@ -44,6 +50,25 @@ async fn make_query_plannable(statement: &mut Statement, state: &SessionState) -
         plain_lists(inner);
     }
     show_visible(statement, state).await
+}
+
+/// No function can be made here, so what there is stays.
+fn check_function_stays(statement: &SqlStatement, state: &SessionState) -> Result<(), SqlError> {
+    let SqlStatement::DropFunction(drop) = statement else { return Ok(()) };
+    let names = Names::of(state);
+    let all = drop.func_desc.iter().filter_map(|one| Some(names.read(one.name.0.last()?.as_ident()?)));
+    let known = |name: &String| {
+        state.scalar_functions().contains_key(name)
+            || state.aggregate_functions().contains_key(name)
+            || state.window_functions().contains_key(name)
+            || state.table_functions().contains_key(name)
+    };
+    match all.into_iter().find(known) {
+        Some(name) => {
+            Err(SqlError::Refused(format!("{name} is a function of the member, which cannot be dropped")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// `SHOW TABLES` is of the tables and maps that users have, not of those in which the engine describes itself.

@@ -8,7 +8,7 @@
 use super::window::windowed;
 use crate::error::SqlError;
 use crate::maps::MapSink;
-use crate::plan::{Rule, guarded};
+use crate::plan::{Rule, UnorderedSets, guarded};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -33,6 +33,7 @@ use std::sync::Arc;
 pub(crate) fn optimizer_rules() -> Vec<Rule> {
     let mut rules: Vec<Rule> = PhysicalOptimizer::new().rules.into_iter().map(guarded).collect();
     rules.insert(0, Arc::new(PlanStreams));
+    rules.insert(0, Arc::new(UnorderedSets));
     // The last one refuses plans that cannot run; whatever of them is a stream's is refused before, in other words.
     let last = rules.len().saturating_sub(1);
     rules.insert(last, Arc::new(CheckStreams));

@@ -95,6 +95,7 @@ fn changed(text: &str, count: i64, take: &mut dyn FnMut(Came<'_>) -> Outcome) ->
         "insert" | "sink" => StatementKind::Insert,
         "update" => StatementKind::Update,
         "delete" => StatementKind::Delete,
+        "copy" => StatementKind::Copy,
         _ => StatementKind::Other(word.to_uppercase()),
     };
     let fields =

@@ -36,6 +36,7 @@ impl TablePrinter {
             StatementKind::Insert => Some("inserted"),
             StatementKind::Update => Some("updated"),
             StatementKind::Delete => Some("deleted"),
+            StatementKind::Copy => Some("written"),
             _ => schema.fields().is_empty().then_some("done"),
         };
         let fields = schema.fields();
@@ -125,6 +126,7 @@ mod tests {
         let said = |kind, format| printed_as(kind, &schema, format, &counts);
         assert_eq!(said(StatementKind::Insert, Format::Table), "1,200 inserted\n");
         assert_eq!(said(StatementKind::Delete, Format::Table), "1,200 deleted\n");
+        assert_eq!(said(StatementKind::Copy, Format::Table), "1,200 written\n");
         assert_eq!(said(StatementKind::Update, Format::Csv), "count\n1200\n");
         assert_eq!(said(StatementKind::Update, Format::Ndjson), "{\"count\":1200}\n");
         let none = Arc::new(Schema::empty());

@@ -1,0 +1,25 @@
+//! Functions of SQL that DataFusion does not have, or answers otherwise than other databases.
+
+mod checked;
+mod json;
+mod json_path;
+mod pattern;
+mod plain;
+mod sampled;
+mod to_char;
+
+pub(crate) use checked::{checked, xor};
+pub(crate) use json::{GET, GET_TEXT};
+pub(crate) use pattern::{LIKE_PATTERN, SIMILAR_PATTERN, like_pattern, similar_pattern};
+pub(crate) use sampled::sampled;
+
+use datafusion::logical_expr::ScalarUDF;
+use std::sync::Arc;
+
+/// The functions that every session knows.
+pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
+    let mut all = pattern::functions();
+    all.extend(json::functions());
+    all.push(to_char::to_char());
+    all
+}
