@@ -6,6 +6,7 @@
 //! These block, and are run by whoever calls them: the command line.
 
 use crate::backup_file::{BackupReader, BackupWriter, Item};
+use crate::definitions;
 use crate::error::{Damage, StoreError};
 use crate::folder;
 use crate::manifest::Manifest;
@@ -52,12 +53,19 @@ pub struct MapReport {
 pub struct Report {
     /// By name.
     pub maps: Vec<MapReport>,
+    /// What is to be known to read them, when there is any.
+    pub definitions: Option<MapReport>,
 }
 
 impl Report {
     /// True when nothing is damaged.
     pub fn is_sound(&self) -> bool {
-        self.maps.iter().all(|map| map.damage.is_empty())
+        self.all().all(|map| map.damage.is_empty())
+    }
+
+    /// The definitions, if there are any, and the maps.
+    pub fn all(&self) -> impl Iterator<Item = &MapReport> {
+        self.definitions.iter().chain(&self.maps)
     }
 
     /// Entries of all maps.
@@ -74,11 +82,17 @@ fn not_a_data_directory(path: &Path) -> StoreError {
     StoreError::io("read", path, &error)
 }
 
+/// What comes next while all is read: the definitions, or a map.
+enum Part<'a> {
+    Definitions,
+    Map(&'a str),
+}
+
 /// Reads everything in a data directory.
 fn read_all(
     directory: &Path,
     progress: &mut dyn FnMut(&Progress),
-    mut begin: impl FnMut(&str) -> Result<(), StoreError>,
+    mut begin: impl FnMut(Part<'_>) -> Result<(), StoreError>,
     mut each: impl FnMut(&crate::Entry) -> Result<(), StoreError>,
 ) -> Result<Report, StoreError> {
     if !store::is_one(directory) {
@@ -86,10 +100,9 @@ fn read_all(
     }
     let mut report = Report::default();
     let maps = store::maps(directory)?;
-    let steps = (maps.len() * SHELVES) as u64;
-    for (number, (name, folder)) in maps.into_iter().enumerate() {
-        begin(&name)?;
-        let recovery = Recovery::read(&name, &folder, &Access::Look, 0)?;
+    let steps = ((maps.len() + 1) * SHELVES) as u64;
+    let mut read_one = |name: String, folder: &Path, number: usize| {
+        let recovery = Recovery::read(&name, folder, &Access::Look, 0)?;
         let (torn_bytes, mut damage) = (recovery.torn_bytes, recovery.damage.clone());
         let (mut entries, mut bytes, mut failed) = (0, 0, Ok(()));
         for (shelf, state) in recovery.into_shelves().into_iter().enumerate() {
@@ -104,7 +117,18 @@ fn read_all(
             let done = (number * SHELVES + shelf + 1) as u64;
             progress(&Progress { map: name.clone(), entries, done, steps });
         }
-        report.maps.push(MapReport { name, entries, bytes, torn_bytes, damage });
+        Ok(MapReport { name, entries, bytes, torn_bytes, damage })
+    };
+    for (number, (name, folder)) in maps.into_iter().enumerate() {
+        begin(Part::Map(&name))?;
+        report.maps.push(read_one(name, &folder, number)?);
+    }
+    // Last: what a map has by now, they have too.
+    let folder = definitions::folder(directory);
+    if folder.is_dir() {
+        begin(Part::Definitions)?;
+        let number = report.maps.len();
+        report.definitions = Some(read_one(definitions::NAME.to_owned(), &folder, number)?);
     }
     Ok(report)
 }
@@ -121,7 +145,10 @@ pub fn backup(
     let report = read_all(
         directory.as_ref(),
         progress,
-        |name| writer.borrow_mut().map(name),
+        |part| match part {
+            Part::Definitions => writer.borrow_mut().definitions(),
+            Part::Map(name) => writer.borrow_mut().map(name),
+        },
         |entry| writer.borrow_mut().entry(entry),
     )?;
     writer.into_inner().finish(report.is_sound())?;
@@ -134,7 +161,7 @@ pub fn verify(path: impl AsRef<Path>, progress: &mut dyn FnMut(&Progress)) -> Re
     if !path.is_file() {
         return read_all(path, progress, |_| Ok(()), |_| Ok(()));
     }
-    read_backup(path, progress, |_| Ok(()), |_, _| Ok(()))
+    read_backup(path, progress, |_| Ok(()), |_| Ok(()))
 }
 
 /// How many entries of a backup are read between two words on where it stands.
@@ -143,35 +170,52 @@ const SAY_EVERY: u64 = 10_000;
 fn read_backup(
     path: &Path,
     progress: &mut dyn FnMut(&Progress),
-    mut begin: impl FnMut(&str) -> Result<(), StoreError>,
-    mut each: impl FnMut(&str, crate::Entry) -> Result<(), StoreError>,
+    mut begin: impl FnMut(Part<'_>) -> Result<(), StoreError>,
+    mut each: impl FnMut(crate::Entry) -> Result<(), StoreError>,
 ) -> Result<Report, StoreError> {
     let mut reader = BackupReader::open(path)?;
-    let mut report = Report::default();
+    let (mut report, mut current) = (Report::default(), None::<MapReport>);
+    let new = |name: String| MapReport { name, entries: 0, bytes: 0, torn_bytes: 0, damage: Vec::new() };
+    let bad = |problem: &str| StoreError::BadBackup {
+        path: path.display().to_string(),
+        problem: problem.to_owned(),
+    };
     loop {
         let item = reader.next()?;
         let (done, steps) = reader.at();
-        if let Some(map) = report.maps.last()
+        if let Some(map) = &current
             && (map.entries.is_multiple_of(SAY_EVERY) || item.is_none())
         {
             progress(&Progress { map: map.name.clone(), entries: map.entries, done, steps });
         }
-        match item {
-            None => return Ok(report),
-            Some(Item::Map(name)) => {
-                begin(&name)?;
-                report.maps.push(MapReport { name, entries: 0, bytes: 0, torn_bytes: 0, damage: Vec::new() });
+        let entry = match item {
+            Some(Item::Entry(entry)) => entry,
+            other => {
+                match current.take() {
+                    Some(over) if over.name == definitions::NAME && report.definitions.is_none() => {
+                        report.definitions = Some(over);
+                    }
+                    over => report.maps.extend(over),
+                }
+                match other {
+                    Some(Item::Map(name)) => {
+                        begin(Part::Map(&name))?;
+                        current = Some(new(name));
+                    }
+                    Some(Item::Definitions) => {
+                        begin(Part::Definitions)?;
+                        current = Some(new(definitions::NAME.to_owned()));
+                    }
+                    Some(Item::Entry(_)) => {}
+                    None => return Ok(report),
+                }
+                continue;
             }
-            Some(Item::Entry(entry)) => {
-                let Some(map) = report.maps.last_mut() else {
-                    let problem = "an entry stands before the first map".to_owned();
-                    return Err(StoreError::BadBackup { path: path.display().to_string(), problem });
-                };
-                map.entries += 1;
-                map.bytes += (entry.key.len() + entry.value.len()) as u64;
-                each(&map.name, entry)?;
-            }
-        }
+        };
+        let Some(map) = &mut current else { return Err(bad("an entry stands before the first map")) };
+        map.entries += 1;
+        map.bytes += (entry.key.len() + entry.value.len()) as u64;
+        each(entry)?;
     }
 }
 
@@ -226,6 +270,21 @@ impl Restored {
     }
 }
 
+/// The definitions of a data directory, for those of a backup to be put on top; what of them is damaged is left out.
+fn with_those_there(directory: &Path) -> Result<Restored, StoreError> {
+    let folder = definitions::folder(directory);
+    let mut restored = Restored::new(folder.with_extension("restored"))?;
+    if folder.is_dir() {
+        let recovery = Recovery::read(definitions::NAME, &folder, &Access::Look, 0)?;
+        let mut there = Vec::new();
+        for shelf in recovery.into_shelves() {
+            shelf.read(|entry| there.push(entry))?;
+        }
+        there.into_iter().try_for_each(|entry| restored.add(entry))?;
+    }
+    Ok(restored)
+}
+
 /// Puts the maps of a backup into a data directory that no member uses, or a new one. The backup is read to its end before anything is
 /// changed. A map that is there already is refused, or replaced as a whole when `replaces`.
 pub fn restore(
@@ -235,7 +294,7 @@ pub fn restore(
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Report, StoreError> {
     let (backup, directory) = (backup.as_ref(), directory.as_ref());
-    let named = read_backup(backup, &mut |_| {}, |_| Ok(()), |_, _| Ok(()))?;
+    let named = read_backup(backup, &mut |_| {}, |_| Ok(()), |_| Ok(()))?;
     let _lock = store::claim(directory)?;
     let home = |name: &str| maps_folder(directory).join(folder::of_map(name));
     if let Some(there) = named.maps.iter().find(|map| !replaces && home(&map.name).exists()) {
@@ -249,16 +308,22 @@ pub fn restore(
     let beside = |name: &str| home(name).with_extension("restored");
     let current = std::cell::RefCell::new(None::<Restored>);
     let finish = || current.borrow_mut().take().map_or(Ok(()), Restored::finish);
-    let begin = |name: &str| {
+    let begin = |part: Part<'_>| {
         finish()?;
-        *current.borrow_mut() = Some(Restored::new(beside(name))?);
+        *current.borrow_mut() = Some(match part {
+            Part::Map(name) => Restored::new(beside(name))?,
+            Part::Definitions => with_those_there(directory)?,
+        });
         Ok(())
     };
-    let each = |_: &str, entry| current.borrow_mut().as_mut().map_or(Ok(()), |map| map.add(entry));
+    let each = |entry| current.borrow_mut().as_mut().map_or(Ok(()), |map| map.add(entry));
     let report = read_backup(backup, progress, begin, each)?;
     finish()?;
-    for map in &report.maps {
-        let (new, home) = (beside(&map.name), home(&map.name));
+    let maps = report.maps.iter().map(|map| (beside(&map.name), home(&map.name)));
+    let folder = definitions::folder(directory);
+    // The definitions first: a map that is there can be read.
+    let definitions = report.definitions.iter().map(|_| (folder.with_extension("restored"), folder.clone()));
+    for (new, home) in definitions.chain(maps) {
         if home.exists() {
             folder::remove(&home)?;
         }

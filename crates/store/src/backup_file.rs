@@ -1,7 +1,7 @@
 //! A backup: one file with the entries of maps, frame by frame, written and read from begin to end.
 //!
 //! ```text
-//! | "FILBERTB" 8 | salt 8 | map "orders" | entry | entry | ... | map "users" | ... | seal with the number of entries |
+//! | "FILBERTB" 8 | salt 8 | definitions | entry | ... | map "orders" | entry | entry | ... | map "users" | ... | seal with the number of entries |
 //! ```
 //!
 //! Unlike a log it is whole or it is no backup: nothing of one that is damaged is restored.
@@ -68,6 +68,11 @@ impl BackupWriter {
         self.put()
     }
 
+    pub(crate) fn definitions(&mut self) -> Result<(), StoreError> {
+        frame::write(&mut self.frame, self.salt, Kind::Definitions, NO_PARTITION, &[]);
+        self.put()
+    }
+
     pub(crate) fn entry(&mut self, entry: &Entry) -> Result<(), StoreError> {
         self.entries += 1;
         entry.as_change().write(&mut self.frame, self.salt, entry.partition);
@@ -97,6 +102,7 @@ pub fn incomplete(target: &Path) -> PathBuf {
 /// What a backup has next.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Item {
+    Definitions,
     Map(String),
     Entry(Entry),
 }
@@ -180,6 +186,7 @@ impl BackupReader {
 
     fn item(&mut self, Frame { kind, partition, payload }: Frame<'_>) -> Result<Option<Item>, StoreError> {
         match kind {
+            Kind::Definitions => Ok(Some(Item::Definitions)),
             Kind::Map => match std::str::from_utf8(payload) {
                 Ok(name) => Ok(Some(Item::Map(name.to_owned()))),
                 Err(_) => Err(self.bad("the name of a map is no text")),

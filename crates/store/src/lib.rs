@@ -15,6 +15,7 @@
 //! | `log.rs`, `segment.rs` | the log: appended, committed, flushed, sealed |
 //! | `shelf.rs`, `sums.rs`, `overlay.rs` | the snapshot, and what a log changes of it |
 //! | `manifest.rs` | which files there have to be |
+//! | `definitions.rs` | what is to be known to read the maps |
 //! | `store.rs` | the data directory of a member |
 //! | `backup.rs`, `backup_file.rs` | backups: made, read, verified |
 //!
@@ -24,6 +25,7 @@
 mod backup;
 mod backup_file;
 mod change;
+mod definitions;
 mod error;
 mod folder;
 mod frame;
@@ -42,6 +44,7 @@ mod tests;
 pub use backup::{MapReport, Progress, Report, backup, restore, verify};
 pub use backup_file::incomplete;
 pub use change::{Change, Entry, Life};
+pub use definitions::{Definitions, FoundDefinitions};
 pub use error::{Damage, Reach, StoreError};
 pub use log::{MapLog, Pending};
 pub use room::Room;

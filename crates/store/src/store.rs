@@ -3,6 +3,7 @@
 //! ```text
 //! data/
 //!   filbert-data             says what this folder is, and in which version
+//!   definitions/             what is to be known to read the maps, kept as a map is
 //!   lock                     held by the member that uses it
 //!   maps/orders/
 //!     log-0000000000000007.seg   the log, the newest last
@@ -13,6 +14,7 @@
 //! ```
 
 use crate::change::Entry;
+use crate::definitions;
 use crate::error::{Damage, Reach, StoreError};
 use crate::folder;
 use crate::log::{MapLog, fold_lock};
@@ -27,7 +29,7 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 const MARKER: &str = "filbert-data";
 const VERSION: &str = "filbert data 1\n";
@@ -59,6 +61,7 @@ struct Inner {
     stages: Stages,
     room: Room,
     logs: Mutex<BTreeMap<String, MapLog>>,
+    definitions: OnceLock<MapLog>,
     _lock: File,
 }
 
@@ -119,8 +122,8 @@ impl Store {
     pub fn open_with(stages: &Stages, directory: impl AsRef<Path>, room: Room) -> Result<Self, StoreError> {
         let directory = directory.as_ref().to_owned();
         let lock = claim(&directory)?;
-        let (stages, logs) = (stages.clone(), Mutex::default());
-        Ok(Self { inner: Arc::new(Inner { directory, stages, room, logs, _lock: lock }) })
+        let (stages, logs, definitions) = (stages.clone(), Mutex::default(), OnceLock::new());
+        Ok(Self { inner: Arc::new(Inner { directory, stages, room, logs, definitions, _lock: lock }) })
     }
 
     /// The names of the maps in a data directory that is not opened; none when it is no such directory.
@@ -159,22 +162,53 @@ impl Store {
         settings: &PersistenceSettings,
     ) -> Result<Option<Recovery>, StoreError> {
         let folder = self.folder(name);
-        if !folder.is_dir() {
-            return Ok(None);
-        }
-        let (access, new_id) = (Access::Own(self.inner.room.clone()), self.inner.stages.clock().random());
-        let recovery = Recovery::read(name, &folder, &access, new_id)?;
+        let log = || self.log(name, settings);
+        let Some(recovery) = self.recover_folder(name, &folder, log)? else { return Ok(None) };
         if recovery.is_gone && recovery.damage.is_empty() {
             folder::remove(&folder)?;
             return Ok(None);
         }
-        if !recovery.damage.is_empty() {
-            self.log(name, settings).never_fold();
+        Ok(Some(recovery))
+    }
+
+    fn recover_folder(
+        &self,
+        name: &str,
+        folder: &Path,
+        log: impl FnOnce() -> MapLog,
+    ) -> Result<Option<Recovery>, StoreError> {
+        if !folder.is_dir() {
+            return Ok(None);
         }
-        if let Some((number, end)) = recovery.unfinished {
-            self.log(name, settings).leave_behind(number, end);
+        let (access, new_id) = (Access::Own(self.inner.room.clone()), self.inner.stages.clock().random());
+        let recovery = Recovery::read(name, folder, &access, new_id)?;
+        if recovery.is_gone && recovery.damage.is_empty() {
+            return Ok(Some(recovery));
+        }
+        if !recovery.damage.is_empty() || recovery.unfinished.is_some() {
+            let log = log();
+            if !recovery.damage.is_empty() {
+                log.never_fold();
+            }
+            if let Some((number, end)) = recovery.unfinished {
+                log.leave_behind(number, end);
+            }
         }
         Ok(Some(recovery))
+    }
+
+    /// The log of the definitions.
+    pub(crate) fn definitions_log(&self) -> MapLog {
+        let Inner { directory, stages, room, definitions: known, .. } = &*self.inner;
+        let (name, folder, settings) =
+            (definitions::NAME, definitions::folder(directory), definitions::settings());
+        known.get_or_init(|| MapLog::new(name, folder, settings, stages, room.clone())).clone()
+    }
+
+    /// As [`Store::recover`], for the definitions.
+    pub(crate) fn recover_definitions(&self) -> Result<Option<Recovery>, StoreError> {
+        let folder = definitions::folder(&self.inner.directory);
+        self.recover_folder(definitions::NAME, &folder, || self.definitions_log())
     }
 
     /// A map of which something cannot be read: its log is not folded any more, since that would hide what.
@@ -186,7 +220,8 @@ impl Store {
     pub fn close(&self) -> Result<(), StoreError> {
         let logs: Vec<MapLog> = {
             let logs = self.inner.logs.lock().unwrap_or_else(|broken| broken.into_inner());
-            logs.values().cloned().collect()
+            // The definitions last: what maps still write may need them.
+            logs.values().chain(self.inner.definitions.get()).cloned().collect()
         };
         // All of them, also when one cannot be; then the first that could not.
         let closed: Vec<Result<(), StoreError>> = logs.iter().map(MapLog::close).collect();
@@ -197,7 +232,7 @@ impl Store {
 impl Drop for Inner {
     fn drop(&mut self) {
         let logs = self.logs.get_mut().unwrap_or_else(|broken| broken.into_inner());
-        for log in logs.values() {
+        for log in logs.values().chain(self.definitions.get()) {
             if let Err(error) = log.close() {
                 tracing::error!(%error, "a map was not stored to the end");
             }

@@ -121,18 +121,18 @@ fn as_json(map: &MapReport) -> serde_json::Value {
 fn say(report: &Report, as_lines: bool, what: &str) -> Outcome {
     let out = &mut std::io::stdout().lock();
     if as_lines {
-        for map in &report.maps {
+        for map in report.all() {
             writeln!(out, "{}", as_json(map))?;
         }
     } else {
         let mut table = Table::new(&["map", "entries", "bytes", "torn bytes", "damaged places"]);
-        for map in &report.maps {
+        for map in report.all() {
             let numbers = [map.entries, map.bytes, map.torn_bytes, map.damage.len() as u64];
             let cells = std::iter::once(map.name.clone()).chain(numbers.map(|number| number.to_string()));
             table.row(cells);
         }
         table.write(out, "")?;
-        for map in &report.maps {
+        for map in report.all() {
             for damage in &map.damage {
                 writeln!(out, "map {}: {damage}", map.name)?;
             }
@@ -144,7 +144,7 @@ fn say(report: &Report, as_lines: bool, what: &str) -> Outcome {
     if report.is_sound() {
         return Ok(());
     }
-    let places: usize = report.maps.iter().map(|map| map.damage.len()).sum();
+    let places: usize = report.all().map(|map| map.damage.len()).sum();
     let places = counted(places as u64, "damaged place", "damaged places");
     Err(format!("{places}; what was there is left out, restore it from a backup").into())
 }

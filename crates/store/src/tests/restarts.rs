@@ -170,3 +170,50 @@ fn nothing_of_a_damaged_backup_is_restored() {
     }
     assert!(verify(&target, &mut |_| {}).is_err());
 }
+
+/// Definitions come back after a restart, and with a backup: on top of those that are there.
+#[test]
+fn definitions_come_back_and_are_in_backups() {
+    let folder = tempfile::tempdir().unwrap();
+    let (data, second, file) =
+        (folder.path().join("data"), folder.path().join("second"), folder.path().join("backup"));
+    let define = |opened: &Store, key: &[u8], value: Option<&[u8]>| {
+        let (told, wait) = mpsc::channel();
+        let definitions = opened.definitions();
+        let pending = match value {
+            Some(value) => definitions.put(key, value),
+            None => definitions.remove(key),
+        };
+        pending.unwrap().then(move |result| told.send(result).unwrap());
+        wait.recv().unwrap().unwrap();
+    };
+    let found = |data: &Path| {
+        with_store(data, |opened| {
+            let found = opened.read_definitions().unwrap();
+            assert_eq!(found.damage, Vec::new());
+            let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+            found.all.into_iter().map(|(key, value)| text(key) + "=" + &text(value)).collect::<Vec<_>>()
+        })
+    };
+    with_store(&data, |opened| {
+        store(&opened.log(MAP, &settings(1 << 20)), 1, &put(1, 1, "v").as_change()).unwrap();
+        define(opened, b"a", Some(b"1"));
+        define(opened, b"b", Some(b"2"));
+        define(opened, b"a", None);
+        define(opened, b"c", Some(b"3"));
+    });
+    assert_eq!(found(&data), ["b=2", "c=3"]);
+    let saved = backup(&data, &file, 9, &mut |_| {}).unwrap();
+    assert_eq!((saved.entries(), saved.definitions.as_ref().map(|report| report.entries)), (1, Some(2)));
+    assert_eq!(verify(&file, &mut |_| {}).unwrap(), saved);
+    with_store(&second, |opened| {
+        define(opened, b"b", Some(b"older"));
+        define(opened, b"d", Some(b"4"));
+    });
+    assert_eq!(restore(&file, &second, false, &mut |_| {}).unwrap(), saved);
+    assert_eq!(found(&second), ["b=2", "c=3", "d=4"]);
+    // They are watched over as maps are.
+    std::fs::write(second.join("definitions/shelf-00.redb"), b"nothing").unwrap();
+    let report = verify(&second, &mut |_| {}).unwrap();
+    assert!(!report.is_sound() && report.maps.iter().all(|map| map.damage.is_empty()), "{report:?}");
+}
