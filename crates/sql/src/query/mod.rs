@@ -73,7 +73,7 @@ impl Query {
             id,
             steering: Arc::new(Steering { control, entry }),
             planned: Planned::Soon(planned),
-            rows: Some(rows),
+            rows: Some(rows.charged_until_next()),
             left: limit,
             limit: limit.unwrap_or(0),
             failure: None,
