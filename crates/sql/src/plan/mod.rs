@@ -15,4 +15,5 @@ pub(crate) use cut::CutFragments;
 pub(crate) use dates::WholeDates;
 pub(crate) use plannable::make_plannable;
 pub(crate) use pushdown::{Rule, guarded};
+pub(crate) use size::check_nodes;
 pub(crate) use yielding::YieldExec;
