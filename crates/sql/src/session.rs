@@ -376,6 +376,7 @@ impl StatementOfQuery {
         plan::make_plannable(&mut statement, &state).await?;
         let logical = state.statement_to_plan(statement).await;
         let logical = logical.map_err(|error| of_planner(error, &state, self.rights.as_ref()))?;
+        plan::check_nodes(&logical)?;
         let parameters = description::parameters(&logical)?;
         let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
             Purpose::Run(values) => values,

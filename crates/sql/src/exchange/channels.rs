@@ -73,7 +73,7 @@ pub(crate) fn channels(
     };
     let channels = Arc::new(Channels { credits, state: Mutex::new(state) });
     let sender = |number| Sender { channels: Arc::clone(&channels), number, finished: false };
-    let receiver = |output| Receiver { channels: Arc::clone(&channels), output };
+    let receiver = |output| Receiver { channels: Arc::clone(&channels), output, taken: None };
     ((0..producers).map(sender).collect(), (0..outputs).map(receiver).collect())
 }
 
@@ -115,7 +115,7 @@ fn wake(sleepers: impl IntoIterator<Item = Waker>) {
 
 /// What a batch's rows take. A batch that was cut out of a larger one counts for its own rows only: the parts share their buffers, and each
 /// counted whole would charge a query several times for the same bytes.
-fn weight(batch: &RecordBatch) -> usize {
+pub(super) fn weight(batch: &RecordBatch) -> usize {
     let column = |column: &ArrayRef| column.to_data().get_slice_memory_size().unwrap_or_default();
     batch.columns().iter().map(column).sum::<usize>().max(1)
 }
@@ -213,14 +213,25 @@ impl Drop for Sender {
 pub(crate) struct Receiver {
     channels: Arc<Channels>,
     output: usize,
+    /// Bytes of the batch that its reader has, for one that is charged for it until it asks for the next.
+    taken: Option<usize>,
 }
 
 impl Receiver {
+    /// For a reader outside of the plan, which may keep a batch for as long as it likes: the query is charged for it meanwhile.
+    pub(crate) fn charged_until_next(mut self) -> Self {
+        self.taken = Some(0);
+        self
+    }
+
     /// The next batch; `None` when all producers have finished.
     pub(crate) fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<Result<RecordBatch, SqlError>>> {
         let credits = self.channels.credits;
         let mut guard = self.channels.lock();
         let state = &mut *guard;
+        if let Some(taken) = &mut self.taken {
+            state.memory.shrink(std::mem::take(taken));
+        }
         if let Some(cause) = &state.failure {
             return Poll::Ready(Some(Err(cause.clone())));
         }
@@ -229,7 +240,10 @@ impl Receiver {
         if let Some((batch, bytes)) = output.queue.pop_front() {
             output.bytes -= bytes;
             let has_credit = output.has_credit(credits);
-            state.memory.shrink(bytes);
+            match &mut self.taken {
+                Some(taken) => *taken = bytes,
+                None => state.memory.shrink(bytes),
+            }
             let woken = if has_credit && !had_credit { state.producers() } else { Vec::new() };
             drop(guard);
             wake(woken);
@@ -250,7 +264,7 @@ impl Drop for Receiver {
         output.closed = true;
         output.reader = None;
         let forgotten = std::mem::take(&mut output.queue);
-        let bytes = std::mem::take(&mut output.bytes);
+        let bytes = std::mem::take(&mut output.bytes) + self.taken.take().unwrap_or(0);
         state.memory.shrink(bytes);
         let woken = state.producers_to_tell();
         drop(state);

@@ -28,5 +28,6 @@ pub(crate) use plannable::make_plannable;
 pub(crate) use pushdown::{Rule, guarded};
 pub(crate) use rewritten::shown_name;
 pub(crate) use sample::SampleTables;
+pub(crate) use size::check_nodes;
 pub(crate) use unordered::UnorderedSets;
 pub(crate) use yielding::YieldExec;

@@ -73,7 +73,7 @@ impl Query {
             id,
             steering: Arc::new(Steering { control, entry }),
             planned: Planned::Soon(planned),
-            rows: Some(rows),
+            rows: Some(rows.charged_until_next()),
             left: limit,
             limit: limit.unwrap_or(0),
             failure: None,
@@ -173,6 +173,10 @@ impl Stream for Query {
         }
         let Some(rows) = &mut self.rows else { return Poll::Ready(None) };
         match rows.poll_next(context) {
+            // A fragment whose worker is inside a long call ends only after it; its reader need not wait for that.
+            Poll::Pending if self.steering.entry.is_over(context) => {
+                Poll::Ready(Some(Err(self.fail(SqlError::Cancelled))))
+            }
             Poll::Pending => Poll::Pending,
             Poll::Ready(None) => {
                 self.rows = None;

@@ -30,7 +30,7 @@ pub(crate) struct Entry {
     memory: Arc<QueryMemory>,
     state: AtomicU8,
     start: Mutex<Option<Start>>,
-    /// Whoever waits for its plan: planning cannot be interrupted, but need not be waited for once it is in vain.
+    /// Whoever waits for its plan or its rows: a call cannot be interrupted, but need not be waited for once it is in vain.
     reader: AtomicWaker,
     /// Why it ends, when not because its user cancelled it.
     reason: OnceLock<SqlError>,

@@ -8,3 +8,4 @@ mod copies;
 mod fairness;
 mod limits;
 mod pools;
+mod stuck;

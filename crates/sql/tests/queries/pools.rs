@@ -28,14 +28,14 @@ struct Stuck {
 }
 
 #[derive(Debug, Default)]
-struct Door {
-    inside: AtomicUsize,
+pub(crate) struct Door {
+    pub(crate) inside: AtomicUsize,
     is_open: Mutex<bool>,
     opened: Condvar,
 }
 
 impl Door {
-    fn open(&self) {
+    pub(crate) fn open(&self) {
         *self.is_open.lock().unwrap() = true;
         self.opened.notify_all();
     }
@@ -59,7 +59,7 @@ impl PartitionStream for Stuck {
 }
 
 /// A table `stuck` that keeps so many workers.
-fn add_stuck(sql: &Sql, workers: usize) -> Arc<Door> {
+pub(crate) fn add_stuck(sql: &Sql, workers: usize) -> Arc<Door> {
     let schema: SchemaRef = Arc::new(Schema::new(vec![Field::new("a", DataType::Int64, false)]));
     let door = Arc::<Door>::default();
     let part = || {
