@@ -18,6 +18,7 @@ use crate::code::Registry;
 use crate::invocation::Invocation;
 use crate::map::context::MapContext;
 use crate::map::locks::Owner;
+use crate::map::near_cache::NearCaches;
 use crate::map::operations::{Destroy, Place};
 use crate::map::partition::MapPartition;
 use crate::map::settings::MapSettings;
@@ -30,6 +31,7 @@ use crate::structures::{Service, Structure};
 use filbert_pool::Stages;
 use filbert_store::Store;
 use filbert_wire::{Data, PartitionId};
+use many::TellsCleared;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,17 +69,9 @@ pub(crate) struct MapStructure {
 }
 
 impl MapStructure {
-    pub(crate) fn new(
-        service: Service,
-        name: &Arc<str>,
-        stages: &Stages,
-        settings: &GridSettings,
-        registry: &Registry,
-        catalog: &Catalog,
-        store: Option<&Store>,
-    ) -> Self {
-        let context = Arc::new(MapContext::new(service, name, stages, settings, registry, catalog, store));
-        let strands = Strands::partitioned_with_home(stages, name, |home, partition| {
+    pub(crate) fn new(service: Service, name: &Arc<str>, around: &MapSurroundings<'_>) -> Self {
+        let context = Arc::new(MapContext::new(service, name, around));
+        let strands = Strands::partitioned_with_home(around.stages, name, |home, partition| {
             MapPartition::new(&context, home.clone(), partition)
         });
         if let Some(behind) = &context.behind {
@@ -87,8 +81,21 @@ impl MapStructure {
     }
 }
 
+/// What a grid has around its maps.
+pub(crate) struct MapSurroundings<'a> {
+    pub(crate) stages: &'a Stages,
+    pub(crate) settings: &'a GridSettings,
+    pub(crate) registry: &'a Registry,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) store: Option<&'a Store>,
+    pub(crate) near_caches: &'a NearCaches,
+}
+
 /// How long a full mailbox is left alone before it is told again that the map is gone.
 const DESTROY_AGAIN: Duration = Duration::from_millis(10);
+
+/// The same for near caches that must learn that all entries went.
+const CLEARED_AGAIN: Duration = Duration::from_millis(10);
 
 impl Structure for MapStructure {
     fn service(&self) -> Service {
@@ -101,6 +108,7 @@ impl Structure for MapStructure {
 
     fn leave(&self) {
         self.context.set_destroyed();
+        self.context.near.leave();
         // Nothing that still happens to it is stored: what is stored from now on is of the next map of that name.
         if let Some(log) = &self.context.log {
             log.reset();
@@ -116,6 +124,12 @@ impl Structure for MapStructure {
                 mail_until_taken(&home, partition, &clock, Destroy, DESTROY_AGAIN);
             }
         }
+        // Nobody asked for its end as the user of a near cache: all of them forget what they have.
+        drop(TellsCleared {
+            strands: Arc::clone(&self.strands),
+            near: Arc::clone(&self.context.near),
+            source: None,
+        });
     }
 }
 
