@@ -102,6 +102,14 @@ impl MapContext {
         Some(StoreError::Damaged { map: self.name.to_string(), damage: damage.clone() })
     }
 
+    /// How many partitions are not served.
+    pub(crate) fn damaged_partitions(&self) -> usize {
+        match self.damage.get().map(Vec::as_slice) {
+            None | Some([]) => 0,
+            Some(_) => PartitionId::all().filter(|partition| self.damage_of(*partition).is_some()).count(),
+        }
+    }
+
     /// A partition's share of the map changed by so many entries and bytes.
     pub(crate) fn changed(&self, entries: i64, bytes: i64) {
         let change = match self.bound() {

@@ -71,8 +71,9 @@ pub(crate) struct MapStructure {
 impl MapStructure {
     pub(crate) fn new(service: Service, name: &Arc<str>, around: &MapSurroundings<'_>) -> Self {
         let context = Arc::new(MapContext::new(service, name, around));
-        let strands = Strands::partitioned_with_home(around.stages, name, |home, partition| {
-            MapPartition::new(&context, home.clone(), partition)
+        let of_partitions = Arc::clone(&context);
+        let strands = Strands::partitioned_with_home(around.stages, name, move |home, partition| {
+            MapPartition::new(&of_partitions, home.clone(), partition)
         });
         if let Some(behind) = &context.behind {
             behind.set_home(&Arc::downgrade(&strands));
@@ -118,7 +119,7 @@ impl Structure for MapStructure {
     fn destroy(&self) {
         self.remove_interceptors(|_| true);
         let (home, clock) = (Arc::downgrade(&self.strands), self.context.stages.clock());
-        for partition in self.strands.partitions() {
+        for partition in self.strands.used_partitions() {
             // Whoever waits there must learn of it, also when the mailbox is full.
             if self.strands.call(partition, Destroy).now().is_ok_and(|done| done.is_err()) {
                 mail_until_taken(&home, partition, &clock, Destroy, DESTROY_AGAIN);
@@ -217,9 +218,19 @@ impl Map {
         O: Operation<Target = MapPartition>,
         R: Send + 'static,
     {
-        let operations = self.strands().partitions().map(|partition| (partition, operation()));
+        let operations = self.partitions_for::<O>().into_iter().map(|partition| (partition, operation()));
         let spread = if O::SHORT { Spread::Here } else { Spread::Beside };
         self.strands().call_all(spread, operations, combine)
+    }
+
+    /// The partitions that an operation on all of them runs on.
+    fn partitions_for<O: Operation<Target = MapPartition>>(&self) -> Vec<PartitionId> {
+        // One that cannot be read from disk says so, also when nobody has used it.
+        if O::SKIPS_UNUSED && self.damaged_partitions() == 0 {
+            self.strands().used_partitions()
+        } else {
+            self.strands().partitions().collect()
+        }
     }
 
     /// Runs an operation on the partitions of some keys: for a few keys right here, since waking other threads would take longer.

@@ -168,6 +168,7 @@ impl Operation for Clear {
     const NAME: &'static str = "map.clear";
     const ACTION: Action = Action::Remove;
     const SHORT: bool = false;
+    const SKIPS_UNUSED: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(refused) = map.refuses_changes() {
@@ -224,6 +225,7 @@ impl<F: EntryFilter> Operation for RemoveAll<F> {
     const NAME: &'static str = "map.remove_all";
     const ACTION: Action = Action::Remove;
     const SHORT: bool = false;
+    const SKIPS_UNUSED: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(refused) = map.refuses_changes() {
