@@ -16,7 +16,7 @@ use uuid::Uuid;
 const MAPS: usize = 300;
 const ROUNDS: usize = 4;
 
-/// Far less than an empty map takes.
+/// Far less than a map takes whose partitions are used.
 const BYTES: usize = 32 << 10;
 
 fn resident() -> usize {
@@ -36,6 +36,10 @@ fn uses(what: &str, mut used: impl FnMut(&Member, &str)) {
         for number in 0..MAPS {
             let name = format!("{round}-{number}");
             used(&member, &name);
+            // A partition takes memory from its first use on.
+            let entries = (1_000..1_400).map(|key| (int(key), int(key))).collect();
+            let fill = map::PutAll { name: name.as_str().into(), entries, trigger_map_loader: false };
+            destroyer.call(&fill).unwrap();
             let service_name = "hz:impl:mapService".into();
             destroyer.call(&DestroyProxy { name: name.as_str().into(), service_name }).unwrap();
         }

@@ -7,7 +7,7 @@ use crate::error::GridResult;
 use crate::executor::{ExecutorService, ExecutorStructure};
 use crate::flake_id::FlakeIdGenerator;
 use crate::list::List;
-use crate::map::{Map, MapStructure, Owner, TypedMap};
+use crate::map::{Map, MapStructure, MapSurroundings, NearCaches, Owner, TypedMap};
 use crate::multi_map::MultiMap;
 use crate::pn_counter::PnCounter;
 use crate::query::Catalog;
@@ -53,6 +53,7 @@ struct Inner {
     registry: Registry,
     catalog: Catalog,
     sessions: Sessions,
+    near_caches: NearCaches,
     /// Numbers the handles of structures, each an owner of locks.
     handles: AtomicI64,
     /// Where maps are kept that are kept on disk.
@@ -180,6 +181,7 @@ impl Grid {
             registry,
             catalog: Catalog::default(),
             sessions,
+            near_caches: NearCaches::new(stages.event(), member),
             handles: AtomicI64::new(1),
             store,
             recovered: OnceLock::new(),
@@ -201,10 +203,23 @@ impl Grid {
     fn map_of(&self, service: Service, name: &str) -> Map {
         let inner = &self.inner;
         let make = |name: &Arc<str>| {
-            let (stages, store) = (&inner.stages, inner.store.as_ref());
-            MapStructure::new(service, name, stages, &inner.settings, &inner.registry, &inner.catalog, store)
+            let around = MapSurroundings {
+                stages: &inner.stages,
+                settings: &inner.settings,
+                registry: &inner.registry,
+                catalog: &inner.catalog,
+                store: inner.store.as_ref(),
+                near_caches: &inner.near_caches,
+            };
+            MapStructure::new(service, name, &around)
         };
         Map::new(inner.structures.get_or_make(service, name, make), self.new_owner())
+    }
+
+    /// The numbers of the last changes of a map, by partition, for near caches: see [`Map::add_invalidation_listener`]. From now on they
+    /// are kept for it. Nothing when there is no such map, and there was none whose entries anyone could still have.
+    pub fn invalidation_numbers(&self, map: &str) -> Option<Vec<i64>> {
+        self.inner.near_caches.numbers(map)
     }
 
     /// Writes what waits for the stores behind maps, and waits until it is written or the time is over; call it from a thread that may

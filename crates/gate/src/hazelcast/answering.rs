@@ -377,6 +377,11 @@ impl<R: Request> Later<R> {
         let keep = |bytes| Bytes::from_owner(Kept { bytes, _allowance: allowance });
         self.ticket.send(keep, |correlation, out| R::respond(response, correlation, out));
     }
+
+    /// Answers that it failed.
+    pub(super) fn refuse(self, why: Failure) {
+        self.ticket.refuse(why);
+    }
 }
 
 /// What an operation carries along to be answered: runs on a partition thread, or wherever the result arises.

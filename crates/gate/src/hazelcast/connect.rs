@@ -1,12 +1,13 @@
 //! Login, the view of the cluster, structures by name, schemas: what clients send before and beside their work.
 
+use super::answering::Later;
 use super::call::Call;
 use super::failure::{Failure, Handled};
 use super::host::{COMPATIBLE, Host};
 use super::login::{SERIALIZATION, Status};
 use super::structures;
 use bytes::BytesMut;
-use filbert_grid::{Action, Change, Service};
+use filbert_grid::{Action, Allowance, Change, Service};
 use filbert_net::ConnectionInfo;
 use filbert_wire::PARTITION_COUNT;
 use filbert_wire::message::{MessageReader, Raises, Request, encode_event};
@@ -94,29 +95,69 @@ pub(super) fn statistics(call: Call<'_, Statistics>, request: Statistics) -> Han
 }
 
 pub(super) fn create_proxy(call: Call<'_, CreateProxy>, request: CreateProxy) -> Handled {
-    create(&call, &request.service_name, &request.name)?;
-    call.now(Done {})
-}
-
-/// What a client that comes back after a restart had before.
-pub(super) fn create_proxies(call: Call<'_, CreateProxies>, request: CreateProxies) -> Handled {
-    for (name, service_name) in &request.proxies {
-        create(&call, service_name, name)?;
+    if let Some(service) = may_create(&call, &request.service_name, &request.name)? {
+        structures::make(&call.desk.host, service, &request.name)?;
     }
     call.now(Done {})
 }
 
-fn create<R: Request>(call: &Call<'_, R>, service_name: &str, name: &str) -> Handled {
+/// Structures that are made in one go. More are made elsewhere, since the other connections of an io loop wait meanwhile, and so many at
+/// a time.
+const MADE_AT_ONCE: usize = 64;
+
+/// What a client that comes back after a restart had before.
+pub(super) fn create_proxies(call: Call<'_, CreateProxies>, request: CreateProxies) -> Handled {
+    let mut wanted = Vec::with_capacity(request.proxies.len());
+    for (name, service_name) in request.proxies {
+        wanted.extend(may_create(&call, &service_name, &name)?.map(|service| (service, name)));
+    }
+    let host = Arc::clone(&call.desk.host);
+    if wanted.len() > MADE_AT_ONCE {
+        if let Some(later) = call.answering().later() {
+            make_in_slices(host, wanted.into_iter(), later);
+        }
+        return Ok(());
+    }
+    wanted.iter().try_for_each(|(service, name)| structures::make(&host, *service, name))?;
+    call.now(Done {})
+}
+
+/// Makes structures on the `generic` stage, some in each task. A stage that takes none drops the answer, which then says so.
+fn make_in_slices<N>(
+    host: Arc<Host>,
+    mut wanted: std::vec::IntoIter<(Service, N)>,
+    later: Later<CreateProxies>,
+) where
+    N: AsRef<str> + Send + 'static,
+{
+    let stages = host.grid.stages().clone();
+    let slice = move || {
+        let made = wanted.by_ref().take(MADE_AT_ONCE);
+        let made = made.map(|(service, name)| structures::make(&host, service, name.as_ref()));
+        match made.collect::<Result<(), _>>() {
+            Err(refused) => later.refuse(refused),
+            Ok(()) if wanted.len() == 0 => later.answer(&Done {}, Allowance::default()),
+            Ok(()) => make_in_slices(host, wanted, later),
+        }
+    };
+    if let Ok(running) = stages.generic().submit("hazelcast.create_proxies", slice) {
+        running.detach();
+    }
+}
+
+/// The kind of a structure that is to be made; nothing when the user may use it once it is there, and not make it.
+fn may_create<R: Request>(
+    call: &Call<'_, R>,
+    service_name: &str,
+    name: &str,
+) -> Result<Option<Service>, Failure> {
     let service = structures::service_of(service_name)?;
     let actions = call.desk.actions(service, name);
     if !actions.any() {
         return Err(call.desk.denied(Action::Create, service, name));
     }
     // A proxy is only a name: whoever may not make the structure may wait for it to be made.
-    if !actions.may_make() {
-        return Ok(());
-    }
-    structures::make(&call.desk.host, service, name)
+    Ok(actions.may_make().then_some(service))
 }
 
 pub(super) fn destroy_proxy(call: Call<'_, DestroyProxy>, request: DestroyProxy) -> Handled {

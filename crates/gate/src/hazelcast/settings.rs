@@ -39,8 +39,8 @@ filbert_pool::settings_struct! {
         pub answer_bytes: usize = 256 << 20 => Shape::Number(1 << 10, 1 << 40),
         /// The same of all answers that are put together or wait to be taken; what would be more is refused. At least answer_bytes.
         pub total_answer_bytes: usize = 1 << 30 => Shape::Number(1 << 10, 1 << 40),
-        /// Structures that there may be before clients are refused to make more. Each takes memory, an
-        /// empty map some hundred kilobytes.
+        /// Structures that there may be before clients are refused to make more. Each takes memory, a
+        /// map some hundred kilobytes once all its partitions are used.
         pub structures: usize = 4_000 => Shape::Number(1, 10_000_000),
         /// Statements of SQL that one connection may have open: executed, and neither read to the end nor closed.
         pub sql_statements: usize = 32 => Shape::Number(1, 1_000_000),

@@ -120,12 +120,13 @@ impl<H: Opens> Handles<H> {
     }
 }
 
-/// Names are kept for as long as their structure lives.
+/// Names are kept for as long as their structure lives. An empty one is a name like any other, as in Hazelcast.
 const LONGEST_NAME: usize = 4 << 10;
 
 fn check_name(name: &str) -> Handled {
-    if name.is_empty() || name.len() > LONGEST_NAME {
-        let text = format!("a structure's name has 1 to {LONGEST_NAME} bytes; this one has {}", name.len());
+    if name.len() > LONGEST_NAME {
+        let text =
+            format!("a structure's name has at most {LONGEST_NAME} bytes; this one has {}", name.len());
         return Err(Failure::new(ErrorCode::IllegalArgument, text));
     }
     Ok(())

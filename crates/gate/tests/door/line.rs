@@ -41,8 +41,16 @@ impl Member {
         Self::with_both(HazelcastSettings::default(), settings)
     }
 
+    /// One on stages that are set.
+    pub(crate) fn on(stages: Stages) -> Self {
+        Self::with_all(stages, HazelcastSettings::default(), GridSettings::default())
+    }
+
     fn with_both(settings: HazelcastSettings, of_grid: GridSettings) -> Self {
-        let stages = Stages::start().unwrap();
+        Self::with_all(Stages::start().unwrap(), settings, of_grid)
+    }
+
+    fn with_all(stages: Stages, settings: HazelcastSettings, of_grid: GridSettings) -> Self {
         let grid = Grid::with(&stages, of_grid, Registry::new());
         let door = Door::new(&grid, on_any_port(settings)).open().unwrap();
         Self { door, grid, sql: None, _stages: stages }

@@ -22,5 +22,6 @@ mod listening;
 mod login;
 mod messages;
 mod metadata;
+mod near_caches;
 mod rights;
 mod structures;

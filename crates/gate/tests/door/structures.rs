@@ -2,14 +2,16 @@
 
 use crate::line::{Client, Member, blob, eventually, int};
 use filbert_gate::hazelcast::{HazelcastSettings, Rights, User};
+use filbert_grid::{GridSettings, MapSettings, QueueSettings, SemaphoreSettings};
 use filbert_wire::Data;
+use filbert_wire::field::Text;
 use filbert_wire::messages::client::{
-    Authentication, CreateProxy, DestroyProxy, GetDistributedObjects, Ping,
+    Authentication, CreateProxies, CreateProxy, DestroyProxy, GetDistributedObjects, Ping,
 };
 use filbert_wire::messages::cp::{atomic_long, atomic_ref, fenced_lock, group, latch, semaphore, session};
 use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::structures::RaftGroupId;
-use filbert_wire::messages::{flake_id, map, multi_map, pn_counter, replicated_map, ringbuffer};
+use filbert_wire::messages::{flake_id, map, multi_map, pn_counter, queue, replicated_map, ringbuffer};
 use uuid::Uuid;
 
 fn default_group() -> RaftGroupId {
@@ -40,6 +42,78 @@ fn acquire(session_id: i64, permits: i32, timeout_ms: i64) -> semaphore::Acquire
 
 fn available(client: &mut Client) -> i32 {
     client.call(&semaphore::AvailablePermits { group: default_group(), name: "s".into() }).unwrap().value
+}
+
+/// Thousands of structures in one message held up every connection of the io loop, for seconds.
+#[test]
+fn many_structures_are_made_beside_other_work() {
+    let member = Member::start();
+    let mut client = member.client();
+    let name = |number: usize| (format!("m{number}").into(), "hz:impl:mapService".into());
+    let mut all: Vec<(Text, Text)> = (0..3_000).map(name).collect();
+    client.call(&CreateProxies { proxies: all.clone() }).unwrap();
+    assert_eq!(client.call(&GetDistributedObjects {}).unwrap().objects.len(), 3_000);
+    // What cannot be made is told, also when it comes late.
+    all.push(("x".repeat(5_000).as_str().into(), "hz:impl:mapService".into()));
+    assert_eq!(client.refused(&CreateProxies { proxies: all }), ErrorCode::IllegalArgument);
+    let few = vec![("x".repeat(5_000).as_str().into(), "hz:impl:mapService".into())];
+    assert_eq!(client.refused(&CreateProxies { proxies: few }), ErrorCode::IllegalArgument);
+}
+
+#[test]
+fn a_name_may_be_empty() {
+    let member = Member::start();
+    let mut client = member.client();
+    let set = map::Set { name: "".into(), key: int(1), value: int(2), thread_id: 1, ttl_ms: -1 };
+    client.call(&set).unwrap();
+    let get = map::Get { name: "".into(), key: int(1), thread_id: 1 };
+    assert_eq!(client.call(&get).unwrap().value, Some(int(2)));
+    client.call(&queue::Offer { name: "".into(), value: int(1), timeout_ms: 0 }).unwrap();
+    let objects = client.call(&GetDistributedObjects {}).unwrap().objects;
+    assert!(objects.len() == 2 && objects.iter().all(|object| object.name.is_empty()));
+}
+
+/// A client that goes between its request and the answer: what it took is gone, and nobody gets an item twice.
+#[test]
+fn an_item_is_given_to_one_client_at_most() {
+    let (items, gone) = (200, 40);
+    let member = Member::start();
+    let mut client = member.client();
+    for item in 0..items {
+        client.call(&queue::Offer { name: "q".into(), value: int(item), timeout_ms: 0 }).unwrap();
+    }
+    let mut taken = Vec::new();
+    let poll = queue::Poll { name: "q".into(), timeout_ms: 0 };
+    for _ in 0..gone {
+        member.client().send(&poll);
+        taken.extend(client.call(&poll).unwrap().value);
+    }
+    while let Some(item) = client.call(&poll).unwrap().value {
+        taken.push(item);
+    }
+    let number = |item: &Data| i32::from_be_bytes(item.payload().try_into().unwrap());
+    let numbers: Vec<_> = taken.iter().map(number).collect();
+    assert!(numbers.is_sorted_by(|one, next| one < next), "in order, each once: {numbers:?}");
+    assert!(numbers.len() as i32 >= items - gone, "one for each client that is gone, no more: {numbers:?}");
+}
+
+/// The part of a name that chooses the partition took the settings away, silently.
+#[test]
+fn settings_hold_for_names_that_choose_a_partition() {
+    let mut settings = GridSettings::default();
+    settings.maps.set("x", MapSettings { ttl_seconds: 1, ..Default::default() });
+    settings.queues.set("b", QueueSettings { max_size: 2 });
+    settings.semaphores.set("s", SemaphoreSettings { sessionless: true });
+    let member = Member::with_grid(settings);
+    let mut client = member.client();
+    assert_eq!(member.grid.map("x@key").settings().ttl_seconds, 1);
+    let mut offer = |value| {
+        let offer = queue::Offer { name: "b@key".into(), value: int(value), timeout_ms: 0 };
+        client.call(&offer).unwrap().value
+    };
+    assert_eq!([1, 2, 3].map(&mut offer), [true, true, false]);
+    let kind = semaphore::GetSemaphoreType { proxy_name: "s@group".into() };
+    assert!(client.call(&kind).unwrap().value);
 }
 
 /// Permits that belong to nobody would be lost for ever.

@@ -149,8 +149,9 @@ impl DurableExecutor {
             workshop: Workshop::new(grid, name),
             capacity: grid.settings().durable_executors.of(name).capacity.max(1),
         });
-        let keeper =
-            Keeper::partitioned(grid, name, |home, partition| TaskRing::new(&shared, home, partition));
+        let of_partitions = Arc::clone(&shared);
+        let made = move |home: &_, partition| TaskRing::new(&of_partitions, home, partition);
+        let keeper = Keeper::partitioned(grid, name, made);
         Self { keeper, shared, clock: grid.stages().clock() }
     }
 

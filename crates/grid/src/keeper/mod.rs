@@ -27,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::marker::PhantomData;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -75,6 +76,8 @@ pub(crate) struct Keeper<S: State> {
     /// Where an act goes that says no partition: that of the name.
     partition: PartitionId,
     clock: Clock,
+    /// For states that are made when the structure is destroyed already.
+    ended: Arc<AtomicBool>,
 }
 
 /// How long a full mailbox is left alone before it is tried again.
@@ -98,22 +101,23 @@ impl<S: State> Keeper<S> {
             name: Arc::clone(name),
             ended: false,
         });
-        Self { strands, partition, clock: stages.clock() }
+        Self { strands, partition, clock: stages.clock(), ended: Arc::default() }
     }
 
     /// A structure with a state on each partition.
     pub(crate) fn partitioned(
         grid: &Grid,
         name: &Arc<str>,
-        mut state: impl FnMut(&Home<S>, PartitionId) -> S,
+        mut state: impl FnMut(&Home<S>, PartitionId) -> S + Send + 'static,
     ) -> Self {
-        let stages = grid.stages();
-        let strands = Strands::partitioned_with_home(stages, name, |home, partition| Kept {
+        let (stages, ended) = (grid.stages(), Arc::new(AtomicBool::new(false)));
+        let (of_states, ends) = (Arc::clone(name), Arc::clone(&ended));
+        let strands = Strands::partitioned_with_home(stages, name, move |home, partition| Kept {
             state: state(home, partition),
-            name: Arc::clone(name),
-            ended: false,
+            name: Arc::clone(&of_states),
+            ended: ends.load(Ordering::Acquire),
         });
-        Self { strands, partition: partition_of_name(name), clock: stages.clock() }
+        Self { strands, partition: partition_of_name(name), clock: stages.clock(), ended }
     }
 
     pub(crate) fn name(&self) -> &Arc<str> {
@@ -197,7 +201,8 @@ impl<S: State> Keeper<S> {
     /// Destroys the structure: who waits in it is told, and so is everyone from now on.
     pub(crate) fn end(&self) {
         let home = self.home();
-        for partition in self.strands.partitions() {
+        self.ended.store(true, Ordering::Release);
+        for partition in self.strands.used_partitions() {
             let end = || End::<S>(PhantomData);
             if self.strands.call(partition, end()).now().is_ok_and(|done| done.is_err()) {
                 mail_until_taken(&home, partition, &self.clock, end(), MAIL_AGAIN);

@@ -3,13 +3,14 @@
 use crate::code::Registry;
 use crate::map::behind::Behind;
 use crate::map::events::MapListeners;
+use crate::map::handle::MapSurroundings;
 use crate::map::interceptors::Interceptors;
+use crate::map::near_cache::NearCache;
 use crate::map::settings::{EvictionPolicy, MapSettings, MaxSize};
 use crate::query::Catalog;
-use crate::settings::GridSettings;
 use crate::structures::Service;
 use filbert_pool::Stages;
-use filbert_store::{Damage, MapLog, Store, StoreError};
+use filbert_store::{Damage, MapLog, StoreError};
 use filbert_wire::PartitionId;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -22,6 +23,8 @@ pub(crate) struct MapContext {
     pub(crate) name: Arc<str>,
     pub(crate) settings: MapSettings,
     pub(crate) listeners: MapListeners,
+    /// What copies of its entries that clients keep are told.
+    pub(crate) near: Arc<NearCache>,
     pub(crate) interceptors: Interceptors,
     /// The store behind the map, if it has one.
     pub(crate) behind: Option<Arc<Behind>>,
@@ -46,16 +49,12 @@ impl MapContext {
     pub(crate) fn new(
         service: Service,
         name: &Arc<str>,
-        stages: &Stages,
-        settings: &GridSettings,
-        registry: &Registry,
-        catalog: &Catalog,
-        store: Option<&Store>,
+        MapSurroundings { stages, settings, registry, catalog, store, near_caches }: &MapSurroundings<'_>,
     ) -> Self {
         // Only a map is set by its name.
         let of_map = if service == Service::Map { settings.maps.of(name) } else { MapSettings::default() };
         let behind = of_map.store.as_ref().map(|store| Arc::new(Behind::new(name, store, registry, stages)));
-        let log = of_map.persistence.as_ref().zip(store).map(|(settings, store)| store.log(name, settings));
+        let log = of_map.persistence.as_ref().zip(*store).map(|(settings, store)| store.log(name, settings));
         Self {
             service,
             name: Arc::clone(name),
@@ -64,10 +63,11 @@ impl MapContext {
             log,
             damage: OnceLock::new(),
             listeners: MapListeners::new(stages.event(), service, name),
+            near: near_caches.of(service, name),
             interceptors: Interceptors::new(),
-            registry: registry.clone(),
-            catalog: catalog.clone(),
-            stages: stages.clone(),
+            registry: (*registry).clone(),
+            catalog: (*catalog).clone(),
+            stages: (*stages).clone(),
             lock_wait: Duration::from_millis(settings.lock_wait_ms),
             slice_entries: settings.scan_slice_entries.max(1),
             sweep_interval: Duration::from_millis(settings.sweep_interval_ms.max(1)),
@@ -100,6 +100,14 @@ impl MapContext {
     pub(crate) fn damage_of(&self, partition: PartitionId) -> Option<StoreError> {
         let damage = self.damage.get()?.iter().find(|damage| damage.reaches(partition.number() as u16))?;
         Some(StoreError::Damaged { map: self.name.to_string(), damage: damage.clone() })
+    }
+
+    /// How many partitions are not served.
+    pub(crate) fn damaged_partitions(&self) -> usize {
+        match self.damage.get().map(Vec::as_slice) {
+            None | Some([]) => 0,
+            Some(_) => PartitionId::all().filter(|partition| self.damage_of(*partition).is_some()).count(),
+        }
     }
 
     /// A partition's share of the map changed by so many entries and bytes.

@@ -13,7 +13,7 @@ pub use part::ValueCollection;
 use crate::grid::Grid;
 use crate::invocation::Invocation;
 use crate::items::detached;
-use crate::keeper::{Keeper, waiting};
+use crate::keeper::{Home, Keeper, waiting};
 use crate::map::{Interest, MapEvent, MapEventKind, Owner};
 use crate::structures::{Service, Structure};
 use acts::{
@@ -52,8 +52,9 @@ pub struct MultiMap {
 impl MultiMap {
     pub(crate) fn new(grid: &Grid, name: &Arc<str>) -> Self {
         let shared = Arc::new(Shared::new(grid, name));
-        let keeper =
-            Keeper::partitioned(grid, name, |home, partition| Part::new(&shared, home.clone(), partition));
+        let of_partitions = Arc::clone(&shared);
+        let made = move |home: &Home<Part>, partition| Part::new(&of_partitions, home.clone(), partition);
+        let keeper = Keeper::partitioned(grid, name, made);
         Self { keeper, shared }
     }
 

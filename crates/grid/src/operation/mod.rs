@@ -73,6 +73,9 @@ pub trait Operation: Serialize + DeserializeOwned + Send + Sized + 'static {
     const ACTION: Action;
     /// True when it touches a few entries and runs no user code: then an io loop may run it at once.
     const SHORT: bool = true;
+    /// True when a target that nobody has used yet has nothing for it, and needs nothing of it: then an operation on all partitions leaves
+    /// those out.
+    const SKIPS_UNUSED: bool = false;
     /// True when it goes before all others: of the system, not of users.
     const PRIORITY: bool = false;
 

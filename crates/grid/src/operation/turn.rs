@@ -7,12 +7,14 @@ use filbert_pool::{Clock, Offer, Offered, TaskFuture};
 use filbert_store::Pending;
 use filbert_wire::PartitionId;
 use std::time::Duration;
+use uuid::Uuid;
 
 /// The surroundings of one run of an operation: the time, where it runs, and what it leaves behind.
 #[derive(Debug)]
 pub struct Turn<'a, T: Target> {
     clock: &'a Clock,
     partition: PartitionId,
+    source: Option<Uuid>,
     pub(crate) events: Vec<T::Event>,
     pub(crate) held: Vec<HeldBack>,
     pub(crate) stored: Option<Pending>,
@@ -20,7 +22,7 @@ pub struct Turn<'a, T: Target> {
 
 impl<'a, T: Target> Turn<'a, T> {
     pub(crate) fn new(clock: &'a Clock, partition: PartitionId) -> Self {
-        Self { clock, partition, events: Vec::new(), held: Vec::new(), stored: None }
+        Self { clock, partition, source: None, events: Vec::new(), held: Vec::new(), stored: None }
     }
 
     /// The time since some fixed moment; deadlines are measured by it.
@@ -43,6 +45,18 @@ impl<'a, T: Target> Turn<'a, T> {
     /// The partition that this strand stands for.
     pub fn partition(&self) -> PartitionId {
         self.partition
+    }
+
+    /// From now on this run makes changes for that client or member.
+    #[inline]
+    pub(crate) fn acts_for(&mut self, source: Uuid) {
+        self.source = Some(source);
+    }
+
+    /// Whom it makes changes for; `None` when that is nobody in particular.
+    #[inline]
+    pub(crate) fn source(&self) -> Option<Uuid> {
+        self.source
     }
 
     /// Something changed that parked operations may wait for: they run again, in the order in which they came.

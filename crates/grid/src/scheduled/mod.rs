@@ -77,8 +77,9 @@ impl ScheduledExecutor {
             taken: AtomicUsize::new(0),
             directory: Directory::default(),
         });
-        let keeper =
-            Keeper::partitioned(grid, name, |home, partition| Timetable::new(&shared, home, partition));
+        let of_partitions = Arc::clone(&shared);
+        let made = move |home: &_, partition| Timetable::new(&of_partitions, home, partition);
+        let keeper = Keeper::partitioned(grid, name, made);
         Self { keeper, shared, here: grid.member(), clock: grid.stages().clock() }
     }
 

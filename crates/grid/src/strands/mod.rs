@@ -3,6 +3,8 @@
 //! An operation that its strand can take at once runs on the calling thread (*caller-runs*) and its result is returned; on an io loop only
 //! operations that say they are short. All others go through the strand's mailbox, and their answer is given on the thread where it
 //! arises.
+//!
+//! The strand of a partition is made when it is first used: a structure with 271 of them that nobody uses costs a few kilobytes.
 
 mod alarms;
 mod answer;
@@ -25,7 +27,7 @@ pub(crate) use cell::FARTHEST;
 use filbert_pool::{Clock, StageKind, Stages, Strand, SubmitError};
 use filbert_wire::{PARTITION_COUNT, PartitionId};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 /// The strands of one structure, each with its target.
@@ -33,13 +35,25 @@ use std::time::Duration;
 pub struct Strands<T: Target> {
     name: Arc<str>,
     stages: Stages,
-    strands: Box<[Strand<Cell<T>>]>,
+    strands: Box<[OnceLock<Strand<Cell<T>>>]>,
+    maker: Maker<T>,
     /// The first partition that has a strand here: zero, or the only one.
     first: u32,
     /// Operations that are short by themselves run user code on these targets.
     user_code: AtomicBool,
     /// Itself, for parts of an operation that follow one another.
     home: Weak<Self>,
+}
+
+/// Makes the target of a partition. Locked while it does, and while someone asks which partitions are used.
+struct Maker<T: Target>(Mutex<Make<T>>);
+
+type Make<T> = Box<dyn FnMut(&Weak<Strands<T>>, PartitionId) -> T + Send>;
+
+impl<T: Target> std::fmt::Debug for Maker<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Maker")
+    }
 }
 
 /// What became of an invocation.
@@ -58,18 +72,19 @@ impl<T: Target> Strands<T> {
     pub fn partitioned(
         stages: &Stages,
         name: &Arc<str>,
-        mut target: impl FnMut(PartitionId) -> T,
+        mut target: impl FnMut(PartitionId) -> T + Send + 'static,
     ) -> Arc<Self> {
-        Self::over(stages, name, PartitionId::all(), |_, partition| target(partition))
+        Self::partitioned_with_home(stages, name, move |_, partition| target(partition))
     }
 
     /// The same for targets that mail operations to their own strand.
     pub(crate) fn partitioned_with_home(
         stages: &Stages,
         name: &Arc<str>,
-        target: impl FnMut(&Weak<Self>, PartitionId) -> T,
+        target: impl FnMut(&Weak<Self>, PartitionId) -> T + Send + 'static,
     ) -> Arc<Self> {
-        Self::over(stages, name, PartitionId::all(), target)
+        let strands = |_: &Weak<Self>| PartitionId::all().map(|_| OnceLock::new()).collect();
+        Self::over(stages, name, 0, strands, Box::new(target))
     }
 
     /// One strand, on `partition`.
@@ -84,28 +99,35 @@ impl<T: Target> Strands<T> {
         partition: PartitionId,
         target: impl FnOnce(&Weak<Self>) -> T,
     ) -> Arc<Self> {
-        let mut target = Some(target);
-        let only = |home: &_, _| target.take().expect("there is one partition")(home);
-        Self::over(stages, name, std::iter::once(partition), only)
+        let strands = |home: &Weak<Self>| {
+            let made = Self::made(stages, home, partition, target(home));
+            Box::from([OnceLock::from(made)])
+        };
+        let never = |_: &_, _| unreachable!("the only strand is made with the structure");
+        Self::over(stages, name, partition.number(), strands, Box::new(never))
     }
 
     fn over(
         stages: &Stages,
         name: &Arc<str>,
-        partitions: impl Iterator<Item = PartitionId>,
-        mut target: impl FnMut(&Weak<Self>, PartitionId) -> T,
+        first: u32,
+        strands: impl FnOnce(&Weak<Self>) -> Box<[OnceLock<Strand<Cell<T>>>]>,
+        make: Make<T>,
     ) -> Arc<Self> {
-        let mut partitions = partitions.peekable();
-        let first = partitions.peek().map_or(0, |first| first.number());
-        Arc::new_cyclic(|home: &Weak<Self>| {
-            let strand = |partition: PartitionId| {
-                let cell = Cell::new(target(home, partition), partition, home.clone(), stages.clock());
-                stages.partition().strand(u64::from(partition.number()), cell)
-            };
-            let strands = partitions.map(strand).collect();
-            let (name, stages) = (Arc::clone(name), stages.clone());
-            Self { name, stages, strands, first, user_code: AtomicBool::new(false), home: home.clone() }
+        Arc::new_cyclic(|home: &Weak<Self>| Self {
+            name: Arc::clone(name),
+            stages: stages.clone(),
+            strands: strands(home),
+            maker: Maker(Mutex::new(make)),
+            first,
+            user_code: AtomicBool::new(false),
+            home: home.clone(),
         })
+    }
+
+    fn made(stages: &Stages, home: &Weak<Self>, partition: PartitionId, target: T) -> Strand<Cell<T>> {
+        let cell = Cell::new(target, partition, home.clone(), stages.clock());
+        stages.partition().strand(u64::from(partition.number()), cell)
     }
 
     /// The structure's name.
@@ -125,10 +147,32 @@ impl<T: Target> Strands<T> {
             .map(|number| PartitionId::new(number as u32).expect("made from partitions"))
     }
 
+    /// The partitions whose strand was used already. Whoever makes one from now on sees all that the caller did before.
+    pub fn used_partitions(&self) -> Vec<PartitionId> {
+        let _none_is_made_meanwhile = self.maker.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = |(partition, strand): (_, &OnceLock<_>)| strand.get().map(|_| partition);
+        self.partitions().zip(&self.strands).filter_map(used).collect()
+    }
+
     /// The strand of `partition`; a structure with one strand has it whatever the partition.
+    #[inline]
     fn strand(&self, partition: PartitionId) -> &Strand<Cell<T>> {
         const { assert!(PARTITION_COUNT > 1) };
-        if self.strands.len() == 1 { &self.strands[0] } else { &self.strands[partition.index()] }
+        let index = if self.strands.len() == 1 { 0 } else { partition.index() };
+        let strand = &self.strands[index];
+        match strand.get() {
+            Some(strand) => strand,
+            None => self.make(strand, partition),
+        }
+    }
+
+    #[cold]
+    fn make<'s>(&self, strand: &'s OnceLock<Strand<Cell<T>>>, partition: PartitionId) -> &'s Strand<Cell<T>> {
+        let mut make = self.maker.0.lock().unwrap_or_else(PoisonError::into_inner);
+        strand.get_or_init(|| {
+            let target = make(&self.home, partition);
+            Self::made(&self.stages, &self.home, partition, target)
+        })
     }
 
     /// Runs `operation` on the strand of `partition`: at once if that is possible, and otherwise as soon as its turn comes, with the

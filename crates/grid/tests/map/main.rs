@@ -17,6 +17,7 @@ mod oracle;
 mod processors;
 mod slow_listener;
 mod stores;
+mod unused;
 
 use filbert_grid::{Grid, GridSettings, MapSettings, Registry};
 use filbert_pool::Stages;

@@ -68,6 +68,7 @@ pub(in crate::hazelcast) fn entry_set(
 }
 
 pub(in crate::hazelcast) fn clear(map: &Map, call: Call<'_, m::Clear>, _request: m::Clear) -> Handled {
+    let map = map.as_owner(owner(&call, 0));
     call.answering().follow_all(map.clear(), |()| Done {})
 }
 
@@ -76,6 +77,7 @@ pub(in crate::hazelcast) fn evict_all(
     call: Call<'_, m::EvictAll>,
     _request: m::EvictAll,
 ) -> Handled {
+    let map = map.as_owner(owner(&call, 0));
     call.answering().follow_all(map.evict_all(), |()| Done {})
 }
 

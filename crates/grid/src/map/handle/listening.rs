@@ -2,6 +2,7 @@
 
 use super::Map;
 use crate::map::events::{Interest, MapEvent};
+use crate::map::near_cache::Invalidation;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -20,6 +21,23 @@ impl Map {
     /// Removes a listener; false when there was none. An event that is under way may still reach it.
     pub fn remove_listener(&self, id: Uuid) -> bool {
         self.listener_remover(id)()
+    }
+
+    /// From now on `listener` hears of every change, with the number of it in its partition: for copies of entries that are kept elsewhere.
+    /// Events may be dropped; [`Grid::invalidation_numbers`](crate::Grid::invalidation_numbers) tells of all numbers that were given. It hears
+    /// the end of the map too, and of the next map of that name, until it is removed.
+    pub fn add_invalidation_listener(
+        &self,
+        id: Uuid,
+        listener: impl Fn(&Invalidation) + Send + Sync + 'static,
+    ) {
+        self.structure.context.near.add(id, listener);
+    }
+
+    /// What removes a listener of invalidations later; it does not keep the map alive.
+    pub fn invalidation_listener_remover(&self, id: Uuid) -> impl FnOnce() -> bool + Send + 'static + use<> {
+        let near = Arc::clone(&self.structure.context.near);
+        move || near.remove(id)
     }
 
     /// What removes a listener later; unlike a handle it does not keep the entries of a map alive that was destroyed.

@@ -1,14 +1,36 @@
 //! Many keys, or all of them: a part per partition, beside each other, and one result.
 
-use super::Map;
+use super::{CLEARED_AGAIN, Map};
 use crate::invocation::Invocation;
 use crate::map::events::MapEventKind;
+use crate::map::near_cache::NearCache;
 use crate::map::operations::{
-    Clear, Entries, EntryFilter, Everything, GetAll, Keys, Pick, PutAll, RemoveAll, Scan, Values,
+    Clear, Entries, EntryFilter, Everything, GetAll, Keys, Pick, PutAll, RemoveAll, Scan, TellCleared, Values,
 };
-use crate::map::partition::EntryView;
+use crate::map::partition::{EntryView, MapPartition};
+use crate::strands::{Strands, mail_until_taken};
 use filbert_wire::Data;
 use std::sync::Arc;
+use uuid::Uuid;
+
+/// Tells near caches that all entries went, once it is dropped: when all partitions were cleared, or when one refused it and others were.
+pub(super) struct TellsCleared {
+    pub(super) strands: Arc<Strands<MapPartition>>,
+    pub(super) near: Arc<NearCache>,
+    /// The client that cleared the map; `None` for the member.
+    pub(super) source: Option<Uuid>,
+}
+
+impl Drop for TellsCleared {
+    fn drop(&mut self) {
+        if !self.near.is_kept() {
+            return;
+        }
+        let (home, clock) = (Arc::downgrade(&self.strands), self.strands.stages().clock());
+        let told = TellCleared { source: self.source };
+        mail_until_taken(&home, self.near.partition(), &clock, told, CLEARED_AGAIN);
+    }
+}
 
 pub(super) fn flat<T>(parts: Vec<Vec<T>>) -> Vec<T> {
     parts.into_iter().flatten().collect()
@@ -65,9 +87,17 @@ impl Map {
 
     fn clear_as(&self, kind: MapEventKind) -> Invocation<()> {
         let context = Arc::clone(&self.structure.context);
+        let told = TellsCleared {
+            strands: Arc::clone(self.strands()),
+            near: Arc::clone(&context.near),
+            source: Some(self.owner.id),
+        };
         self.everywhere(
             move || Clear { evicts: kind == MapEventKind::EvictAll },
-            move |gone| context.listeners.all_gone(kind, gone.into_iter().sum()),
+            move |gone| {
+                context.listeners.all_gone(kind, gone.into_iter().sum());
+                drop(told);
+            },
         )
     }
 

@@ -18,6 +18,7 @@ use crate::code::Registry;
 use crate::invocation::Invocation;
 use crate::map::context::MapContext;
 use crate::map::locks::Owner;
+use crate::map::near_cache::NearCaches;
 use crate::map::operations::{Destroy, Place};
 use crate::map::partition::MapPartition;
 use crate::map::settings::MapSettings;
@@ -30,6 +31,7 @@ use crate::structures::{Service, Structure};
 use filbert_pool::Stages;
 use filbert_store::Store;
 use filbert_wire::{Data, PartitionId};
+use many::TellsCleared;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -67,18 +69,11 @@ pub(crate) struct MapStructure {
 }
 
 impl MapStructure {
-    pub(crate) fn new(
-        service: Service,
-        name: &Arc<str>,
-        stages: &Stages,
-        settings: &GridSettings,
-        registry: &Registry,
-        catalog: &Catalog,
-        store: Option<&Store>,
-    ) -> Self {
-        let context = Arc::new(MapContext::new(service, name, stages, settings, registry, catalog, store));
-        let strands = Strands::partitioned_with_home(stages, name, |home, partition| {
-            MapPartition::new(&context, home.clone(), partition)
+    pub(crate) fn new(service: Service, name: &Arc<str>, around: &MapSurroundings<'_>) -> Self {
+        let context = Arc::new(MapContext::new(service, name, around));
+        let of_partitions = Arc::clone(&context);
+        let strands = Strands::partitioned_with_home(around.stages, name, move |home, partition| {
+            MapPartition::new(&of_partitions, home.clone(), partition)
         });
         if let Some(behind) = &context.behind {
             behind.set_home(&Arc::downgrade(&strands));
@@ -87,8 +82,21 @@ impl MapStructure {
     }
 }
 
+/// What a grid has around its maps.
+pub(crate) struct MapSurroundings<'a> {
+    pub(crate) stages: &'a Stages,
+    pub(crate) settings: &'a GridSettings,
+    pub(crate) registry: &'a Registry,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) store: Option<&'a Store>,
+    pub(crate) near_caches: &'a NearCaches,
+}
+
 /// How long a full mailbox is left alone before it is told again that the map is gone.
 const DESTROY_AGAIN: Duration = Duration::from_millis(10);
+
+/// The same for near caches that must learn that all entries went.
+const CLEARED_AGAIN: Duration = Duration::from_millis(10);
 
 impl Structure for MapStructure {
     fn service(&self) -> Service {
@@ -101,6 +109,7 @@ impl Structure for MapStructure {
 
     fn leave(&self) {
         self.context.set_destroyed();
+        self.context.near.leave();
         // Nothing that still happens to it is stored: what is stored from now on is of the next map of that name.
         if let Some(log) = &self.context.log {
             log.reset();
@@ -110,12 +119,18 @@ impl Structure for MapStructure {
     fn destroy(&self) {
         self.remove_interceptors(|_| true);
         let (home, clock) = (Arc::downgrade(&self.strands), self.context.stages.clock());
-        for partition in self.strands.partitions() {
+        for partition in self.strands.used_partitions() {
             // Whoever waits there must learn of it, also when the mailbox is full.
             if self.strands.call(partition, Destroy).now().is_ok_and(|done| done.is_err()) {
                 mail_until_taken(&home, partition, &clock, Destroy, DESTROY_AGAIN);
             }
         }
+        // Nobody asked for its end as the user of a near cache: all of them forget what they have.
+        drop(TellsCleared {
+            strands: Arc::clone(&self.strands),
+            near: Arc::clone(&self.context.near),
+            source: None,
+        });
     }
 }
 
@@ -203,9 +218,19 @@ impl Map {
         O: Operation<Target = MapPartition>,
         R: Send + 'static,
     {
-        let operations = self.strands().partitions().map(|partition| (partition, operation()));
+        let operations = self.partitions_for::<O>().into_iter().map(|partition| (partition, operation()));
         let spread = if O::SHORT { Spread::Here } else { Spread::Beside };
         self.strands().call_all(spread, operations, combine)
+    }
+
+    /// The partitions that an operation on all of them runs on.
+    fn partitions_for<O: Operation<Target = MapPartition>>(&self) -> Vec<PartitionId> {
+        // One that cannot be read from disk says so, also when nobody has used it.
+        if O::SKIPS_UNUSED && self.damaged_partitions() == 0 {
+            self.strands().used_partitions()
+        } else {
+            self.strands().partitions().collect()
+        }
     }
 
     /// Runs an operation on the partitions of some keys: for a few keys right here, since waking other threads would take longer.

@@ -64,8 +64,9 @@ impl Map {
 
     /// What the map counted on this member, in the partitions that are served.
     pub fn stats(&self) -> Invocation<LocalMapStats> {
-        let is_served = |partition: &PartitionId| !self.is_damaged(*partition);
-        let operations = self.strands().partitions().filter(is_served).map(|partition| (partition, Stats));
+        let used = self.strands().used_partitions().into_iter();
+        let operations =
+            used.filter(|partition| !self.is_damaged(*partition)).map(|partition| (partition, Stats));
         let sum =
             |parts: Vec<LocalMapStats>| parts.into_iter().fold(LocalMapStats::default(), LocalMapStats::plus);
         self.strands().call_all(Spread::Here, operations, sum)
@@ -73,7 +74,7 @@ impl Map {
 
     /// How many of its partitions are not served, because what they held could not be read from disk.
     pub fn damaged_partitions(&self) -> usize {
-        self.strands().partitions().filter(|partition| self.is_damaged(*partition)).count()
+        self.structure.context.damaged_partitions()
     }
 
     /// Some entries of a partition from `cursor` on, which is 0 at first and then what the last page said. An entry that is there from the

@@ -151,6 +151,7 @@ impl Operation for ReleaseLocksOf {
     type Output = u64;
     const NAME: &'static str = "map.release_locks";
     const ACTION: Action = Action::Lock;
+    const SKIPS_UNUSED: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         Step::done(map.release_locks_of(turn, self.id))

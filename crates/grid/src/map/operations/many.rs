@@ -153,6 +153,7 @@ impl<E: PutEntry> Operation for PutAll<E> {
             return Step::failed(refused);
         }
         let mut slice = Slice::begin(map, turn);
+        turn.acts_for(self.owner.id);
         while let Some(entry) = self.entries.get(self.done) {
             if map.check_lock(turn, entry.key(), self.owner).is_err() {
                 let event = MapSignal::Free(entry.key().clone());

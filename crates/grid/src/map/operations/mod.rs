@@ -25,6 +25,7 @@ pub use lock::{ForceUnlock, IsLocked, Lock, ReleaseLocksOf, TryLock, Unlock};
 pub use many::{GetAll, PutAll, PutEntry};
 pub use process::{ExecuteOnEntries, ExecuteOnKey, ExecuteOnKeys};
 pub use read::{ContainsKey, Get, GetEntryView, Size, Stats};
+pub(crate) use remove::TellCleared;
 pub use remove::{Clear, Delete, Evict, Remove, RemoveAll, RemoveIfSame, TryRemove};
 pub(crate) use restore::{Restore, Restored};
 pub(crate) use scan::copied_together;
@@ -131,7 +132,10 @@ impl Place {
             return Some(Step::failed(refused));
         }
         match map.check_lock(turn, &self.key, self.owner) {
-            Ok(()) => None,
+            Ok(()) => {
+                turn.acts_for(self.owner.id);
+                None
+            }
             Err(Blocked) if self.patience.is_none() => {
                 Some(Step::failed(GridError::TimedOut { operation: O::NAME }))
             }

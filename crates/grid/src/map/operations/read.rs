@@ -95,6 +95,7 @@ impl Operation for Size {
     type Output = u64;
     const NAME: &'static str = "map.size";
     const ACTION: Action = Action::Read;
+    const SKIPS_UNUSED: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, _: &mut MapTurn<'_>) -> Step<Self> {
         Step::done(map.store().len() as u64)
@@ -110,6 +111,7 @@ impl Operation for Stats {
     type Output = LocalMapStats;
     const NAME: &'static str = "map.stats";
     const ACTION: Action = Action::Read;
+    const SKIPS_UNUSED: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, _: &mut MapTurn<'_>) -> Step<Self> {
         Step::done(map.local_stats())

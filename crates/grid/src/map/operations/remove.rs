@@ -8,6 +8,7 @@ use crate::map::store::identity;
 use crate::operation::{Action, Operation, Step};
 use filbert_wire::Data;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 /// Removes a key; the value it had.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -167,6 +168,7 @@ impl Operation for Clear {
     const NAME: &'static str = "map.clear";
     const ACTION: Action = Action::Remove;
     const SHORT: bool = false;
+    const SKIPS_UNUSED: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(refused) = map.refuses_changes() {
@@ -177,6 +179,25 @@ impl Operation for Clear {
             map.clear_store(turn);
         }
         Step::done(map.clear(turn, kind))
+    }
+}
+
+/// Tells near caches that all partitions are cleared; on the partition of the map's name.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct TellCleared {
+    /// The client that asked for it; `None` for the member.
+    pub(crate) source: Option<Uuid>,
+}
+
+impl Operation for TellCleared {
+    type Target = MapPartition;
+    type Output = ();
+    const NAME: &'static str = "map.tell_cleared";
+    const ACTION: Action = Action::Remove;
+
+    fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
+        map.context().near.all_changed(turn, self.source);
+        Step::done(())
     }
 }
 
@@ -204,6 +225,7 @@ impl<F: EntryFilter> Operation for RemoveAll<F> {
     const NAME: &'static str = "map.remove_all";
     const ACTION: Action = Action::Remove;
     const SHORT: bool = false;
+    const SKIPS_UNUSED: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         if let Some(refused) = map.refuses_changes() {

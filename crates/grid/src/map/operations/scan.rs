@@ -127,6 +127,7 @@ impl<P: Pick, F: EntryFilter> Operation for Scan<P, F> {
     const NAME: &'static str = P::NAME;
     const ACTION: Action = Action::Read;
     const SHORT: bool = false;
+    const SKIPS_UNUSED: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         let mut slice = Slice::begin(map, turn);
@@ -172,6 +173,7 @@ impl Operation for ContainsValue {
     const NAME: &'static str = "map.contains_value";
     const ACTION: Action = Action::Read;
     const SHORT: bool = false;
+    const SKIPS_UNUSED: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         let mut slice = Slice::begin(map, turn);

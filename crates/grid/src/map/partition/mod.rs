@@ -2,7 +2,7 @@
 //!
 //! All changes of an entry go through [`MapPartition::put`] and [`MapPartition::remove`], those that someone asked for by way of
 //! `intercepting.rs`; so indexes, events, bounds and
-//! statistics and the log on disk have one place each where they hear of them. It runs on the partition's strand: one thread at a time, nothing locked.
+//! statistics, near caches and the log on disk have one place each where they hear of them. It runs on the partition's strand: one thread at a time, nothing locked.
 
 mod eviction;
 mod expiring;
@@ -202,6 +202,7 @@ impl MapPartition {
     /// A new entry, because of `kind`: added or loaded. To the journal it is the same.
     fn add(&mut self, turn: &mut MapTurn<'_>, key: &Data, value: &[u8], kind: MapEventKind) -> Slot {
         let slot = self.store.insert(key.as_bytes(), value);
+        self.context.near.changed(turn, key.as_bytes(), turn.source());
         for watch in &mut self.watches {
             watch.changed(slot, key.as_bytes(), None, Some(value));
         }
@@ -231,6 +232,7 @@ impl MapPartition {
         let tell = listeners.wants(MapEventKind::Updated);
         let tell_values = tell && listeners.wants_values();
         let old = (want_old || tell_values).then(|| copied(self.store.value(slot)));
+        self.context.near.changed(turn, self.store.key(slot), turn.source());
         for watch in &mut self.watches {
             watch.changed(slot, self.store.key(slot), Some(self.store.value(slot)), Some(value));
         }
@@ -272,6 +274,9 @@ impl MapPartition {
             let old = listeners.wants_values().then(|| copied(self.store.value(slot)));
             publish(&self.context, turn, kind, copied(self.store.key(slot)), None, old);
         }
+        // An entry that goes to make room for another was not asked for by whoever brought that one.
+        let asked = kind == MapEventKind::Removed;
+        self.context.near.changed(turn, self.store.key(slot), turn.source().filter(|_| asked));
         match kind {
             MapEventKind::Evicted => self.stats.evictions += 1,
             MapEventKind::Expired => self.stats.expirations += 1,
@@ -307,6 +312,9 @@ impl MapPartition {
         self.journal_all(turn, kind);
         self.store_clear(turn);
         let gone = self.store.len();
+        if gone > 0 {
+            self.context.near.part_changed(self.partition);
+        }
         self.context.changed(-(gone as i64), -(self.store.bytes() as i64));
         let store = std::mem::replace(&mut self.store, Store::new(self.context.seed));
         self.expiry = Side::new();
@@ -345,6 +353,9 @@ impl MapPartition {
             self.store_removal(turn, slot, kind);
             self.forget(slot);
             gone += 1;
+        }
+        if gone > 0 {
+            self.context.near.part_changed(self.partition);
         }
         gone
     }
