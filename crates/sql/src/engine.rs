@@ -5,7 +5,7 @@ use crate::files::{CacheSnapshot, CopyFiles, Files};
 use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
-use crate::plan::{CutFragments, WholeDates};
+use crate::plan::{CutFragments, SessionZone, TimeZone, WholeDates};
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
@@ -17,6 +17,7 @@ use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::ScalarUDF;
 use datafusion::logical_expr::registry::FunctionRegistry;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use filbert_grid::Grid;
@@ -107,6 +108,7 @@ impl Sql {
             .with_runtime_env(Arc::clone(&runtime))
             .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(WholeDates))
+            .with_analyzer_rule(Arc::new(SessionZone))
             .with_analyzer_rule(Arc::new(ChangeMaps))
             .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))
             .with_analyzer_rule(Arc::new(stream::PlanWindows))
@@ -116,6 +118,7 @@ impl Sql {
             .with_physical_optimizer_rule(Arc::new(CutFragments))
             .build();
         state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));
+        state.register_udf(Arc::new(ScalarUDF::new_from_impl(TimeZone::new())))?;
         for function in stream::window_functions() {
             state.register_udf(function)?;
         }
