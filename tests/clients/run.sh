@@ -3,7 +3,7 @@
 #   run.sh                          set up, build the test member if FILBERT_BIN is not set, run all suites
 #   run.sh --python | --node        one of them; what follows `--` goes to pytest or node --test
 #   run.sh --java-client            our suite with the Java client; what follows `--` is a part of the names of tests
-#   run.sh --postgres               psycopg, SQLAlchemy and tokio-postgres against the PostgreSQL door
+#   run.sh --postgres               psycopg 2 and 3, asyncpg, pg8000, ADBC, SQLAlchemy, node-postgres, JDBC, tokio-postgres against the PostgreSQL door
 #   run.sh --own-tests <checkout>   the Python client's own tests, through the remote controller: a table, file by file
 #          [--json <file>|-]        the same as JSON
 #          [--group core|structures|cp|sql|connections|all] [--least <percent>] [name ...]
@@ -87,6 +87,17 @@ for suite in "${suites[@]}"; do
         continue
       fi
       "$python" -m pytest -q -p no:cacheprovider --timeout=120 --rootdir "$here/postgres" "$here/postgres" "${extra[@]}" || failed=1
+      NODE_PATH="$cache/node/node_modules" "$python" "$here/postgres/with_door.py" \
+        node --test --test-timeout=120000 --test-reporter=spec "$here"/postgres/*.test.js || failed=1
+      if command -v javac >/dev/null; then
+        classes="$(mktemp -d)"
+        { javac -cp "$cache/java/postgresql.jar" -d "$classes" "$here/postgres/JdbcSuite.java" \
+          && "$python" "$here/postgres/with_door.py" java -cp "$classes:$cache/java/postgresql.jar" JdbcSuite; } || failed=1
+        rm -rf "$classes"
+      else
+        echo "run.sh: SKIPPED the JDBC suite: there is no JDK (Debian: apt-get install default-jdk-headless)" >&2
+        [[ "${CI:-}" != true ]] || failed=1
+      fi
       "$python" "$here/postgres/with_door.py" \
         cargo run --quiet --manifest-path "$here/tokio_postgres/Cargo.toml" --target-dir "$cache/tokio_postgres" || failed=1
       ;;

@@ -7,12 +7,16 @@ set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 cache="${XDG_CACHE_HOME:-$HOME/.cache}/filbert/clients"
 node_client="hazelcast-client@5.6.0"
+node_postgres="pg@8.23.1"
 # Version and checksum; the CP subsystem is refused by the Java client since 5.5, so its tests use the one before.
 java_clients=(
   "5.5.0 cf560b40b988526e780e4fae12cb6fe01c5158bb9e00839882857f32b544a19e"
   "5.4.0 cbcd4de863ee859dd6094fe01752e1bc9986c5240621443fe6609a5e16903f0d"
 )
 maven="https://repo1.maven.org/maven2/com/hazelcast/hazelcast"
+# PostgreSQL's JDBC driver.
+jdbc="https://repo1.maven.org/maven2/org/postgresql/postgresql/42.7.4/postgresql-42.7.4.jar"
+jdbc_checksum="188976721ead8e8627eb6d8389d500dccc0c9bebd885268a3047180274a6031e"
 
 if [[ "${1:-}" == --where ]]; then
   echo "$cache"
@@ -50,33 +54,37 @@ stamp() { cat "$1" 2>/dev/null || true; }
 
 wanted_python="$(python3 -V) $(sha256sum <"$here/requirements.txt")"
 if [[ "$(stamp "$cache/python.stamp")" != "$wanted_python" ]]; then
-  echo "setup.sh: installing the Python client into $cache/venv" >&2
+  echo "setup.sh: installing the Python clients into $cache/venv" >&2
   rm -rf "$cache/venv" "$cache/python.stamp"
   python3 -m venv "$cache/venv"
   "$cache/venv/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements.txt"
   echo "$wanted_python" >"$cache/python.stamp"
 fi
 
-wanted_node="$node_client"
+wanted_node="$node_client $node_postgres"
 if [[ "$(stamp "$cache/node.stamp")" != "$wanted_node" ]]; then
-  echo "setup.sh: installing the Node.js client into $cache/node" >&2
+  echo "setup.sh: installing the Node.js clients into $cache/node" >&2
   rm -rf "$cache/node" "$cache/node.stamp"
   mkdir -p "$cache/node"
-  npm install --prefix "$cache/node" --no-audit --no-fund --no-save --loglevel=error --ignore-scripts "$node_client" >/dev/null
+  npm install --prefix "$cache/node" --no-audit --no-fund --no-save --loglevel=error --ignore-scripts "$node_client" "$node_postgres" >/dev/null
   echo "$wanted_node" >"$cache/node.stamp"
 fi
 
 # Without a JDK the jars are of no use; run.sh says that the Java suite is left out.
 command -v javac >/dev/null || exit 0
 mkdir -p "$cache/java"
-for client in "${java_clients[@]}"; do
-  read -r version checksum <<<"$client"
-  jar="$cache/java/hazelcast-$version.jar"
+fetch() { # name, where it is, its checksum
+  local jar="$cache/java/$1" checksum="$3"
   if ! echo "$checksum  $jar" | sha256sum --check --status 2>/dev/null; then
-    echo "setup.sh: fetching the Java client $version into $cache/java" >&2
-    curl --fail --silent --show-error --location --retry 3 --max-time 300 -o "$jar.new" "$maven/$version/hazelcast-$version.jar"
+    echo "setup.sh: fetching $1 into $cache/java" >&2
+    curl --fail --silent --show-error --location --retry 3 --max-time 300 -o "$jar.new" "$2"
     echo "$checksum  $jar.new" | sha256sum --check --status \
-      || { echo "setup.sh: $maven/$version/hazelcast-$version.jar is not what it was: its checksum differs" >&2; exit 1; }
+      || { echo "setup.sh: $2 is not what it was: its checksum differs" >&2; exit 1; }
     mv "$jar.new" "$jar"
   fi
+}
+for client in "${java_clients[@]}"; do
+  read -r version checksum <<<"$client"
+  fetch "hazelcast-$version.jar" "$maven/$version/hazelcast-$version.jar" "$checksum"
 done
+fetch postgresql.jar "$jdbc" "$jdbc_checksum"

@@ -6,7 +6,7 @@ use crate::functions;
 use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
-use crate::plan::{CutFragments, NumberFunctions, RightOperators, SampleTables, WholeDates};
+use crate::plan::{CutFragments, NumberFunctions, RightOperators, SampleTables, SessionZone, TimeZone, WholeDates};
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
@@ -19,6 +19,7 @@ use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
+use datafusion::logical_expr::ScalarUDF;
 use datafusion::logical_expr::registry::FunctionRegistry;
 use datafusion::prelude::{SessionConfig, SessionContext};
 use filbert_grid::Grid;
@@ -110,6 +111,7 @@ impl Sql {
             .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(WholeDates))
             .with_analyzer_rule(Arc::new(RightOperators))
+            .with_analyzer_rule(Arc::new(SessionZone))
             .with_analyzer_rule(Arc::new(ChangeMaps))
             .with_analyzer_rule(Arc::new(ChangeTables))
             .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))
@@ -122,6 +124,7 @@ impl Sql {
         state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));
         state.register_relation_planner(Arc::new(SampleTables))?;
         state.register_relation_planner(Arc::new(NumberFunctions))?;
+        state.register_udf(Arc::new(ScalarUDF::new_from_impl(TimeZone::new())))?;
         for function in stream::window_functions().into_iter().chain(functions::functions()) {
             state.register_udf(function)?;
         }

@@ -10,7 +10,7 @@ use crate::maps;
 use crate::memory::QueryMemory;
 use crate::names::Names;
 use crate::plainly::of_planner;
-use crate::plan::{self, shown_name};
+use crate::plan::{self, ZONE_SETTING, check_zone, shown_name};
 use crate::pools::{self, POOL};
 use crate::query::{Control, Describing, Query, QueryContext, Turnstile};
 use crate::rights::{self, Access, Object, SessionRights, TableRights};
@@ -20,6 +20,7 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
 use datafusion::common::TableReference;
 use datafusion::datasource::memory::MemorySourceConfig;
+use datafusion::execution::FunctionRegistry;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, TaskContext};
@@ -47,11 +48,13 @@ pub struct Session {
     id: u64,
     context: SessionContext,
     rights: Arc<dyn TableRights>,
+    /// How long a query may take, where that is less than the settings say.
+    time_limit_ms: Option<u64>,
 }
 
 impl Session {
     pub(crate) fn new(sql: Sql, id: u64, context: SessionContext, rights: Arc<dyn TableRights>) -> Self {
-        Self { sql, id, context, rights }
+        Self { sql, id, context, rights, time_limit_ms: None }
     }
 
     /// The session, in which names are read as they are written, quoted or not: for clients of databases where `firstName` needs no quotes.
@@ -125,7 +128,8 @@ impl Session {
     /// ```
     #[must_use]
     pub fn fork(&self) -> Self {
-        self.sql.session_with(SessionContext::new_with_state(self.context.state()), &self.rights)
+        let context = SessionContext::new_with_state(self.context.state());
+        Self { time_limit_ms: self.time_limit_ms, ..self.sql.session_with(context, &self.rights) }
     }
 
     /// The session, in which results come as batches of about so many rows.
@@ -146,6 +150,58 @@ impl Session {
         *state.config_mut() = config;
         drop(state);
         self
+    }
+
+    /// The session, in a time zone: its texts without one are moments there, and `now()` is a moment rather than what the clocks of UTC show.
+    ///
+    /// ```
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+    /// let session = sql.session().in_time_zone("Europe/Oslo")?;
+    /// let query = session.query("SELECT '2000-06-01 12:00:00'::timestamptz = '2000-06-01 10:00:00Z'::timestamptz AS same")?;
+    /// let batches = futures::executor::block_on(query.collect())?;
+    /// assert_eq!(filbert_sql::ScalarValue::try_from_array(batches[0].column(0), 0)?, true.into());
+    /// assert!(sql.session().in_time_zone("Mars/Olympus").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When there is no such zone.
+    pub fn in_time_zone(self, zone: &str) -> Result<Self, SqlError> {
+        check_zone(zone)?;
+        let state = self.context.state_ref();
+        let mut state = state.write();
+        state.config_mut().options_mut().execution.time_zone = Some(zone.to_owned());
+        // Functions such as `now` know the settings they were made with. That one stays in UTC, as all moments are that it is subtracted from.
+        let mut in_utc = state.config().options().as_ref().clone();
+        in_utc.execution.time_zone = Some("UTC".to_owned());
+        let functions = state.scalar_functions().values().filter_map(|function| {
+            let options = if function.name() == "now" { &in_utc } else { state.config().options().as_ref() };
+            function.inner().with_updated_config(options)
+        });
+        let changed: Vec<_> = functions.collect();
+        for function in changed {
+            state.register_udf(Arc::new(function))?;
+        }
+        drop(state);
+        Ok(self)
+    }
+
+    /// The session, whose queries have so much time at most, where the settings do not give them less.
+    ///
+    /// ```
+    /// use filbert_sql::SqlError;
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = filbert_sql::Sql::start(&stages, Default::default())?;
+    /// let session = sql.session().with_time_limit(Some(std::time::Duration::from_millis(20)));
+    /// let endless = session.query("SELECT count(*) FROM range(1, 1000000) a, range(1, 1000000) b WHERE a.value < b.value")?;
+    /// let ended = futures::executor::block_on(endless.collect());
+    /// assert!(matches!(ended, Err(SqlError::TimedOut { limit_ms: 20 })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_time_limit(self, limit: Option<Duration>) -> Self {
+        Self { time_limit_ms: limit.map(|limit| limit.as_millis().try_into().unwrap_or(u64::MAX)), ..self }
     }
 
     /// Another number whenever the rows of a table may have changed: of files that are named by their path, folder or pattern, as far as
@@ -245,7 +301,8 @@ impl Session {
             (Purpose::Run(_), None) => (&pool.admission, Some(inner.open.open(self.id)?)),
             (Purpose::Run(_), Some(_)) => (&inner.running_jobs, None),
         };
-        let time_limit_ms = settings.time_limit_ms.filter(|_| job.is_none());
+        let limits = [settings.time_limit_ms, self.time_limit_ms];
+        let time_limit_ms = limits.into_iter().flatten().min().filter(|_| job.is_none());
         let id = self.sql.next_query();
         let (workers, head_start) = match &job {
             // Nobody waits for it, and it has no end: it runs beside the jobs of dataflow, and those who wait have the others for themselves.
@@ -519,6 +576,9 @@ fn check_setting(variable: &str, value: Option<&str>) -> Result<(), SqlError> {
     if UNSOUND.contains(&variable) && value.is_some_and(|value| !value.eq_ignore_ascii_case("false")) {
         let text = format!("{variable} is not a session's to set: it makes wrong answers");
         return Err(SqlError::Refused(text));
+    }
+    if variable == ZONE_SETTING {
+        return value.map_or(Ok(()), check_zone);
     }
     let most = match variable {
         "datafusion.execution.target_partitions" => 256,

@@ -135,3 +135,24 @@ def test_what_the_server_says_of_itself(connection):
     assert connection.info.parameter_status("standard_conforming_strings") == "on"
     assert one(connection, "SHOW server_encoding") == ("UTF8",)
     assert one(connection, "SELECT oid, typarray FROM pg_type WHERE typname = %s", "int4") == (23, 1007)
+
+
+def test_rows_are_copied_in_and_out(connection):
+    name = sql.Identifier(f"t_{uuid.uuid4().hex}")
+    connection.execute(sql.SQL("CREATE TABLE {} (id bigint, name text, born date)").format(name))
+    rows = [(1, "a\tb", datetime.date(2024, 2, 29)), (2, None, None)]
+    cursor = connection.cursor()
+    for options in ["", "(FORMAT binary)"]:
+        with cursor.copy(sql.SQL("COPY {} FROM STDIN {}").format(name, sql.SQL(options))) as copy:
+            copy.set_types(["int8", "text", "date"])
+            for row in rows:
+                copy.write_row(row)
+        assert cursor.rowcount == 2
+        with cursor.copy(sql.SQL("COPY (SELECT DISTINCT * FROM {} ORDER BY id) TO STDOUT {}").format(name, sql.SQL(options))) as copy:
+            copy.set_types(["int8", "text", "date"])
+            assert list(copy.rows()) == rows
+    with pytest.raises(psycopg.errors.BadCopyFileFormat, match="line 1: missing data"):
+        with cursor.copy(sql.SQL("COPY {} FROM STDIN").format(name)) as copy:
+            copy.write("1\n")
+    assert connection.execute(sql.SQL("SELECT count(*) FROM {}").format(name)).fetchone() == (4,)
+    connection.execute(sql.SQL("DROP TABLE {}").format(name))

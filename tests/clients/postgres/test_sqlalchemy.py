@@ -3,8 +3,7 @@
 import uuid
 
 import pytest
-
-sqlalchemy = pytest.importorskip("sqlalchemy", reason="SKIPPED: SQLAlchemy is not installed")
+import sqlalchemy
 
 
 @pytest.fixture

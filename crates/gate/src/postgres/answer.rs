@@ -121,6 +121,21 @@ pub(super) trait Answer {
         self.message(b'n', |_| ());
     }
 
+    /// Rows are awaited (`G`) or follow (`H`), by `COPY`.
+    fn copies(&mut self, kind: u8, binary: bool, columns: usize) {
+        self.message(kind, |out| {
+            let format = u8::from(binary);
+            out.put_u8(format);
+            out.put_u16(columns as u16);
+            (0..columns).for_each(|_| out.put_u16(format.into()));
+        });
+    }
+
+    /// The rows of a `COPY` are at their end.
+    fn copied(&mut self) {
+        self.message(b'c', |_| ());
+    }
+
     fn suspended(&mut self) {
         self.message(b's', |_| ());
     }

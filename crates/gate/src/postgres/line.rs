@@ -56,6 +56,11 @@ impl Line {
         Self { stream, input: BytesMut::new(), out: BytesMut::new(), limit }
     }
 
+    /// How many bytes a message may have.
+    pub(super) fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// From now on, messages of up to `limit` bytes.
     pub(super) fn set_limit(&mut self, limit: usize) {
         self.limit = limit;

@@ -1,6 +1,7 @@
 //! Statements that the session answers itself: transactions, variables, prepared statements, cursors, and what drivers clean up with. Everything else
 //! is SQL.
 
+use super::copy::{Copy, Wrong};
 use super::cursor::{self, Declaration, Fetch};
 use super::named::{Call, Preparation};
 use super::variables::{is_variable, switch};
@@ -19,6 +20,8 @@ pub(super) enum Local {
     Set {
         name: String,
         value: String,
+        /// Until the transaction ends.
+        local: bool,
     },
     /// How the transaction goes on, as far as that has an effect.
     SetTransaction {
@@ -41,12 +44,16 @@ pub(super) enum Local {
     Fetch(Fetch),
     /// None: all.
     Close(Option<String>),
+    /// Rows from the client, or to it.
+    Copy(Box<Copy>),
     /// Nobody was listening.
     Unlisten,
     /// PostgreSQL has it; why it is not here.
     Unserved(&'static str),
     /// It begins like one of these and goes on otherwise.
     Malformed(&'static str),
+    /// It is one of these, and something is wrong with it.
+    Wrong(Wrong),
 }
 
 /// A word or sign of a statement.
@@ -67,7 +74,7 @@ pub(super) fn local(text: &str) -> Option<Local> {
     let first = text.trim_start().get(..3)?.to_ascii_lowercase();
     let begins = [
         "beg", "sta", "com", "end", "rol", "abo", "sav", "rel", "set", "res", "sho", "dis", "dea", "unl",
-        "pre", "exe", "dec", "fet", "clo", "/*", "--",
+        "pre", "exe", "dec", "fet", "clo", "cop", "/*", "--",
     ];
     if !begins.iter().any(|begin| first.starts_with(begin)) {
         return None;
@@ -79,6 +86,10 @@ pub(super) fn local(text: &str) -> Option<Local> {
                 return Some(Preparation::read(rest).map_or(Local::Malformed("PREPARE"), Local::Prepare));
             }
             "execute" => return Some(Call::read(rest).map_or(Local::Malformed("EXECUTE"), Local::Execute)),
+            "copy" => {
+                return Copy::read(text)
+                    .map(|read| read.map_or_else(Local::Wrong, |copy| Local::Copy(Box::new(copy))));
+            }
             "declare" => return Some(cursor::declaration(rest).unwrap_or(Local::Malformed("DECLARE"))),
             _ => {}
         }
@@ -100,6 +111,8 @@ pub(super) fn local(text: &str) -> Option<Local> {
         "release" => Local::Savepoint("RELEASE"),
         "set" => return set(&tokens),
         "reset" if second == "all" => Local::Reset(None),
+        "reset" if second == "time" && word(2) == "zone" => Local::Reset(Some("TimeZone".into())),
+        "reset" if is_engine_zone(&tokens[1..]) => Local::Reset(Some("TimeZone".into())),
         "reset" => Local::Reset(Some(name(1).filter(|name| is_variable(name))?)),
         "show" if second == "all" => Local::ShowAll,
         "show" if second == "time" && word(2) == "zone" => Local::Show("TimeZone".into()),
@@ -150,26 +163,38 @@ fn read_only(tokens: &[Token]) -> Option<bool> {
 
 fn set(tokens: &[Token]) -> Option<Local> {
     let word = |at: usize| tokens.get(at).and_then(Token::word).unwrap_or_default();
-    let at = if matches!(word(1).as_str(), "session" | "local") { 2 } else { 1 };
+    let local = word(1) == "local";
+    let at = if local || word(1) == "session" { 2 } else { 1 };
     match word(at).as_str() {
         "transaction" => return Some(Local::SetTransaction { read_only: read_only(tokens) }),
         "characteristics" => {
             let default = |only: bool| Local::Set {
                 name: "default_transaction_read_only".into(),
                 value: if only { "on" } else { "off" }.into(),
+                local: false,
             };
             return Some(read_only(tokens).map_or(Local::SetNothing, default));
         }
         "constraints" => return Some(Local::SetNothing),
         "names" => {
-            return Some(Local::Set { name: "client_encoding".into(), value: value(tokens.get(at + 1..)?) });
+            let value = value(tokens.get(at + 1..)?);
+            return Some(Local::Set { name: "client_encoding".into(), value, local });
         }
         "time" if word(at + 1) == "zone" => {
-            return Some(Local::Set { name: "TimeZone".into(), value: value(tokens.get(at + 2..)?) });
+            let value = value(tokens.get(at + 2..)?);
+            return Some(match value.eq_ignore_ascii_case("default") {
+                true => Local::Reset(Some("TimeZone".into())),
+                false => Local::Set { name: "TimeZone".into(), value, local },
+            });
         }
         _ => {}
     }
     let (Token::Word(name) | Token::Quoted(name)) = tokens.get(at)? else { return None };
+    // The engine's word for the zone: it is that of the session, of which the door must know.
+    let (name, at) = match is_engine_zone(tokens.get(at..)?) {
+        true => ("TimeZone", at + 4),
+        false => (name.as_str(), at),
+    };
     match tokens.get(at + 1)? {
         // `datafusion.execution.batch_size` is a setting of the engine.
         Token::Sign('.') => return None,
@@ -179,14 +204,24 @@ fn set(tokens: &[Token]) -> Option<Local> {
     }
     let value = value(tokens.get(at + 2..)?);
     if value.eq_ignore_ascii_case("default") {
-        return Some(Local::Reset(Some(name.clone())));
+        return Some(Local::Reset(Some(name.to_owned())));
     }
     match switch(&value) {
         Some(read_only) if name.eq_ignore_ascii_case("transaction_read_only") => {
             Some(Local::SetTransaction { read_only: Some(read_only) })
         }
-        _ => Some(Local::Set { name: name.clone(), value }),
+        _ => Some(Local::Set { name: name.to_owned(), value, local }),
     }
+}
+
+/// True for `datafusion.execution.time_zone`.
+fn is_engine_zone(tokens: &[Token]) -> bool {
+    let words = ["datafusion", ".", "execution", ".", "time_zone"];
+    tokens.len() >= words.len()
+        && words.iter().zip(tokens).all(|(word, token)| match token {
+            Token::Sign(sign) => word.len() == 1 && word.starts_with(*sign),
+            other => other.is(word),
+        })
 }
 
 /// What follows, as a text.
@@ -278,7 +313,8 @@ mod tests {
 
     #[test]
     fn statements_of_the_session_are_known() {
-        let set = |name: &str, value: &str| Local::Set { name: name.into(), value: value.into() };
+        let set =
+            |name: &str, value: &str| Local::Set { name: name.into(), value: value.into(), local: false };
         let declare =
             |name: &str, text: &str| Local::Declare(Declaration { name: name.into(), text: text.into() });
         let fetch = |cursor: &str, rows: usize| Local::Fetch(Fetch { cursor: cursor.into(), rows });
@@ -302,6 +338,15 @@ mod tests {
             ("SET search_path = \"$user\", public", set("search_path", "$user, public")),
             ("SET NAMES 'UTF8'", set("client_encoding", "UTF8")),
             ("SET TIME ZONE 'UTC'", set("TimeZone", "UTC")),
+            ("SET TIME ZONE -3.5", set("TimeZone", "-3.5")),
+            ("SET TIME ZONE DEFAULT", Local::Reset(Some("TimeZone".into()))),
+            ("RESET TIME ZONE", Local::Reset(Some("TimeZone".into()))),
+            ("set datafusion.execution.time_zone = 'Asia/Tokyo'", set("TimeZone", "Asia/Tokyo")),
+            ("RESET datafusion.execution.time_zone", Local::Reset(Some("TimeZone".into()))),
+            (
+                "SET LOCAL TIME ZONE 'UTC'",
+                Local::Set { name: "TimeZone".into(), value: "UTC".into(), local: true },
+            ),
             ("SET application_name TO DEFAULT", Local::Reset(Some("application_name".into()))),
             (
                 "SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY",

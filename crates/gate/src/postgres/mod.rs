@@ -26,6 +26,7 @@
 
 mod answer;
 mod catalog;
+mod copy;
 mod counters;
 mod cursor;
 mod dialect;

@@ -43,7 +43,7 @@ impl Session<'_> {
                 }
                 "BEGIN"
             }
-            Local::Commit => match self.end_transaction() {
+            Local::Commit => match self.end_transaction()? {
                 Transaction::Failed => "ROLLBACK",
                 _ => "COMMIT",
             },
@@ -54,7 +54,7 @@ impl Session<'_> {
                         "there are no transactions: what was changed since BEGIN stays changed",
                     );
                 }
-                self.end_transaction();
+                self.end_transaction()?;
                 "ROLLBACK"
             }
             Local::Savepoint(tag) => {
@@ -69,16 +69,24 @@ impl Session<'_> {
                 self.set_transaction(*read_only)?;
                 "SET"
             }
-            Local::Set { name, value } => {
-                if let Some((name, value)) = self.guest.variables.set(name, value)? {
+            Local::Set { local: true, .. } if self.transaction == Transaction::None => {
+                self.warn("25P01", "SET LOCAL can only be used in transaction blocks");
+                "SET"
+            }
+            Local::Set { name, value, local } => {
+                let variables = &mut self.guest.variables;
+                let told = if *local { variables.set_local(name, value) } else { variables.set(name, value) };
+                if let Some((name, value)) = told? {
                     self.line.out.parameter_status(name, value);
                 }
+                self.heed_variables()?;
                 "SET"
             }
             Local::SetNothing => "SET",
             Local::Reset(name) => {
                 self.guest.variables.reset(name.as_deref());
                 self.tell_variables();
+                self.heed_variables()?;
                 "RESET"
             }
             Local::Show(_) | Local::ShowAll => {
@@ -91,6 +99,7 @@ impl Session<'_> {
                     self.desk.close_statements();
                     self.guest.variables.reset(None);
                     self.tell_variables();
+                    self.heed_variables()?;
                 }
                 if *all { "DISCARD ALL" } else { "DISCARD" }
             }
@@ -116,6 +125,8 @@ impl Session<'_> {
             Local::Malformed(word) => {
                 return Err(Failure::error("42601", format!("syntax error in {word}")).into());
             }
+            Local::Wrong(wrong) => return Err(Failure::error(wrong.code, wrong.why.clone()).into()),
+            Local::Copy(copy) => return self.copy(copy).await,
             Local::Unlisten => "UNLISTEN",
         };
         self.line.out.complete(tag);
@@ -139,8 +150,8 @@ impl Session<'_> {
 
     fn show(&mut self, known: &Local, formats: &Formats) -> Result<(), Failure> {
         if let Some(rows) = self.shown(known) {
-            let rows = RowEncoder::new(&rows, |at| formats.of(at))?;
-            (0..rows.rows()).for_each(|row| rows.put_row(row, &mut self.line.out));
+            let rows = RowEncoder::new(&rows, &self.zone, |at| formats.of(at))?;
+            (0..rows.rows()).try_for_each(|row| rows.put_row(row, &mut self.line.out))?;
         }
         Ok(())
     }
@@ -151,18 +162,25 @@ impl Session<'_> {
     }
 
     fn warn(&mut self, code: &'static str, message: &'static str) {
+        if !self.guest.variables.tells_warnings() {
+            return;
+        }
         self.line.out.failure(&Failure::warning(code, message));
     }
 
     /// What it was in.
-    fn end_transaction(&mut self) -> Transaction {
+    fn end_transaction(&mut self) -> Result<Transaction, Failure> {
         if self.transaction == Transaction::None {
             self.warn("25P01", "there is no transaction in progress");
         }
         self.desk.close_portals();
-        self.guest.variables.end();
+        let was = std::mem::replace(&mut self.transaction, Transaction::None);
         self.changed = false;
-        std::mem::replace(&mut self.transaction, Transaction::None)
+        if self.guest.variables.end() {
+            self.tell_variables();
+            self.heed_variables()?;
+        }
+        Ok(was)
     }
 
     /// `PREPARE`: the same as the protocol's message, in words.

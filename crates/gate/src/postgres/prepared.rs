@@ -4,9 +4,10 @@ use super::answer::Format;
 use super::failure::Failure;
 use super::local::Local;
 use super::run::{Formats, Running};
-use super::values::{Shown, TEXT, decode, pg_type, read_as, type_by_oid};
+use super::values::{Shown, TEXT, Zone, decode, pg_type, read_as, type_by_oid};
 use bytes::Bytes;
 use datafusion::arrow::datatypes::{DataType, Field};
+use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
 use filbert_sql::{Description, StatementKind};
 use std::collections::HashMap;
@@ -132,6 +133,16 @@ fn past(rest: &[u8], end: &[u8]) -> usize {
 }
 
 impl Prepared {
+    /// Takes types that its text says in other words than those that it was planned by, where the client declared none.
+    pub(super) fn say_types(&mut self, declared: &[u32], said: &[u32]) {
+        for (at, (parameter, oid)) in self.parameters.iter_mut().zip(said).enumerate() {
+            let is_declared = declared.get(at).is_some_and(|declared| !is_open(*declared));
+            if let Some(shown) = type_by_oid(*oid).filter(|_| !is_declared) {
+                parameter.shown = shown;
+            }
+        }
+    }
+
     fn bytes(&self) -> usize {
         let declared =
             if let What::Declare(name, query) = &self.what { name.len() + query.bytes() } else { 0 };
@@ -147,6 +158,7 @@ impl Prepared {
         &self,
         formats: &[i16],
         values: &[Option<Bytes>],
+        zone: &Zone,
     ) -> Result<Vec<ScalarValue>, Failure> {
         if values.len() != self.parameters.len() {
             return Err(Failure::error(
@@ -163,7 +175,7 @@ impl Prepared {
         let each = self.parameters.iter().zip(values).enumerate();
         each.map(|(at, (parameter, value))| {
             let format: Format = formats.of(at);
-            decode(parameter.shown, format, value.as_ref(), parameter.wanted.as_ref())
+            decode(parameter.shown, format, value.as_ref(), parameter.wanted.as_ref(), zone)
         })
         .collect()
     }
@@ -171,16 +183,27 @@ impl Prepared {
 
 impl Parameter {
     /// A value that SQL gave, as what is wanted here.
-    fn assigned(&self, value: &ScalarValue) -> Result<ScalarValue, Failure> {
+    fn assigned(&self, value: &ScalarValue, zone: &Zone) -> Result<ScalarValue, Failure> {
         let wanted = self.wanted.clone().unwrap_or_else(|| read_as(self.shown));
-        value.cast_to(&wanted).map_err(|error| Failure::error("42804", error.to_string()))
+        let wrong = |error: DataFusionError| Failure::error("42804", error.to_string());
+        // What has no zone is of the session's.
+        let value = match &wanted {
+            DataType::Timestamp(unit, Some(_))
+                if !matches!(value.data_type(), DataType::Timestamp(_, Some(_))) =>
+            {
+                let here = DataType::Timestamp(*unit, Some(Arc::clone(zone.name())));
+                &value.cast_to(&here).map_err(wrong)?
+            }
+            _ => value,
+        };
+        value.cast_to(&wanted).map_err(wrong)
     }
 }
 
 impl Prepared {
     /// The values of the parameters, from those that `EXECUTE` was given.
-    pub(super) fn assigned(&self, values: &[ScalarValue]) -> Result<Vec<ScalarValue>, Failure> {
-        self.parameters.iter().zip(values).map(|(parameter, value)| parameter.assigned(value)).collect()
+    pub(super) fn assigned(&self, values: &[ScalarValue], zone: &Zone) -> Result<Vec<ScalarValue>, Failure> {
+        self.parameters.iter().zip(values).map(|(parameter, value)| parameter.assigned(value, zone)).collect()
     }
 }
 

@@ -44,8 +44,12 @@ pub(super) enum Request {
     Terminate,
     /// A password, or a step of SASL: what is in it depends on what was asked.
     Password(Bytes),
-    /// Rows to copy in, their end or their failure: always too late, the COPY was refused.
-    Copy,
+    /// Bytes of rows to copy in. Too late, as the next two are, unless a `COPY` awaits them: it failed, and the client did not know yet.
+    CopyData(Bytes),
+    /// There are no more.
+    CopyDone,
+    /// There are no more, and why.
+    CopyFail(String),
 }
 
 /// A statement or a portal.
@@ -130,10 +134,9 @@ impl Request {
             b'S' => Self::Sync,
             b'X' => Self::Terminate,
             b'p' => Self::Password(fields.rest()),
-            b'd' | b'c' | b'f' => {
-                fields.rest();
-                Self::Copy
-            }
+            b'd' => Self::CopyData(fields.rest()),
+            b'c' => Self::CopyDone,
+            b'f' => Self::CopyFail(fields.text()?),
             b'F' => {
                 return Err(Failure::fatal(
                     "0A000",
@@ -193,9 +196,14 @@ impl Fields {
             .map_err(|_| Failure::fatal("22021", "a text is not UTF-8; set client_encoding to UTF8"))
     }
 
-    /// A length and as many bytes; a negative length is NULL.
+    /// A length and as many bytes; the length -1 is NULL.
     pub(super) fn value(&mut self) -> Result<Option<Bytes>, Failure> {
-        let Ok(length) = usize::try_from(self.int32()?) else { return Ok(None) };
+        let length = match self.int32()? {
+            -1 => return Ok(None),
+            length => {
+                usize::try_from(length).map_err(|_| Failure::malformed("a value with a length below -1"))?
+            }
+        };
         self.need(length)?;
         Ok(Some(self.0.split_to(length)))
     }

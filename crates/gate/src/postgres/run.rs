@@ -5,10 +5,11 @@
 //! their turn in between.
 
 use super::answer::{Answer, ColumnAnswer, Format};
+use super::copy::Writer;
 use super::failure::Failure;
 use super::host::Place;
 use super::line::{Ended, Line};
-use super::values::{RowEncoder, pg_type};
+use super::values::{RowEncoder, Zone, pg_type};
 use datafusion::arrow::array::{ArrayRef, AsArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Schema, UInt64Type};
 use datafusion::scalar::ScalarValue;
@@ -58,6 +59,11 @@ impl Formats {
         codes.iter().map(format).collect::<Result<_, _>>().map(Self)
     }
 
+    /// One for all.
+    pub(super) fn all(format: Format) -> Self {
+        Self(vec![format])
+    }
+
     pub(super) fn of(&self, at: usize) -> Format {
         match self.0.as_slice() {
             [] => Format::Text,
@@ -78,6 +84,15 @@ impl Formats {
     }
 }
 
+/// What rows are sent as.
+#[derive(Clone, Copy)]
+pub(super) enum Output<'a> {
+    /// Rows of a query.
+    Rows,
+    /// Rows of a `COPY`.
+    Copy(&'a Writer),
+}
+
 /// A statement that runs.
 pub(super) struct Running {
     query: Query,
@@ -86,9 +101,12 @@ pub(super) struct Running {
     current: Option<Current>,
     /// In these formats.
     formats: Formats,
+    /// Moments are shown in it: that of the session when it began.
+    zone: Zone,
     /// Rows, from the first on.
     pub(super) sent: u64,
-    changed: u64,
+    /// Rows that it inserted, updated or deleted.
+    pub(super) changed: u64,
 }
 
 /// A batch that is being sent.
@@ -99,8 +117,8 @@ struct Current {
 }
 
 impl Current {
-    fn new(batch: RecordBatch, next: usize, formats: &Formats) -> Result<Self, Failure> {
-        let rows = RowEncoder::new(&batch, |at| formats.of(at))?;
+    fn new(batch: RecordBatch, next: usize, formats: &Formats, zone: &Zone) -> Result<Self, Failure> {
+        let rows = RowEncoder::new(&batch, zone, |at| formats.of(at))?;
         Ok(Self { batch, rows, next })
     }
 }
@@ -124,6 +142,7 @@ impl Running {
         text: &str,
         values: Vec<ScalarValue>,
         sent: &str,
+        zone: &Zone,
     ) -> Result<Self, Failure> {
         let mut query = session.query_with(text, values)?;
         place.runs(Some(query.canceller()));
@@ -134,6 +153,7 @@ impl Running {
                 description,
                 current: None,
                 formats: Formats::default(),
+                zone: zone.clone(),
                 sent: 0,
                 changed: 0,
             }),
@@ -164,8 +184,20 @@ impl Running {
         formats: &Formats,
         limit: usize,
     ) -> Result<Progress, Fault> {
+        self.send_as(line, place, formats, limit, Output::Rows).await
+    }
+
+    /// Sends rows as messages of that kind, `limit` at most unless it is 0.
+    pub(super) async fn send_as(
+        &mut self,
+        line: &mut Line,
+        place: &Place,
+        formats: &Formats,
+        limit: usize,
+        output: Output<'_>,
+    ) -> Result<Progress, Fault> {
         place.runs(Some(self.query.canceller()));
-        let sent = self.send_until(line, formats, limit).await;
+        let sent = self.send_until(line, formats, limit, output).await;
         place.runs(None);
         sent
     }
@@ -175,19 +207,25 @@ impl Running {
         line: &mut Line,
         formats: &Formats,
         limit: usize,
+        output: Output<'_>,
     ) -> Result<Progress, Fault> {
         let before = self.sent;
         // Each FETCH of a cursor has its own.
         if self.formats != *formats {
             self.formats = formats.clone();
             if let Some(Current { batch, next, .. }) = self.current.take() {
-                self.current = Some(Current::new(batch, next, formats)?);
+                self.current = Some(Current::new(batch, next, formats, &self.zone)?);
             }
         }
         loop {
             if let Some(Current { rows, next, .. }) = &mut self.current {
                 while *next < rows.rows() {
-                    rows.put_row(*next, &mut line.out);
+                    match output {
+                        Output::Rows => rows.put_row(*next, &mut line.out)?,
+                        Output::Copy(writer) => {
+                            writer.put_row(rows, *next, self.sent == 0, &mut line.out)?;
+                        }
+                    }
                     *next += 1;
                     self.sent += 1;
                     if line.is_full() {
@@ -229,7 +267,7 @@ impl Running {
     fn take(&mut self, batch: RecordBatch) -> Result<(), Failure> {
         match self.description.kind {
             StatementKind::Rows => {
-                self.current = Some(Current::new(batch, 0, &self.formats)?);
+                self.current = Some(Current::new(batch, 0, &self.formats, &self.zone)?);
             }
             ref kind if kind.is_count() => {
                 let counts =

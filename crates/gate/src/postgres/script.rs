@@ -2,13 +2,15 @@
 //!
 //! Short texts are taken apart where they arrive; long ones on stage `fragment`, for the io loop has other connections.
 
+use super::copy::Source;
 use super::cursor::Declaration;
-use super::dialect::Dialect;
+use super::dialect::{Dialect, catalog_types};
 use super::failure::Failure;
 use super::host::Host;
 use super::local::{Local, local};
 use super::named::{Call, Preparation};
 use super::startup::Guest;
+use std::borrow::Cow;
 
 /// Texts and values up to this are taken apart at once: that takes some ten microseconds.
 pub(super) const SHORT_BYTES: usize = 4 << 10;
@@ -17,7 +19,8 @@ pub(super) const SHORT_BYTES: usize = 4 << 10;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     Local(Local),
-    Sql(String),
+    /// A statement of the engine, and the types that it says of its parameters in words which only PostgreSQL has; 0 for the others.
+    Sql(String, Vec<u32>),
 }
 
 /// The statements of a text, in order.
@@ -50,12 +53,25 @@ fn split(text: &str, dialect: &Dialect<'_>) -> Vec<Step> {
             let text = adapted(&declared.text);
             Step::Local(Local::Declare(Declaration { text, ..declared }))
         }
+        Some(Local::Copy(mut copy)) => {
+            if !copy.is_in {
+                let query = copy.query();
+                if local(&query).is_some() {
+                    return Step::Local(Local::Malformed("COPY"));
+                }
+                copy.source = Source::Query(adapted(&query));
+            }
+            Step::Local(Local::Copy(copy))
+        }
         Some(Local::Execute(call)) => {
             let select = adapted(&call.select);
             Step::Local(Local::Execute(Call { select, ..call }))
         }
         Some(known) => Step::Local(known),
-        None => Step::Sql(adapted(text)),
+        None => match dialect.adapted(text) {
+            Cow::Borrowed(text) => Step::Sql(text.to_owned(), Vec::new()),
+            Cow::Owned(changed) => Step::Sql(changed, catalog_types(text)),
+        },
     };
     filbert_sql::statements(text).into_iter().map(step).collect()
 }

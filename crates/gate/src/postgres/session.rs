@@ -10,7 +10,7 @@
 //! `ROLLBACK` after a change says so. One that may only read changes nothing.
 
 use super::answer::{Answer, Transaction};
-use super::dialect::{cast_types, has_made_names, shown_columns};
+use super::dialect::{cast_types, compared, has_made_names, mentions_array, shown_columns};
 use super::failure::Failure;
 use super::host::Host;
 use super::line::{Ended, Line};
@@ -22,10 +22,10 @@ use super::request::{Named, Request};
 use super::run::{Fault, Formats, Progress, Running, check_columns, put_columns};
 use super::script::{self, SHORT_BYTES, Step};
 use super::startup::{self, Guest};
-use super::values::pg_type;
+use super::values::{Zone, pg_type};
 use crate::tables::UserTables;
 use bytes::Bytes;
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::scalar::ScalarValue;
 use filbert_net::{Close, Stream};
 use filbert_sql::{Description, StatementKind};
@@ -36,10 +36,10 @@ pub(super) async fn serve(host: Arc<Host>, stream: Stream) -> Result<(), Close> 
     let mut line = Line::new(stream);
     let ended = match startup::start(&host, &mut line).await {
         Ok(None) => return Ok(()),
-        Ok(Some(guest)) => {
-            let mut session = Session::new(&host, guest, &mut line);
-            session.run().await
-        }
+        Ok(Some(guest)) => match Session::new(&host, guest, &mut line) {
+            Ok(mut session) => session.run().await,
+            Err(failure) => failure.into(),
+        },
         Err(ended) => ended,
     };
     let last_words = match ended {
@@ -63,6 +63,8 @@ pub(super) struct Session<'a> {
     pub(super) line: &'a mut Line,
     pub(super) guest: Guest,
     sql: filbert_sql::Session,
+    /// That of the variable, which its moments are shown in.
+    pub(super) zone: Zone,
     tables: Arc<SessionTables>,
     pub(super) desk: Desk,
     pub(super) transaction: Transaction,
@@ -75,24 +77,41 @@ pub(super) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(host: &'a Host, guest: Guest, line: &'a mut Line) -> Self {
+    fn new(host: &'a Host, guest: Guest, line: &'a mut Line) -> Result<Self, Failure> {
         let tables = UserTables::new(&guest.user, Arc::new(host.rights(&guest.user)));
         let tables = Arc::new(SessionTables::new(tables));
         let sql = host.sql.session_as(Arc::clone(&tables) as _);
         let desk = Desk::new(&host.settings);
         let transaction = Transaction::None;
-        Self {
+        let zone = guest.variables.zone();
+        let sql = sql.in_time_zone(zone.name())?;
+        let mut session = Self {
             host,
             line,
             guest,
             sql,
+            zone,
             tables,
             desk,
             transaction,
             queried: false,
             changed: false,
             skips: false,
+        };
+        session.heed_variables()?;
+        Ok(session)
+    }
+
+    /// Lets the engine know of what was set.
+    pub(super) fn heed_variables(&mut self) -> Result<(), Failure> {
+        let zone = self.guest.variables.zone();
+        let limit = self.guest.variables.statement_timeout();
+        if zone != self.zone {
+            self.sql = self.sql.clone().in_time_zone(zone.name())?;
+            self.zone = zone;
         }
+        self.sql = self.sql.clone().with_time_limit(limit);
+        Ok(())
     }
 
     /// Until the connection ends.
@@ -144,7 +163,7 @@ impl<'a> Session<'a> {
             }
             Request::Flush => return self.line.flush().await,
             Request::Terminate => return Err(Ended::Gone),
-            Request::Copy => return Ok(()),
+            Request::CopyData(_) | Request::CopyDone | Request::CopyFail(_) => return Ok(()),
             Request::Password(_) => return Err(Failure::malformed("a password after the login").into()),
         };
         match handled {
@@ -207,7 +226,7 @@ impl<'a> Session<'a> {
                     }
                     self.run_local(known, &Formats::default()).await?;
                 }
-                Step::Sql(text) => {
+                Step::Sql(text, _) => {
                     self.may_run(None)?;
                     self.simple_one(text, Vec::new(), &sent).await?;
                 }
@@ -230,11 +249,16 @@ impl<'a> Session<'a> {
     }
 
     /// Submits a statement, as far as the transaction allows it; mistakes are pointed at in the text that was sent.
-    async fn start(&mut self, text: &str, values: Vec<ScalarValue>, sent: &str) -> Result<Running, Failure> {
+    pub(super) async fn start(
+        &mut self,
+        text: &str,
+        values: Vec<ScalarValue>,
+        sent: &str,
+    ) -> Result<Running, Failure> {
         self.host.counters.statements.add();
         self.queried = true;
         self.tables.set_reads_only(self.guest.variables.is_read_only());
-        let started = Running::start(&self.sql, &self.guest.place, text, values, sent).await;
+        let started = Running::start(&self.sql, &self.guest.place, text, values, sent, &self.zone).await;
         // What is only prepared is judged when it runs.
         self.tables.set_reads_only(false);
         let mut running = started?;
@@ -283,7 +307,7 @@ impl<'a> Session<'a> {
         }
         let row = self.start(&call.select, Vec::new(), "").await?.first_row().await;
         self.guest.place.runs(None);
-        let values = prepared.assigned(&row?)?;
+        let values = prepared.assigned(&row?, &self.zone)?;
         Ok((prepared, values))
     }
 
@@ -326,9 +350,11 @@ impl<'a> Session<'a> {
                 let parameters = parameters(types, &[]);
                 Prepared { text: String::new(), what: What::Local(known), parameters, said }
             }
-            Some(Step::Sql(text)) => {
+            Some(Step::Sql(text, said)) => {
                 self.may_run(None)?;
-                self.planned(&text, types).await?
+                let mut prepared = self.planned(&text, types).await?;
+                prepared.say_types(types, &said);
+                prepared
             }
         };
         self.desk.add_statement(name, prepared)?;
@@ -339,16 +365,31 @@ impl<'a> Session<'a> {
     /// A statement of the engine, planned to know its parameters and columns.
     pub(super) async fn planned(&self, text: &str, types: &[u32]) -> Result<Prepared, Failure> {
         let text = with_casts(text, types);
-        let describing = self.sql.describe(&text);
-        self.guest.place.runs(describing.canceller());
-        let described = describing.await;
-        self.guest.place.runs(None);
-        let mut described = described?;
+        let mut described = self.described(&text).await?;
         check_columns(&described)?;
         self.name_columns(&text, &mut described).await?;
         let types = self.cast_types(&text, types, &described).await?;
+        self.array_types(&text, &types, &mut described).await?;
         let parameters = parameters(&types, &described.parameters);
         Ok(Prepared { text, what: What::Sql(described), parameters, said: 0 })
+    }
+
+    /// What a statement of the engine is.
+    pub(super) async fn described(&self, text: &str) -> Result<Description, Failure> {
+        let describing = self.sql.describe(text);
+        self.guest.place.runs(describing.canceller());
+        let described = describing.await;
+        self.guest.place.runs(None);
+        Ok(described?)
+    }
+
+    /// Does what would keep the io loop from its other connections: on stage `fragment`.
+    pub(super) async fn elsewhere<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Failure> {
+        self.host.elsewhere(name, work).await
     }
 
     /// The types that the client declared, and where neither it nor the plan says one, those that the text casts to.
@@ -378,6 +419,37 @@ impl<'a> Session<'a> {
         Ok(types)
     }
 
+    /// Finds the types of parameters that are searched, as in `x = ANY($1)`: arrays of what they are compared with.
+    async fn array_types(
+        &self,
+        text: &str,
+        types: &[u32],
+        described: &mut Description,
+    ) -> Result<(), Failure> {
+        let is_unknown =
+            |at: usize, described: &Description| is_open(types[at]) && described.parameters[at].is_none();
+        if !(0..described.parameters.len()).any(|at| is_unknown(at, described)) || !mentions_array(text) {
+            return Ok(());
+        }
+        let found = if text.len() <= SHORT_BYTES {
+            compared(text)
+        } else {
+            let text = text.to_owned();
+            self.host.elsewhere("types of parameters", move || compared(&text)).await?
+        };
+        let Some((text, numbers)) = found else { return Ok(()) };
+        // Where the comparison itself is wrong, running it says so.
+        let Ok(compared) = self.described(&text).await else { return Ok(()) };
+        for at in numbers.into_iter().filter_map(|number| number.checked_sub(1)) {
+            let item = compared.parameters.get(at).cloned().flatten();
+            if let Some(item) = item.filter(|_| at < described.parameters.len() && is_unknown(at, described))
+            {
+                described.parameters[at] = Some(DataType::new_list(item, true));
+            }
+        }
+        Ok(())
+    }
+
     async fn bind(
         &mut self,
         portal: String,
@@ -389,10 +461,10 @@ impl<'a> Session<'a> {
         let prepared = Arc::clone(self.desk.statement(statement)?);
         let bytes: usize = values.iter().flatten().map(Bytes::len).sum();
         let values = if bytes <= SHORT_BYTES {
-            prepared.bind(&formats, &values)?
+            prepared.bind(&formats, &values, &self.zone)?
         } else {
-            let prepared = Arc::clone(&prepared);
-            self.host.elsewhere("decode", move || prepared.bind(&formats, &values)).await??
+            let (prepared, zone) = (Arc::clone(&prepared), self.zone.clone());
+            self.host.elsewhere("decode", move || prepared.bind(&formats, &values, &zone)).await??
         };
         let results = Formats::new(results)?;
         if let What::Sql(described) = &prepared.what

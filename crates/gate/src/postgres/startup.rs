@@ -77,9 +77,14 @@ pub(super) async fn start(host: &Arc<Host>, line: &mut Line) -> Result<Option<Gu
     let mut variables = Variables::new(&user);
     let wanted = parameter("options").map(options).unwrap_or_default();
     for (name, value) in parameters.iter().chain(&wanted) {
-        // What a client says at the start and is not known here does no harm.
-        let _ = variables.set(name, value);
+        match variables.set(name, value) {
+            // What is not known here does no harm.
+            Ok(_) => {}
+            Err(unknown) if unknown.code == "42704" => {}
+            Err(wrong) => return Err(Failure::fatal(wrong.code, wrong.message).into()),
+        }
     }
+    variables.started();
     for (name, value) in variables.reported() {
         line.out.parameter_status(name, value);
     }

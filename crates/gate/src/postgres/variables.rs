@@ -1,10 +1,12 @@
 //! The variables of a session that drivers and tools look at: `SHOW`, `SET`, and what clients are told at the start.
 //!
-//! There is one encoding, one style of dates, and results are in UTC; so most are there to be read, and setting them to something else is
-//! refused rather than ignored.
+//! A value that would have to change something and does not is refused rather than ignored: another encoding, another style of dates, memory for
+//! sorts. What is taken without an effect cannot have one here: no lock is waited for, no policy hides rows, nothing is compiled.
 
 use super::failure::Failure;
+use super::values::Zone;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// What clients are told the version is: tools choose their queries by it.
 pub(super) const SERVER_VERSION: &str = concat!("15.0 (Filbert ", env!("CARGO_PKG_VERSION"), ")");
@@ -12,8 +14,8 @@ pub(super) const SERVER_VERSION: &str = concat!("15.0 (Filbert ", env!("CARGO_PK
 /// How a variable may be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rule {
-    /// To anything; it has no effect here.
-    Free,
+    /// To anything: a name that others see.
+    Name,
     /// To nothing else than what it is.
     Fixed,
     /// To what is UTF-8 by any name.
@@ -22,6 +24,22 @@ enum Rule {
     Iso,
     /// On or off.
     Switch,
+    /// To one of these words.
+    OneOf(&'static [&'static str]),
+    /// To a time; `0` is none.
+    Time,
+    /// To no time: there is none to wait for.
+    NoTime,
+    /// To a number of digits that gives all of them.
+    AllDigits,
+    /// To a share of the rows, from 0 to 1: a plan for the first of them is one for all here.
+    Share,
+    /// To schemas, `public` among them: unqualified names are looked up there.
+    Path,
+    /// To a language that messages are in.
+    English,
+    /// To a time zone.
+    Zone,
 }
 
 /// A variable: its name, its value at the start, whether clients are told when it changes, and how it may be set.
@@ -33,43 +51,55 @@ const DEFAULT_READ_ONLY: &str = "default_transaction_read_only";
 /// Whether this one may.
 const READ_ONLY: &str = "transaction_read_only";
 
-const VARIABLES: [Variable; 36] = [
-    Variable("application_name", "", true, Rule::Free),
-    Variable("backslash_quote", "safe_encoding", false, Rule::Free),
+const TIME_ZONE: &str = "TimeZone";
+const STATEMENT_TIMEOUT: &str = "statement_timeout";
+const LEAST_TOLD: &str = "client_min_messages";
+
+/// The kinds of messages, from the least to the worst.
+const LEVELS: &[&str] =
+    &["debug5", "debug4", "debug3", "debug2", "debug1", "debug", "log", "notice", "warning", "error"];
+
+/// There are no transactions to isolate: all of them see what is there.
+const ISOLATION: &[&str] = &["read uncommitted", "read committed", "repeatable read", "serializable"];
+
+const VARIABLES: [Variable; 37] = [
+    Variable("application_name", "", true, Rule::Name),
+    Variable("backslash_quote", "safe_encoding", false, Rule::Fixed),
     Variable("bytea_output", "hex", false, Rule::Fixed),
     Variable("client_encoding", "UTF8", true, Rule::Utf8),
-    Variable("client_min_messages", "notice", false, Rule::Free),
-    Variable("cursor_tuple_fraction", "0.1", false, Rule::Free),
+    Variable(LEAST_TOLD, "notice", false, Rule::OneOf(LEVELS)),
+    Variable("cursor_tuple_fraction", "0.1", false, Rule::Share),
     Variable("DateStyle", "ISO, MDY", true, Rule::Iso),
-    Variable("default_table_access_method", "heap", false, Rule::Free),
-    Variable("default_transaction_isolation", "read committed", false, Rule::Free),
+    Variable("default_table_access_method", "heap", false, Rule::Fixed),
+    Variable("default_transaction_isolation", "read committed", false, Rule::OneOf(ISOLATION)),
     Variable(DEFAULT_READ_ONLY, "off", true, Rule::Switch),
-    Variable("extra_float_digits", "1", false, Rule::Free),
-    Variable("idle_in_transaction_session_timeout", "0", false, Rule::Free),
+    Variable("extra_float_digits", "1", false, Rule::AllDigits),
+    Variable("idle_in_transaction_session_timeout", "0", false, Rule::NoTime),
     Variable("in_hot_standby", "off", true, Rule::Fixed),
     Variable("integer_datetimes", "on", true, Rule::Fixed),
     Variable("IntervalStyle", "postgres", true, Rule::Fixed),
     Variable("is_superuser", "off", true, Rule::Fixed),
-    Variable("jit", "off", false, Rule::Free),
+    Variable("jit", "off", false, Rule::Switch),
     Variable("lc_collate", "C", false, Rule::Fixed),
     Variable("lc_ctype", "C", false, Rule::Fixed),
-    Variable("lc_messages", "C", false, Rule::Free),
-    Variable("lc_monetary", "C", false, Rule::Free),
-    Variable("lock_timeout", "0", false, Rule::Free),
+    Variable("lc_messages", "C", false, Rule::English),
+    Variable("lc_monetary", "C", false, Rule::Fixed),
+    Variable("lock_timeout", "0", false, Rule::Time),
     Variable("max_identifier_length", "63", false, Rule::Fixed),
     Variable("max_index_keys", "32", false, Rule::Fixed),
-    Variable("row_security", "off", false, Rule::Free),
-    Variable("search_path", "public", false, Rule::Free),
+    Variable("row_security", "off", false, Rule::Switch),
+    Variable("search_path", "public", false, Rule::Path),
     Variable("server_encoding", "UTF8", true, Rule::Fixed),
     Variable("server_version", SERVER_VERSION, true, Rule::Fixed),
     Variable("server_version_num", "150000", false, Rule::Fixed),
     Variable("session_authorization", "", true, Rule::Fixed),
     Variable("standard_conforming_strings", "on", true, Rule::Fixed),
-    Variable("synchronize_seqscans", "on", false, Rule::Free),
-    Variable("TimeZone", "UTC", true, Rule::Free),
-    Variable("transaction_isolation", "read committed", false, Rule::Free),
+    Variable(STATEMENT_TIMEOUT, "0", false, Rule::Time),
+    Variable("synchronize_seqscans", "on", false, Rule::Switch),
+    Variable(TIME_ZONE, "UTC", true, Rule::Zone),
+    Variable("transaction_isolation", "read committed", false, Rule::OneOf(ISOLATION)),
     Variable(READ_ONLY, "off", false, Rule::Switch),
-    Variable("work_mem", "4MB", false, Rule::Free),
+    Variable("work_mem", "4MB", false, Rule::Fixed),
 ];
 
 /// The variables of one session.
@@ -77,6 +107,10 @@ const VARIABLES: [Variable; 36] = [
 pub(super) struct Variables {
     user: String,
     set: BTreeMap<&'static str, String>,
+    /// What the client set when it connected, which `RESET` goes back to.
+    at_start: BTreeMap<&'static str, String>,
+    /// What `SET LOCAL` changed, as it was before; none where it was not set.
+    before: BTreeMap<&'static str, Option<String>>,
     /// Within a transaction: true when it may only read.
     transaction: Option<bool>,
 }
@@ -90,7 +124,35 @@ fn find(name: &str) -> Option<&'static Variable> {
 
 impl Variables {
     pub(super) fn new(user: &str) -> Self {
-        Self { user: user.to_owned(), set: BTreeMap::new(), transaction: None }
+        Self {
+            user: user.to_owned(),
+            set: BTreeMap::new(),
+            at_start: BTreeMap::new(),
+            before: BTreeMap::new(),
+            transaction: None,
+        }
+    }
+
+    /// Remembers what is set now as what the session began with.
+    pub(super) fn started(&mut self) {
+        self.at_start = self.set.clone();
+    }
+
+    /// The zone of the session.
+    pub(super) fn zone(&self) -> Zone {
+        // What is set was read before.
+        self.set.get(TIME_ZONE).and_then(|zone| Zone::read_shown(zone)).unwrap_or_else(Zone::utc)
+    }
+
+    /// How long a statement may take.
+    pub(super) fn statement_timeout(&self) -> Option<Duration> {
+        let limit = self.set.get(STATEMENT_TIMEOUT).and_then(|limit| milliseconds(limit))?;
+        (limit > 0).then(|| Duration::from_millis(limit))
+    }
+
+    /// True when the client wants to know of warnings.
+    pub(super) fn tells_warnings(&self) -> bool {
+        self.get(LEAST_TOLD) != Some("error")
     }
 
     /// The value, when there is such a variable.
@@ -110,34 +172,57 @@ impl Variables {
             return Err(Failure::error("42704", format!("unrecognized configuration parameter {name:?}")));
         };
         let plain = value.trim();
-        let allowed = match rule {
-            Rule::Free => plain.len() <= VALUE_BYTES,
-            Rule::Fixed => plain.eq_ignore_ascii_case(standard),
-            Rule::Utf8 => {
-                let name = plain.trim_matches('\'').to_ascii_lowercase().replace(['-', '_'], "");
-                matches!(name.as_str(), "utf8" | "unicode" | "default")
-            }
-            Rule::Iso => plain.get(..3).is_some_and(|begin| begin.eq_ignore_ascii_case("iso")),
-            Rule::Switch => switch(plain).is_some(),
-        };
-        if !allowed {
+        let Some(kept) = kept(rule, standard, plain) else {
             let begin: String = plain.chars().take(100).collect();
-            return Err(Failure::error(
-                "22023",
-                format!("{name} cannot be {begin:?} here; it is {standard:?}"),
-            ));
-        }
-        match rule {
-            Rule::Free => drop(self.set.insert(name, plain.to_owned())),
+            let why = match rule {
+                Rule::Zone => format!(
+                    "there is no time zone {begin:?}; name one as Europe/Oslo, or give the hours east of Greenwich"
+                ),
+                Rule::OneOf(words) => {
+                    format!("{name} cannot be {begin:?}; it is one of {}", words.join(", "))
+                }
+                Rule::Time => format!("{name} cannot be {begin:?}; it is a time such as 500ms, 5s or 2min"),
+                Rule::Path => {
+                    format!("{name} cannot be {begin:?} here; tables are in public, so it is named")
+                }
+                Rule::Switch => format!("{name} cannot be {begin:?}; it is on or off"),
+                _ => format!("{name} cannot be {begin:?} here; it is {standard:?}"),
+            };
+            return Err(Failure::error("22023", why));
+        };
+        match kept {
             // It ends with its transaction, which sets it: see `begin`.
-            Rule::Switch if *name == READ_ONLY => {}
-            Rule::Switch => {
-                let value = if switch(plain) == Some(true) { "on" } else { "off" };
-                self.set.insert(name, value.to_owned());
-            }
-            _ => {}
+            Some(_) if *name == READ_ONLY => {}
+            Some(value) => drop(self.set.insert(name, value)),
+            None => {}
         }
         Ok(reported.then(|| (*name, self.set.get(name).map_or(*standard, String::as_str))))
+    }
+
+    /// Sets it until the transaction ends.
+    pub(super) fn set_local(
+        &mut self,
+        name: &str,
+        value: &str,
+    ) -> Result<Option<(&'static str, &str)>, Failure> {
+        let before = find(name).map(|variable| (variable.0, self.set.get(variable.0).cloned()));
+        self.set(name, value)?;
+        if let Some((name, before)) = before {
+            self.before.entry(name).or_insert(before);
+        }
+        Ok(find(name)
+            .filter(|variable| variable.2)
+            .and_then(|variable| Some((variable.0, self.get(variable.0)?))))
+    }
+
+    /// True when it would change nothing to set this.
+    pub(super) fn means_nothing(&self, name: &str, value: &str) -> bool {
+        match find(name) {
+            Some(Variable(_, _, _, Rule::Share)) => true,
+            Some(Variable(name, _, _, Rule::Switch)) => ![READ_ONLY, DEFAULT_READ_ONLY].contains(name),
+            Some(_) => self.get(name).is_some_and(|current| current.eq_ignore_ascii_case(value)),
+            None => false,
+        }
     }
 
     /// A transaction begins, which may only read if that is said, here or by default.
@@ -145,9 +230,18 @@ impl Variables {
         self.transaction = Some(read_only.unwrap_or_else(|| self.reads_by_default()));
     }
 
-    /// The transaction is over.
-    pub(super) fn end(&mut self) {
+    /// The transaction is over. True when variables have other values by that.
+    pub(super) fn end(&mut self) -> bool {
         self.transaction = None;
+        let before = std::mem::take(&mut self.before);
+        let changes = !before.is_empty();
+        for (name, value) in before {
+            match value {
+                Some(value) => drop(self.set.insert(name, value)),
+                None => drop(self.set.remove(name)),
+            }
+        }
+        changes
     }
 
     /// True when the next statement may not change anything.
@@ -162,10 +256,13 @@ impl Variables {
     /// Back to what it was at the start.
     pub(super) fn reset(&mut self, name: Option<&str>) {
         match name {
-            None => self.set.clear(),
+            None => self.set.clone_from(&self.at_start),
             Some(name) => {
                 if let Some(variable) = find(name) {
-                    self.set.remove(variable.0);
+                    match self.at_start.get(variable.0) {
+                        Some(value) => drop(self.set.insert(variable.0, value.clone())),
+                        None => drop(self.set.remove(variable.0)),
+                    }
                 }
             }
         }
@@ -183,6 +280,64 @@ impl Variables {
     pub(super) fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
         VARIABLES.iter().filter_map(|variable| Some((variable.0, self.get(variable.0)?)))
     }
+}
+
+/// What is kept of a value, if anything; `None` when the rule does not allow it.
+fn kept(rule: &Rule, standard: &str, value: &str) -> Option<Option<String>> {
+    let is = |allowed: bool| allowed.then_some(None);
+    let keep = |allowed: bool| allowed.then(|| Some(value.to_owned()));
+    match rule {
+        Rule::Name => keep(value.len() <= VALUE_BYTES),
+        Rule::Fixed => is(value.eq_ignore_ascii_case(standard)),
+        Rule::Utf8 => {
+            let name = value.trim_matches('\'').to_ascii_lowercase().replace(['-', '_'], "");
+            is(matches!(name.as_str(), "utf8" | "unicode" | "default"))
+        }
+        Rule::Iso => is(value.get(..3).is_some_and(|begin| begin.eq_ignore_ascii_case("iso"))),
+        Rule::Switch => switch(value).map(|on| Some(if on { "on" } else { "off" }.to_owned())),
+        Rule::OneOf(words) => {
+            let found = words.iter().find(|word| word.eq_ignore_ascii_case(value))?;
+            Some(Some((*found).to_owned()))
+        }
+        Rule::Time => keep(milliseconds(value).is_some()),
+        Rule::NoTime => is(milliseconds(value) == Some(0)),
+        Rule::AllDigits => keep(value.parse::<i32>().is_ok_and(|digits| (1..=3).contains(&digits))),
+        Rule::Share => keep(value.parse::<f64>().is_ok_and(|share| (0.0..=1.0).contains(&share))),
+        Rule::Path => {
+            let known = ["public", "$user", "pg_catalog", "pg_temp", "information_schema"];
+            let names = value.split(',').map(|name| name.trim().trim_matches('"').to_ascii_lowercase());
+            let names: Vec<String> = names.collect();
+            let all = names.iter().all(|name| known.contains(&name.as_str()));
+            keep(all && names.iter().any(|name| name == "public"))
+        }
+        Rule::English => {
+            let language = value.to_ascii_lowercase();
+            keep(
+                matches!(language.as_str(), "" | "c" | "posix" | "english")
+                    || language.starts_with("en_")
+                    || language.starts_with("c."),
+            )
+        }
+        Rule::Zone if value.eq_ignore_ascii_case("local") => Some(Some(standard.to_owned())),
+        Rule::Zone => Zone::read(value).map(|(_, shown)| Some(shown)),
+    }
+}
+
+/// A time as PostgreSQL writes it, in milliseconds where it has no unit.
+fn milliseconds(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let of_one = match unit.trim() {
+        "" | "ms" => 1,
+        "s" => 1_000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    // PostgreSQL keeps it in 31 bits.
+    number.parse::<u64>().ok()?.checked_mul(of_one).filter(|limit| i32::try_from(*limit).is_ok())
 }
 
 /// On or off, in the words of PostgreSQL.
@@ -252,6 +407,53 @@ mod tests {
     }
 
     #[test]
+    fn what_drivers_set_is_taken() {
+        let mut variables = Variables::new("ann");
+        for (name, value, shown) in [
+            ("timezone", "europe/oslo", "Europe/Oslo"),
+            ("TimeZone", "2", "<+02>-02"),
+            ("TimeZone", "GMT-02:00", "GMT-02:00"),
+            ("extra_float_digits", "3", "3"),
+            ("search_path", "\"$user\", public", "\"$user\", public"),
+            ("jit", "true", "on"),
+            ("client_min_messages", "WARNING", "warning"),
+            ("lock_timeout", "5s", "5s"),
+            ("lc_messages", "en_US.UTF-8", "en_US.UTF-8"),
+            ("idle_in_transaction_session_timeout", "0", "0"),
+        ] {
+            variables.set(name, value).unwrap();
+            assert_eq!(variables.get(name), Some(shown));
+        }
+        assert_eq!(variables.zone().name().as_ref(), "+02:00");
+    }
+
+    #[test]
+    fn times_have_units() {
+        let times = ["0", "250", "5s", "2 min", "1h", "30d", "5 weeks", "x", ""];
+        let read = [Some(0), Some(250), Some(5_000), Some(120_000), Some(3_600_000), None, None, None, None];
+        assert_eq!(times.map(milliseconds), read);
+        let mut variables = Variables::new("ann");
+        assert_eq!(variables.statement_timeout(), None);
+        variables.set("statement_timeout", "2s").unwrap();
+        assert_eq!(variables.statement_timeout(), Some(Duration::from_secs(2)));
+    }
+
+    #[test]
+    fn local_values_end_with_their_transaction_and_reset_goes_back_to_the_start() {
+        let mut variables = Variables::new("ann");
+        variables.set("TimeZone", "Asia/Tokyo").unwrap();
+        variables.started();
+        variables.set("TimeZone", "Europe/Oslo").unwrap();
+        variables.begin(None);
+        assert_eq!(variables.set_local("timezone", "utc").unwrap(), Some(("TimeZone", "UTC")));
+        variables.set_local("timezone", "America/New_York").unwrap();
+        assert!(variables.end() && variables.get("timezone") == Some("Europe/Oslo"));
+        assert!(!variables.end());
+        variables.reset(None);
+        assert_eq!(variables.get("timezone"), Some("Asia/Tokyo"));
+    }
+
+    #[test]
     fn options_of_a_connection_are_variables() {
         let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
@@ -267,6 +469,18 @@ mod tests {
             ("client_encoding", "LATIN1", "22023"),
             ("DateStyle", "German", "22023"),
             ("standard_conforming_strings", "off", "22023"),
+            ("TimeZone", "Mars/Olympus", "22023"),
+            ("TimeZone", "+02:00", "22023"),
+            ("work_mem", "1GB", "22023"),
+            ("search_path", "sales", "22023"),
+            ("search_path", "", "22023"),
+            ("extra_float_digits", "0", "22023"),
+            ("idle_in_transaction_session_timeout", "5min", "22023"),
+            ("statement_timeout", "soon", "22023"),
+            ("statement_timeout", "-1", "22023"),
+            ("transaction_isolation", "snapshot", "22023"),
+            ("lc_messages", "de_DE.UTF-8", "22023"),
+            ("jit", "perhaps", "22023"),
             ("nonsense", "1", "42704"),
         ] {
             assert_eq!(variables.set(name, value).unwrap_err().code, code, "{name}");

@@ -1,4 +1,4 @@
-//! Drivers that we did not write, where they are installed: `tests/clients/setup.sh` installs psycopg.
+//! Drivers that we did not write, where they are installed: `tests/clients/setup.sh` installs them. In CI they are.
 
 use crate::client::Member;
 use std::path::{Path, PathBuf};
@@ -8,37 +8,92 @@ fn clients() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients")
 }
 
+/// Where the drivers are installed.
+fn installed() -> PathBuf {
+    let found = Command::new("bash").arg(clients().join("setup.sh")).arg("--where").output().unwrap();
+    String::from_utf8_lossy(&found.stdout).trim().into()
+}
+
+/// True when a command says that a driver is there; fails where nothing may be left out.
+fn is_there(driver: &str, command: &mut Command) -> bool {
+    let found = command.output().is_ok_and(|output| output.status.success());
+    if !found {
+        crate::client::skipped(&format!("{driver} is not installed (tests/clients/setup.sh installs it)"));
+    }
+    found
+}
+
 fn run(member: &Member, command: &mut Command) {
-    member.add_cities();
     let output = command.env("FILBERT_POSTGRES", member.address().to_string()).output().unwrap();
     let (said, failed) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{said}\n{failed}");
 }
 
 #[test]
-fn psycopg() {
-    let found = Command::new("bash").arg(clients().join("setup.sh")).arg("--where").output().ok();
-    let folder =
-        found.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
-    let python = Path::new(&folder).join("venv/bin/python");
-    let has = Command::new(&python).args(["-c", "import psycopg, pytest, pytest_timeout"]).output();
-    if !has.is_ok_and(|output| output.status.success()) {
-        eprintln!("SKIPPED: psycopg is not installed (tests/clients/setup.sh installs it)");
+fn python_drivers() {
+    let python = installed().join("venv/bin/python");
+    let modules = "import psycopg, psycopg2, asyncpg, pg8000, adbc_driver_postgresql, nanoarrow, sqlalchemy, pytest, pytest_timeout";
+    if !is_there("a PostgreSQL driver of Python", Command::new(&python).args(["-c", modules])) {
         return;
     }
     let suite = clients().join("postgres");
     let member = Member::start();
+    member.add_cities();
     let words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=120"];
-    run(&member, Command::new(python).args(words).arg(suite));
+    run(
+        &member,
+        Command::new(python)
+            .args(words)
+            .arg("--rootdir")
+            .arg(&suite)
+            .arg(&suite)
+            .env("PYTHONDONTWRITEBYTECODE", "1"),
+    );
+}
+
+#[test]
+fn node_postgres() {
+    let modules = installed().join("node/node_modules");
+    let node = || {
+        let mut node = Command::new("node");
+        node.env("NODE_PATH", &modules);
+        node
+    };
+    if !is_there("node-postgres", node().args(["-e", "require('pg')"])) {
+        return;
+    }
+    let member = Member::start();
+    run(
+        &member,
+        node()
+            .args(["--test", "--test-timeout=120000"])
+            .arg(clients().join("postgres/node_postgres.test.js")),
+    );
+}
+
+#[test]
+fn jdbc() {
+    let jar = installed().join("java/postgresql.jar");
+    if !is_there("JDBC's driver or a JDK", Command::new("jar").arg("tf").arg(&jar)) {
+        return;
+    }
+    let classes = tempfile::tempdir().unwrap();
+    let member = Member::start();
+    let suite = clients().join("postgres/JdbcSuite.java");
+    run(&member, Command::new("javac").arg("-cp").arg(&jar).arg("-d").arg(classes.path()).arg(suite));
+    let path = std::env::join_paths([classes.path().to_owned(), jar]).unwrap();
+    run(&member, Command::new("java").arg("-cp").arg(path).arg("JdbcSuite"));
 }
 
 #[test]
 fn tokio_postgres() {
     let Some(program) = std::env::var_os("FILBERT_TOKIO_POSTGRES") else {
         eprintln!(
-            "SKIPPED: FILBERT_TOKIO_POSTGRES does not name the program of tests/clients/tokio_postgres"
+            "SKIPPED: FILBERT_TOKIO_POSTGRES does not name the program of tests/clients/tokio_postgres, which run.sh runs"
         );
         return;
     };
-    run(&Member::start(), &mut Command::new(program));
+    let member = Member::start();
+    member.add_cities();
+    run(&member, &mut Command::new(program));
 }

@@ -273,3 +273,60 @@ fn decimals_are_told_with_their_digits() {
     assert_eq!((message.kind, &message.body[..20]), ('T', &[&told[..], &digits].concat()[..]));
     assert_eq!(client.until_ready().ok().texts(), [["1.500"]]);
 }
+
+#[test]
+fn untyped_parameters_have_the_types_of_their_places() {
+    let member = Member::with_cities();
+    let mut client = member.client();
+    client.parse("", "SELECT __key FROM cities ORDER BY this LIMIT $1 OFFSET $2", &[]);
+    client.send('D', b"S\0");
+    client.bind("", "", 0, &[Some(b"1"), Some(b"1")], 0);
+    client.execute("", 0);
+    let reply = client.sync().ok();
+    assert_eq!(
+        (reply.parameter_oids.as_slice(), reply.texts()),
+        (&[20, 20][..], vec![vec!["Bergen".to_owned()]])
+    );
+    for (condition, oid, value, names) in [
+        ("this = ANY($1)", 1016, &b"{77000,289000}"[..], vec!["Tromsø", "Bergen"]),
+        ("__key = ANY ($1)", 1009, "{Oslo,\"Tromsø\"}".as_bytes(), vec!["Tromsø", "Oslo"]),
+        ("this <> ALL($1)", 1016, b"{77000,289000}", vec!["Oslo"]),
+        ("__key = ANY($1) AND this > 100000", 1009, b"{Oslo}", vec!["Oslo"]),
+    ] {
+        client.parse("", &format!("SELECT __key FROM cities WHERE {condition} ORDER BY this"), &[]);
+        client.send('D', b"S\0");
+        client.bind("", "", 0, &[Some(value)], 0);
+        client.execute("", 0);
+        let reply = client.sync().ok();
+        assert_eq!(reply.parameter_oids, [oid], "{condition}");
+        let expected: Vec<Vec<String>> = names.iter().map(|name| vec![(*name).to_owned()]).collect();
+        assert_eq!(reply.texts(), expected, "{condition}");
+    }
+    client.query("PREPARE paged AS SELECT __key FROM cities ORDER BY this LIMIT $1").ok();
+    assert_eq!(client.query("EXECUTE paged(1)").ok().texts(), [["Tromsø"]]);
+    assert_eq!(
+        client.query("SELECT '{1,2,NULL}'::int[] AS a, '{}'::text[] AS b").ok().texts(),
+        [["{1,2,NULL}", "{}"]]
+    );
+}
+
+#[test]
+fn a_length_below_that_of_null_is_refused() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.parse("", "SELECT $1::text", &[]);
+    client.sync().ok();
+    // A portal and a statement without names, no formats, one value of length -2, no formats for results.
+    client.send('B', b"\0\0\0\0\0\x01\xff\xff\xff\xfe\0\0");
+    assert_eq!(client.until_ready().code(), "08P01");
+}
+
+#[test]
+fn dates_come_with_a_zone_that_they_do_not_have() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.parse("", "SELECT $1 AS day, $2 AS clock", &[1082, 1083]);
+    client.bind("", "", 0, &[Some(b"1980-01-01 +00"), Some(b"10:00:00+01:00")], 0);
+    client.execute("", 0);
+    assert_eq!(client.sync().ok().texts(), [["1980-01-01", "10:00:00"]]);
+}

@@ -1,6 +1,6 @@
 //! `psql` itself, where it is installed.
 
-use crate::client::Member;
+use crate::client::{Member, skipped};
 use std::process::Command;
 
 /// What psql prints for a command; `None` when there is no psql here.
@@ -12,7 +12,7 @@ fn psql(member: &Member, arguments: &[&str]) -> Option<String> {
         .output();
     match run {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("SKIPPED: there is no psql here (Debian: apt-get install postgresql-client)");
+            skipped("there is no psql here (Debian: apt-get install postgresql-client)");
             None
         }
         Err(error) => panic!("{error}"),
@@ -75,4 +75,20 @@ fn the_commands_that_describe() {
     ] {
         psql(&member, &["-c", command]).unwrap();
     }
+}
+
+#[test]
+fn psql_copies_from_and_to_its_own_files() {
+    let member = Member::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(file("in.csv"), "id,name\n1,\"a, b\"\n2,\n").unwrap();
+    if psql(&member, &["-c", "CREATE TABLE t (id bigint, name text)"]).is_none() {
+        return;
+    }
+    let copied = psql(&member, &["-c", &format!("\\copy t from '{}' with csv header", file("in.csv"))]);
+    assert_eq!(copied.unwrap(), "COPY 2\n");
+    let out = format!("\\copy (select * from t order by id) to '{}'", file("out.txt"));
+    assert_eq!(psql(&member, &["-c", &out]).unwrap(), "COPY 2\n");
+    assert_eq!(std::fs::read_to_string(file("out.txt")).unwrap(), "1\ta, b\n2\t\\N\n");
 }

@@ -18,6 +18,7 @@ mod size;
 mod unordered;
 mod wrong;
 mod yielding;
+mod zone;
 
 pub(crate) use cut::CutFragments;
 pub(crate) use dates::WholeDates;
@@ -31,3 +32,4 @@ pub(crate) use sample::SampleTables;
 pub(crate) use size::check_nodes;
 pub(crate) use unordered::UnorderedSets;
 pub(crate) use yielding::YieldExec;
+pub(crate) use zone::{SessionZone, TimeZone, ZONE_SETTING, check_zone};

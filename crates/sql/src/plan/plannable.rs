@@ -6,6 +6,7 @@ use super::lists::plain_lists;
 use super::rewritten::rewrite;
 use super::size::check_size;
 use super::wrong::check_wrong;
+use super::zone::name_zones;
 use crate::error::SqlError;
 use crate::maps::show_visible;
 use crate::names::Names;
@@ -48,6 +49,7 @@ async fn make_query_plannable(statement: &mut Statement, state: &SessionState) -
         show_tables(inner)?;
         plain_table_functions(inner);
         plain_lists(inner);
+        name_zones(inner);
     }
     show_visible(statement, state).await
 }

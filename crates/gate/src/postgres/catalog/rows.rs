@@ -122,12 +122,18 @@ pub(super) fn types() -> Vec<Row> {
     let mut rows = Vec::new();
     for of in TYPES {
         let mut add = |oid: u32, name: &str, size: i16, category: &str, element: u32, array: u32| {
+            let function = |verb: &str| match element {
+                0 => of.function(verb),
+                _ => format!("array_{verb}"),
+            };
+            let (reads, writes) = (function("in"), function("out"));
+            let (receives, sends) = (function("recv"), function("send"));
             rows.push(row! {
                 oid: oid as i32, typname: name, typnamespace: CATALOG_OID, typowner: OWNER_OID, typlen: i32::from(size),
                 typbyval: (1..=8).contains(&size), typtype: if of.name == "unknown" { "p" } else { "b" }, typcategory: category,
                 typispreferred: false, typisdefined: true, typdelim: ",", typrelid: 0, typelem: element as i32,
-                typarray: array as i32, typinput: if element == 0 { "textin" } else { "array_in" }, typoutput: "textout",
-                typreceive: "textrecv", typsend: "textsend", typbasetype: 0, typtypmod: -1, typndims: 0, typcollation: 0,
+                typarray: array as i32, typinput: reads.as_str(), typoutput: writes.as_str(),
+                typreceive: receives.as_str(), typsend: sends.as_str(), typbasetype: 0, typtypmod: -1, typndims: 0, typcollation: 0,
                 typnotnull: false,
             });
         };

@@ -30,7 +30,11 @@ pub(super) fn call(session: &Dialect<'_>, function: &Function) -> Option<String>
             Some(name) => session.variables.get(&name).map_or(NO_TEXT.to_owned(), literal),
             None => settings(session, argument(0)?),
         },
-        "set_config" => literal(&string(argument(1)?)?),
+        // A function that the engine runs sets nothing; what has a meaning is for SET, and the call is refused as one that there is not.
+        "set_config" => {
+            let (name, value) = (string(argument(0)?)?, string(argument(1)?)?);
+            session.variables.means_nothing(&name, &value).then(|| literal(&value))?
+        }
         "current_query" => NO_TEXT.to_owned(),
         "pg_backend_pid" => session.process.to_string(),
         "pg_is_in_recovery" | "pg_is_other_temp_schema" | "pg_is_wal_replay_paused" => "false".to_owned(),

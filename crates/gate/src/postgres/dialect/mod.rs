@@ -13,7 +13,7 @@ mod types;
 mod wildcards;
 
 pub(super) use names::{has_made_names, shown_columns};
-pub(super) use parameters::cast_types;
+pub(super) use parameters::{cast_types, catalog_types, compared, mentions_array};
 
 use super::catalog::{Definition, Shelf};
 use super::variables::Variables;
@@ -35,7 +35,7 @@ const MOST_BYTES: usize = 32 << 10;
 const MOST_DEPTH: usize = 250;
 
 /// What makes a text worth a closer look.
-const MENTIONS: [&str; 20] = [
+const MENTIONS: [&str; 21] = [
     "pg_",
     "information_schema",
     "to_reg",
@@ -56,6 +56,7 @@ const MENTIONS: [&str; 20] = [
     "has_",
     "operator",
     "collate",
+    "'{",
 ];
 
 /// What a session knows of itself.
@@ -153,7 +154,8 @@ impl Rewriting<'_> {
                 *expr = inner.as_ref().clone();
                 self.changed = true;
             }
-            Expr::BinaryOp { op, .. } => {
+            Expr::BinaryOp { left, op, right } => {
+                self.changed |= types::numbers_as_names(left, right) || types::numbers_as_names(right, left);
                 if let BinaryOperator::PGCustomBinaryOperator(parts) = op
                     && let Some(known) = parts.last().and_then(|sign| operator(sign))
                 {
@@ -258,6 +260,11 @@ impl VisitorMut for Rewriting<'_> {
             {
                 parts[0] = Ident::new(Shelf::Information.schema());
                 self.changed = true;
+            }
+            Expr::Case { operand: None, conditions, else_result, .. } => {
+                if let Some(text) = types::without_kinds(conditions, else_result.as_deref()) {
+                    self.put(expr, &text);
+                }
             }
             Expr::Function(function) => {
                 // Before its arguments are visited: they may be what cannot be said otherwise.

@@ -115,3 +115,41 @@ fn information_schema_is_that_of_postgresql() {
     let engines = "SELECT * FROM information_schema.df_settings";
     assert_eq!(adapted(engines), engines);
 }
+
+#[test]
+fn what_a_call_would_have_to_set_is_not_taken_for_set() {
+    assert_eq!(adapted("SELECT set_config('jit', 'off', false) AS x"), "SELECT 'off' AS x");
+    assert_eq!(adapted("SELECT set_config('TimeZone', 'utc', false) AS x"), "SELECT 'utc' AS x");
+    let zone = "SELECT set_config('TimeZone', 'Europe/Oslo', false) AS x";
+    assert_eq!(adapted(zone), zone);
+}
+
+#[test]
+fn arrays_and_functions_of_types_are_said_in_the_engines_words() {
+    assert_eq!(
+        adapted("SELECT '{1,\"2\",NULL}'::int[] AS x"),
+        "SELECT make_array(CAST('1' AS INT), CAST('2' AS INT), CAST(NULL AS INT)) AS x"
+    );
+    assert_eq!(adapted("SELECT '{}'::int[] AS x"), "SELECT CAST(make_array() AS INT[]) AS x");
+    assert_eq!(
+        adapted("SELECT oid FROM pg_type WHERE typreceive != 0"),
+        "SELECT oid FROM pg_catalog.pg_type WHERE typreceive <> '0'"
+    );
+    assert_eq!(
+        adapted(
+            "SELECT (CASE WHEN t.typtype = 'd' THEN (SELECT 1) ELSE NULL END) AS x, pg_backend_pid() AS y FROM pg_type t"
+        ),
+        "SELECT (CAST(NULL AS BIGINT)) AS x, 7 AS y FROM pg_catalog.pg_type t"
+    );
+}
+
+#[test]
+fn parameters_are_typed_by_their_places() {
+    assert_eq!(cast_types("SELECT 1 LIMIT $1 OFFSET ($2)", 2), [20, 20]);
+    assert_eq!(cast_types("SELECT $1::date LIMIT 1", 1), [1082]);
+    assert_eq!(catalog_types("SELECT $1::oid[], $2::int4, $3::name"), [1028, 0, 19]);
+    let (text, numbers) = compared("SELECT 1 FROM t WHERE a = ANY($2) AND b <> ALL (($1))").unwrap();
+    assert_eq!(text, "SELECT 1 FROM t WHERE (a = $2) AND (b <> ($1))");
+    assert_eq!(numbers.into_iter().collect::<Vec<_>>(), [1, 2]);
+    assert_eq!(compared("SELECT 1 WHERE 1 = $1"), None);
+}

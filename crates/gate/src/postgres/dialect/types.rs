@@ -1,17 +1,18 @@
 //! Casts to types of PostgreSQL, as expressions that the engine understands.
 
 use super::super::catalog::{OWNER, OWNER_OID, SCHEMAS, table_oid};
-use super::super::values::{Shown, TYPES, type_by_name};
+use super::super::values::{Shown, TYPES, items_of_text, type_by_name};
 use super::catalog_name;
 use super::functions::{literal, string};
-use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, DataType, Expr, Value};
+use datafusion::arrow::array::Array;
+use datafusion::sql::sqlparser::ast::{ArrayElemTypeDef, BinaryOperator, CaseWhen, DataType, Expr, Value};
 
 /// A cast as an expression without it; `None` when the engine knows the type.
 pub(super) fn cast(data_type: &DataType, inner: &Expr) -> Option<String> {
     match data_type {
         DataType::Custom(name, _) => to(&catalog_name(name)?, inner),
         DataType::Regclass => to("regclass", inner),
-        DataType::Array(_) => array(&string(inner)?),
+        DataType::Array(ArrayElemTypeDef::SquareBracket(..)) => array(&string(inner)?, data_type),
         _ => None,
     }
 }
@@ -79,15 +80,35 @@ fn type_oid(name: &str) -> Option<u32> {
     type_by_name(name.trim().to_lowercase().as_str()).map(Shown::oid)
 }
 
-/// An array that is written as a text.
-fn array(text: &str) -> Option<String> {
-    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?;
-    if inner.contains(['"', '{', '\\']) {
-        return None;
+/// An array that is written as a text: `'{1,2}'::int[]`.
+fn array(text: &str, data_type: &DataType) -> Option<String> {
+    let items = items_of_text(text).ok()?;
+    let mut plain = data_type.clone();
+    plain_items(&mut plain);
+    let DataType::Array(ArrayElemTypeDef::SquareBracket(item, _)) = &plain else { return None };
+    if items.is_empty() {
+        return Some(format!("CAST(make_array() AS {plain})"));
     }
-    let items: Vec<String> =
-        inner.split(',').map(str::trim).filter(|item| !item.is_empty()).map(literal).collect();
-    Some(format!("make_array({})", items.join(", ")))
+    let each = items.iter().map(|value| {
+        let value = value.map_or_else(|| "NULL".to_owned(), literal);
+        format!("CAST({value} AS {item})")
+    });
+    Some(format!("make_array({})", each.collect::<Vec<_>>().join(", ")))
+}
+
+/// Lets the functions of a type be compared with their oids as they are compared with their names: none is 0. True when that was to do.
+pub(super) fn numbers_as_names(function: &Expr, number: &mut Expr) -> bool {
+    let is_function = is_named(function, &["typreceive", "typsend", "typinput", "typoutput"]);
+    match number {
+        Expr::Value(value) if is_function => match &value.value {
+            Value::Number(digits, _) => {
+                value.value = Value::SingleQuotedString(digits.to_string());
+                true
+            }
+            _ => false,
+        },
+        _ => false,
+    }
 }
 
 /// Makes arrays of PostgreSQL's own types arrays of what they are here. True when that changed something.
@@ -103,6 +124,43 @@ pub(super) fn plain_items(data_type: &mut DataType) -> bool {
     };
     **item = plain;
     true
+}
+
+/// A `CASE` without the branches for kinds of types that there are none of, domains and the like: these ask for what the engine cannot say. `None`
+/// when it has no such branch, or others too.
+pub(super) fn without_kinds(conditions: &[CaseWhen], otherwise: Option<&Expr>) -> Option<String> {
+    let is_of_no_kind = |condition: &Expr| match condition {
+        Expr::BinaryOp { left, op: BinaryOperator::Eq, right } => {
+            is_named(left, &["typtype"])
+                && string(right).is_some_and(|kind| !matches!(kind.as_str(), "b" | "p"))
+        }
+        _ => false,
+    };
+    let [CaseWhen { condition, result }] = conditions else { return None };
+    if !is_of_no_kind(condition) {
+        return None;
+    }
+    let otherwise =
+        otherwise.filter(|value| !matches!(value, Expr::Value(value) if value.value == Value::Null));
+    Some(match otherwise {
+        Some(value) => value.to_string(),
+        // An array of texts, or a number: asyncpg reads no others before it knows what arrays are.
+        None => {
+            let is_array = result.to_string().to_lowercase().contains("array_agg");
+            let of = if is_array { "VARCHAR[]" } else { "BIGINT" };
+            format!("CAST(NULL AS {of})")
+        }
+    })
+}
+
+/// True for a column of one of these names, whatever stands before it.
+fn is_named(expr: &Expr, names: &[&str]) -> bool {
+    let name = match expr {
+        Expr::Identifier(name) => Some(name),
+        Expr::CompoundIdentifier(parts) => parts.last(),
+        _ => None,
+    };
+    name.is_some_and(|name| names.iter().any(|known| name.value.eq_ignore_ascii_case(known)))
 }
 
 /// The name of the type that an expression is the oid of.

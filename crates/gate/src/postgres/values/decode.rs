@@ -4,6 +4,7 @@ use super::interval::Interval;
 use super::numeric::numeric_text;
 use super::oid::{self, PgType, Shown, arrow_type, shown};
 use super::time::{EPOCH_DAYS, EPOCH_MICROS};
+use super::zone::Zone;
 use crate::postgres::answer::Format;
 use crate::postgres::failure::Failure;
 use crate::postgres::request::Fields;
@@ -12,6 +13,7 @@ use datafusion::arrow::array::{Array, ArrayRef, ListArray, StringArray, StringBu
 use datafusion::arrow::buffer::OffsetBuffer;
 use datafusion::arrow::compute::{CastOptions, cast_with_options};
 use datafusion::arrow::datatypes::{DataType, Field, IntervalMonthDayNano};
+use datafusion::arrow::error::ArrowError;
 use datafusion::error::DataFusionError;
 use datafusion::scalar::ScalarValue;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ pub(in crate::postgres) fn decode(
     format: Format,
     bytes: Option<&Bytes>,
     wanted: Option<&DataType>,
+    zone: &Zone,
 ) -> Result<ScalarValue, Failure> {
     let own = read_as(oid);
     // What it is to be: as planned where that is what the client was told, else as the client said.
@@ -33,10 +36,10 @@ pub(in crate::postgres) fn decode(
         return ScalarValue::try_from(&target).map_err(|error| Failure::error("22023", error.to_string()));
     };
     let value = match (oid, format) {
-        (Shown::One(of), Format::Text) => text_value(of, text_of(bytes)?)?,
-        (Shown::One(of), Format::Binary) => binary_value(of, bytes)?,
-        (Shown::Array(of), Format::Text) => list(of, text_array(of, text_of(bytes)?)?),
-        (Shown::Array(of), Format::Binary) => list(of, binary_array(of, bytes)?),
+        (Shown::One(of), Format::Text) => text_value(of, text_of(bytes)?, zone)?,
+        (Shown::One(of), Format::Binary) => binary_value(of, bytes, zone)?,
+        (Shown::Array(of), Format::Text) => list(of, text_array(of, text_of(bytes)?, zone)?),
+        (Shown::Array(of), Format::Binary) => list(of, binary_array(of, bytes, zone)?),
     };
     if value.data_type() == target {
         return Ok(value);
@@ -70,7 +73,7 @@ fn text_of(bytes: &Bytes) -> Result<&str, Failure> {
     std::str::from_utf8(bytes).map_err(|_| Failure::error("22021", "a value of type text is not UTF-8"))
 }
 
-fn text_value(of: &PgType, text: &str) -> Result<ScalarValue, Failure> {
+fn text_value(of: &PgType, text: &str, zone: &Zone) -> Result<ScalarValue, Failure> {
     let target = arrow_type(of);
     match target {
         DataType::Utf8 => Ok(ScalarValue::Utf8(Some(text.to_owned()))),
@@ -83,11 +86,46 @@ fn text_value(of: &PgType, text: &str) -> Result<ScalarValue, Failure> {
             bytea(text).map(|bytes| ScalarValue::Binary(Some(bytes))).ok_or_else(|| wrong(of, text))
         }
         _ => {
-            let array = StringArray::from(vec![text.trim()]);
-            let options = CastOptions { safe: false, ..CastOptions::default() };
-            let cast = cast_with_options(&array, &target, &options).map_err(|_| wrong(of, text))?;
+            let array: ArrayRef = Arc::new(StringArray::from(vec![without_zone(&target, text.trim())]));
+            let cast = cast_texts(&array, &target, zone).map_err(|_| wrong(of, text))?;
             ScalarValue::try_from_array(&cast, 0).map_err(|_| wrong(of, text))
         }
+    }
+}
+
+/// Texts as values; those of moments that name no zone are of this one.
+fn cast_texts(texts: &ArrayRef, target: &DataType, zone: &Zone) -> Result<ArrayRef, ArrowError> {
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    match target {
+        DataType::Timestamp(unit, Some(_)) if !zone.is_utc() => {
+            let here = DataType::Timestamp(*unit, Some(Arc::clone(zone.name())));
+            cast_with_options(&cast_with_options(texts, &here, &options)?, target, &options)
+        }
+        _ => cast_with_options(texts, target, &options),
+    }
+}
+
+/// A date, or a time of day, without the zone that drivers write behind it: `1980-01-01 +00`. Neither has one, and PostgreSQL takes no notice of it.
+fn without_zone<'t>(target: &DataType, text: &'t str) -> &'t str {
+    let begins_zone = |letter: char| matches!(letter, '+' | '-' | 'Z' | 'z');
+    let is_zone = |text: &str| match text.strip_prefix(['+', '-']) {
+        Some(digits) => {
+            (2..=6).contains(&digits.len())
+                && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b':')
+        }
+        None => text.eq_ignore_ascii_case("z"),
+    };
+    let found = match target {
+        // The signs within a date are no zone.
+        DataType::Date32 => text.char_indices().find(|(at, letter)| {
+            *at >= "1-1-1".len() && (*letter == ' ' || matches!(letter, '+' | 'Z' | 'z'))
+        }),
+        DataType::Time64(_) => text.char_indices().find(|(_, letter)| begins_zone(*letter)),
+        _ => None,
+    };
+    match found {
+        Some((at, _)) if is_zone(text[at..].trim_start()) => text[..at].trim_end(),
+        _ => text,
     }
 }
 
@@ -120,7 +158,7 @@ fn pushed(mut bytes: Vec<u8>, byte: u8) -> Vec<u8> {
     bytes
 }
 
-fn binary_value(of: &PgType, bytes: &Bytes) -> Result<ScalarValue, Failure> {
+fn binary_value(of: &PgType, bytes: &Bytes, zone: &Zone) -> Result<ScalarValue, Failure> {
     fn fixed<const N: usize>(bytes: &Bytes) -> Option<[u8; N]> {
         bytes.as_ref().try_into().ok()
     }
@@ -153,10 +191,10 @@ fn binary_value(of: &PgType, bytes: &Bytes) -> Result<ScalarValue, Failure> {
         2950 => uuid::Uuid::from_slice(bytes).ok().map(|id| ScalarValue::Utf8(Some(id.to_string()))),
         // The version of the binary form comes first.
         3802 => match bytes.split_first() {
-            Some((1, text)) => return text_value(of, text_of(&bytes.slice_ref(text))?),
+            Some((1, text)) => return text_value(of, text_of(&bytes.slice_ref(text))?, zone),
             _ => None,
         },
-        _ => return text_value(of, text_of(bytes)?),
+        _ => return text_value(of, text_of(bytes)?, zone),
     };
     value.ok_or_else(|| wrong_binary(of))
 }
@@ -167,38 +205,58 @@ fn list(of: &PgType, items: ArrayRef) -> ScalarValue {
 }
 
 /// Items are read straight into an Arrow array: as values of their own they would take thirty times the bytes of the message.
-fn text_array(of: &PgType, text: &str) -> Result<ArrayRef, Failure> {
-    let (items, target) = (items_of_text(text)?, arrow_type(of));
+fn text_array(of: &PgType, text: &str, zone: &Zone) -> Result<ArrayRef, Failure> {
+    texts_as(of, &items_of_text(text)?, zone).map_err(|(_, failure)| failure)
+}
+
+/// Texts as values of a type; or which of them is wrong, and why.
+pub(in crate::postgres) fn texts_as(
+    of: &PgType,
+    texts: &StringArray,
+    zone: &Zone,
+) -> Result<ArrayRef, (usize, Failure)> {
+    let target = arrow_type(of);
     if target == DataType::Utf8 {
-        return Ok(Arc::new(items));
+        return Ok(Arc::new(texts.clone()));
     }
-    let options = CastOptions { safe: false, ..CastOptions::default() };
     let plain = !matches!(target, DataType::Boolean | DataType::Binary);
-    match plain.then(|| cast_with_options(&items, &target, &options)) {
+    let all: ArrayRef = Arc::new(texts.clone());
+    match plain.then(|| cast_texts(&all, &target, zone)) {
         Some(Ok(array)) => Ok(array),
         // One by one: each kind of text has its own rules, and who is wrong is told.
-        _ => gathered(&target, items.iter().map(|item| item.map(|item| text_value(of, item)).transpose())),
+        _ => gathered(
+            &target,
+            texts.iter().map(|item| item.map(|item| text_value(of, item, zone)).transpose()),
+        ),
     }
 }
 
-fn binary_array(of: &PgType, bytes: &Bytes) -> Result<ArrayRef, Failure> {
-    let items = items_of_binary(bytes)?;
-    let value = |item: Option<Bytes>| item.map(|item| binary_value(of, &item)).transpose();
+fn binary_array(of: &PgType, bytes: &Bytes, zone: &Zone) -> Result<ArrayRef, Failure> {
+    binaries_as(of, items_of_binary(bytes)?, zone).map_err(|(_, failure)| failure)
+}
+
+/// Binary values as values of a type; or which of them is wrong, and why.
+pub(in crate::postgres) fn binaries_as(
+    of: &PgType,
+    items: Vec<Option<Bytes>>,
+    zone: &Zone,
+) -> Result<ArrayRef, (usize, Failure)> {
+    let value = |item: Option<Bytes>| item.map(|item| binary_value(of, &item, zone)).transpose();
     gathered(&arrow_type(of), items.into_iter().map(value))
 }
 
 fn gathered(
     item_type: &DataType,
     items: impl Iterator<Item = Result<Option<ScalarValue>, Failure>>,
-) -> Result<ArrayRef, Failure> {
-    let broken = |error: DataFusionError| Failure::error("22023", error.to_string());
+) -> Result<ArrayRef, (usize, Failure)> {
+    let broken = |error: DataFusionError| (0, Failure::error("22023", error.to_string()));
     let null = ScalarValue::try_from(item_type).map_err(broken)?;
     let mut failed = None;
     let array = {
-        let good = items.map_while(|item| match item {
+        let good = items.enumerate().map_while(|(at, item)| match item {
             Ok(value) => Some(value.unwrap_or_else(|| null.clone())),
             Err(failure) => {
-                failed = Some(failure);
+                failed = Some((at, failure));
                 None
             }
         });
@@ -236,7 +294,7 @@ fn items_of_binary(bytes: &Bytes) -> Result<Vec<Option<Bytes>>, Failure> {
 }
 
 /// The items of an array that is written `{a,"b c",NULL}`.
-fn items_of_text(text: &str) -> Result<StringArray, Failure> {
+pub(in crate::postgres) fn items_of_text(text: &str) -> Result<StringArray, Failure> {
     let broken = || {
         Failure::error(
             "22P02",
@@ -295,7 +353,7 @@ mod tests {
     use datafusion::arrow::array::Int32Array;
 
     fn read(oid: u32, format: Format, bytes: &'static [u8]) -> Result<ScalarValue, Failure> {
-        decode(type_by_oid(oid).unwrap(), format, Some(&Bytes::from_static(bytes)), None)
+        decode(type_by_oid(oid).unwrap(), format, Some(&Bytes::from_static(bytes)), None, &Zone::utc())
     }
 
     #[test]
@@ -376,9 +434,12 @@ mod tests {
     fn a_plan_may_want_another_type_of_the_same_kind() {
         let bytes = Bytes::from_static(b"7");
         let wanted = DataType::Decimal128(20, 0);
-        let read = decode(type_by_oid(1700).unwrap(), Format::Text, Some(&bytes), Some(&wanted)).unwrap();
+        let read =
+            decode(type_by_oid(1700).unwrap(), Format::Text, Some(&bytes), Some(&wanted), &Zone::utc())
+                .unwrap();
         assert_eq!(read, ScalarValue::Decimal128(Some(7), 20, 0));
-        let null = decode(type_by_oid(23).unwrap(), Format::Text, None, Some(&DataType::Int32)).unwrap();
+        let null = decode(type_by_oid(23).unwrap(), Format::Text, None, Some(&DataType::Int32), &Zone::utc())
+            .unwrap();
         assert_eq!(null, ScalarValue::Int32(None));
     }
 }

@@ -4,11 +4,17 @@ use super::interval::Interval;
 use super::numeric::{decimal_text, put_numeric};
 use super::oid::{self, PgType, Shown};
 use super::time::{self, DAY_MICROS, EPOCH_DAYS, EPOCH_MICROS};
+use super::zone::{Zone, put_offset};
 use crate::postgres::answer::{Format, patch_length};
 use crate::postgres::failure::Failure;
 use bytes::{BufMut, BytesMut};
-use datafusion::arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray, RecordBatch};
-use datafusion::arrow::compute::cast;
+use datafusion::arrow::array::temporal_conversions::as_datetime_with_timezone;
+use datafusion::arrow::array::timezone::Tz;
+use datafusion::arrow::array::{
+    Array, ArrayRef, ArrowPrimitiveType, AsArray, LargeListArray, ListArray, MapArray, PrimitiveArray,
+    RecordBatch, StringBuilder, StructArray, TimestampMicrosecondArray,
+};
+use datafusion::arrow::compute::{CastOptions, cast, cast_with_options};
 use datafusion::arrow::datatypes::{
     DataType, Date32Type, Date64Type, Decimal128Type, Decimal256Type, DurationMicrosecondType,
     DurationMillisecondType, DurationNanosecondType, DurationSecondType, Field, Float32Type, Float64Type,
@@ -23,7 +29,15 @@ use std::fmt::{Display, Write};
 use std::sync::Arc;
 
 /// Writes one value, which is not null.
-type Put = Box<dyn Fn(usize, &mut BytesMut) + Send + Sync>;
+type Put = Box<dyn Fn(usize, &mut BytesMut) -> Result<(), ArrowError> + Send + Sync>;
+
+/// Writes what can always be written.
+fn sure(put: impl Fn(usize, &mut BytesMut) + Send + Sync + 'static) -> Put {
+    Box::new(move |row, out| {
+        put(row, out);
+        Ok(())
+    })
+}
 
 /// The rows of one batch, ready to be written.
 pub(in crate::postgres) struct RowEncoder {
@@ -32,24 +46,22 @@ pub(in crate::postgres) struct RowEncoder {
 }
 
 struct Column {
+    name: String,
     array: ArrayRef,
     put: Put,
 }
 
 impl RowEncoder {
-    /// For a client that wants its columns in these formats.
+    /// For a client that wants its columns in these formats, and moments as text in this zone.
     pub(in crate::postgres) fn new(
         batch: &RecordBatch,
+        zone: &Zone,
         format: impl Fn(usize) -> Format,
     ) -> Result<Self, Failure> {
         let schema = batch.schema();
         let column = |(at, array): (usize, &ArrayRef)| {
-            Column::new(schema.field(at), array, format(at)).map_err(|error| {
-                Failure::error(
-                    "22000",
-                    format!("column {:?} cannot be sent: {error}", schema.field(at).name()),
-                )
-            })
+            let field = schema.field(at);
+            Column::new(field, array, format(at), zone).map_err(|error| unsendable(field.name(), &error))
         };
         let columns = batch.columns().iter().enumerate().map(column).collect::<Result<_, _>>()?;
         Ok(Self { columns, rows: batch.num_rows() })
@@ -59,17 +71,49 @@ impl RowEncoder {
         self.rows
     }
 
-    /// Writes a row as a message of its own.
-    pub(in crate::postgres) fn put_row(&self, row: usize, out: &mut BytesMut) {
+    /// Writes a row as a message of its own; nothing of it when a value cannot be written.
+    pub(in crate::postgres) fn put_row(&self, row: usize, out: &mut BytesMut) -> Result<(), Failure> {
+        let before = out.len();
         out.put_u8(b'D');
         let begin = out.len();
         out.put_i32(0);
+        self.put_tuple(row, out).inspect_err(|_| out.truncate(before))?;
+        patch_length(out, begin, 0);
+        Ok(())
+    }
+
+    /// Writes the number of values and each with its length.
+    pub(in crate::postgres) fn put_tuple(&self, row: usize, out: &mut BytesMut) -> Result<(), Failure> {
         out.put_u16(self.columns.len() as u16);
         for column in &self.columns {
-            put_value(&column.array, &column.put, row, out);
+            put_value(&column.array, &column.put, row, out)
+                .map_err(|error| unsendable(&column.name, &error))?;
         }
-        patch_length(out, begin, 0);
+        Ok(())
     }
+
+    /// Writes one value without its length; false when there is none.
+    pub(in crate::postgres) fn put_bare(
+        &self,
+        row: usize,
+        column: usize,
+        out: &mut BytesMut,
+    ) -> Result<bool, Failure> {
+        let column = &self.columns[column];
+        if is_null(&column.array, row) {
+            return Ok(false);
+        }
+        (column.put)(row, out).map_err(|error| unsendable(&column.name, &error))?;
+        Ok(true)
+    }
+
+    pub(in crate::postgres) fn columns(&self) -> usize {
+        self.columns.len()
+    }
+}
+
+fn unsendable(column: &str, error: &ArrowError) -> Failure {
+    Failure::error("22000", format!("column {column:?} cannot be sent: {error}"))
 }
 
 /// An array of nulls keeps no list of them.
@@ -78,25 +122,26 @@ fn is_null(array: &ArrayRef, row: usize) -> bool {
 }
 
 /// Writes a value and its length, or that there is none.
-fn put_value(array: &ArrayRef, put: &Put, row: usize, out: &mut BytesMut) {
+fn put_value(array: &ArrayRef, put: &Put, row: usize, out: &mut BytesMut) -> Result<(), ArrowError> {
     if is_null(array, row) {
         out.put_i32(-1);
-        return;
+        return Ok(());
     }
     let begin = out.len();
     out.put_i32(0);
-    put(row, out);
+    put(row, out)?;
     patch_length(out, begin, 4);
+    Ok(())
 }
 
 impl Column {
-    fn new(field: &Field, array: &ArrayRef, format: Format) -> Result<Self, ArrowError> {
+    fn new(field: &Field, array: &ArrayRef, format: Format, zone: &Zone) -> Result<Self, ArrowError> {
         let array = plain(array)?;
         let put = match oid::pg_type(field) {
-            Shown::One(of) => one(&array, of, format)?,
-            Shown::Array(of) => list(&array, of, format)?,
+            Shown::One(of) => one(&array, of, format, zone)?,
+            Shown::Array(of) => list(&array, of, format, zone)?,
         };
-        Ok(Self { array, put })
+        Ok(Self { name: field.name().clone(), array, put })
     }
 }
 
@@ -117,15 +162,15 @@ fn plain(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     }
 }
 
-fn one(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, ArrowError> {
+fn one(array: &ArrayRef, of: &'static PgType, format: Format, zone: &Zone) -> Result<Put, ArrowError> {
     let binary = format == Format::Binary;
     Ok(match array.data_type() {
-        DataType::Null => Box::new(|_, _| ()),
-        _ if *of == oid::JSON && !is_text(array.data_type()) => json(array),
+        DataType::Null => sure(|_, _| ()),
+        _ if *of == oid::JSON && !is_text(array.data_type()) => json(array)?,
         _ if *of == oid::UUID => uuid(array, binary),
         DataType::Boolean => {
             let values = array.as_boolean().clone();
-            Box::new(move |row, out| match (binary, values.value(row)) {
+            sure(move |row, out| match (binary, values.value(row)) {
                 (true, value) => out.put_u8(u8::from(value)),
                 (false, true) => out.put_u8(b't'),
                 (false, false) => out.put_u8(b'f'),
@@ -143,14 +188,14 @@ fn one(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, Arr
         }
         DataType::Float32 => {
             let values = array.as_primitive::<Float32Type>().clone();
-            Box::new(move |row, out| match values.value(row) {
+            sure(move |row, out| match values.value(row) {
                 value if binary => out.put_f32(value),
                 value => put_float(out, &value, value.is_nan(), value.is_infinite(), 6),
             })
         }
         DataType::Float64 => {
             let values = array.as_primitive::<Float64Type>().clone();
-            Box::new(move |row, out| match values.value(row) {
+            sure(move |row, out| match values.value(row) {
                 value if binary => out.put_f64(value),
                 value => put_float(out, &value, value.is_nan(), value.is_infinite(), 15),
             })
@@ -159,31 +204,31 @@ fn one(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, Arr
         DataType::Decimal256(_, scale) => decimal::<Decimal256Type>(array, *scale, binary),
         DataType::Utf8 => {
             let values = array.as_string::<i32>().clone();
-            Box::new(move |row, out| put_text(out, values.value(row)))
+            sure(move |row, out| put_text(out, values.value(row)))
         }
         DataType::LargeUtf8 => {
             let values = array.as_string::<i64>().clone();
-            Box::new(move |row, out| put_text(out, values.value(row)))
+            sure(move |row, out| put_text(out, values.value(row)))
         }
         DataType::Utf8View => {
             let values = array.as_string_view().clone();
-            Box::new(move |row, out| put_text(out, values.value(row)))
+            sure(move |row, out| put_text(out, values.value(row)))
         }
         DataType::Binary => {
             let values = array.as_binary::<i32>().clone();
-            Box::new(move |row, out| put_bytes(out, values.value(row), binary))
+            sure(move |row, out| put_bytes(out, values.value(row), binary))
         }
         DataType::LargeBinary => {
             let values = array.as_binary::<i64>().clone();
-            Box::new(move |row, out| put_bytes(out, values.value(row), binary))
+            sure(move |row, out| put_bytes(out, values.value(row), binary))
         }
         DataType::BinaryView => {
             let values = array.as_binary_view().clone();
-            Box::new(move |row, out| put_bytes(out, values.value(row), binary))
+            sure(move |row, out| put_bytes(out, values.value(row), binary))
         }
         DataType::FixedSizeBinary(_) => {
             let values = array.as_fixed_size_binary().clone();
-            Box::new(move |row, out| put_bytes(out, values.value(row), binary))
+            sure(move |row, out| put_bytes(out, values.value(row), binary))
         }
         DataType::Date32 => mapped::<Date32Type>(array, i64::from, date(binary)),
         DataType::Date64 => mapped::<Date64Type>(array, |ms| ms.div_euclid(86_400_000), date(binary)),
@@ -197,6 +242,7 @@ fn one(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, Arr
             mapped::<Time64NanosecondType>(array, |value| value.div_euclid(1_000), clock(binary))
         }
         DataType::Time64(_) => mapped::<Time64MicrosecondType>(array, |value| value, clock(binary)),
+        DataType::Timestamp(unit, Some(_)) if !binary && !zone.is_utc() => moments(array, *unit, zone)?,
         DataType::Timestamp(unit, zone) => {
             let zone = if zone.is_some() { "+00" } else { "" };
             let put = moment(binary, zone);
@@ -225,9 +271,7 @@ fn one(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, Arr
                     mapped::<DurationMillisecondType>(array, |value| value.saturating_mul(1_000), put)
                 }
                 TimeUnit::Microsecond => mapped::<DurationMicrosecondType>(array, |value| value, put),
-                TimeUnit::Nanosecond => {
-                    mapped::<DurationNanosecondType>(array, |value| value.div_euclid(1_000), put)
-                }
+                TimeUnit::Nanosecond => mapped::<DurationNanosecondType>(array, |value| value / 1_000, put),
             }
         }
         DataType::Interval(unit) => interval(array, *unit, binary),
@@ -247,9 +291,9 @@ where
 {
     let values: PrimitiveArray<T> = array.as_primitive::<T>().clone();
     if binary {
-        Box::new(move |row, out| put(values.value(row), out))
+        sure(move |row, out| put(values.value(row), out))
     } else {
-        Box::new(move |row, out| {
+        sure(move |row, out| {
             // Writing to memory does not fail.
             let _ = write!(out, "{}", values.value(row));
         })
@@ -263,7 +307,7 @@ fn mapped<T: ArrowPrimitiveType>(
     put: impl Fn(i64, &mut BytesMut) + Send + Sync + 'static,
 ) -> Put {
     let values: PrimitiveArray<T> = array.as_primitive::<T>().clone();
-    Box::new(move |row, out| put(change(values.value(row)), out))
+    sure(move |row, out| put(change(values.value(row)), out))
 }
 
 fn decimal<T>(array: &ArrayRef, scale: i8, binary: bool) -> Put
@@ -272,7 +316,7 @@ where
     T::Native: Display,
 {
     let values: PrimitiveArray<T> = array.as_primitive::<T>().clone();
-    Box::new(move |row, out| {
+    sure(move |row, out| {
         let text = decimal_text(&values.value(row).to_string(), scale);
         if binary { put_numeric(out, &text) } else { out.put_slice(text.as_bytes()) }
     })
@@ -310,13 +354,13 @@ fn interval(array: &ArrayRef, unit: IntervalUnit, binary: bool) -> Put {
     match unit {
         IntervalUnit::YearMonth => {
             let values = array.as_primitive::<IntervalYearMonthType>().clone();
-            Box::new(move |row, out| {
+            sure(move |row, out| {
                 put_interval(out, Interval { months: values.value(row), ..Interval::default() }, binary);
             })
         }
         IntervalUnit::DayTime => {
             let values = array.as_primitive::<IntervalDayTimeType>().clone();
-            Box::new(move |row, out| {
+            sure(move |row, out| {
                 let value = values.value(row);
                 let micros = i64::from(value.milliseconds) * 1_000;
                 put_interval(out, Interval { days: value.days, micros, months: 0 }, binary);
@@ -324,9 +368,10 @@ fn interval(array: &ArrayRef, unit: IntervalUnit, binary: bool) -> Put {
         }
         IntervalUnit::MonthDayNano => {
             let values = array.as_primitive::<IntervalMonthDayNanoType>().clone();
-            Box::new(move |row, out| {
+            sure(move |row, out| {
                 let value = values.value(row);
-                let micros = value.nanoseconds.div_euclid(1_000);
+                // Cut, as PostgreSQL cuts what is below a microsecond, and not down: a span may be negative.
+                let micros = value.nanoseconds / 1_000;
                 put_interval(out, Interval { months: value.months, days: value.days, micros }, binary);
             })
         }
@@ -384,7 +429,7 @@ fn put_float(
 
 fn uuid(array: &ArrayRef, binary: bool) -> Put {
     let values = array.as_fixed_size_binary().clone();
-    Box::new(move |row, out| match uuid::Uuid::from_slice(values.value(row)) {
+    sure(move |row, out| match uuid::Uuid::from_slice(values.value(row)) {
         Ok(id) if !binary => {
             let _ = write!(out, "{id}");
         }
@@ -392,29 +437,119 @@ fn uuid(array: &ArrayRef, binary: bool) -> Put {
     })
 }
 
-/// Objects and whatever else has no type of its own.
-fn json(array: &ArrayRef) -> Put {
-    let field = Arc::new(Field::new("value", array.data_type().clone(), true));
-    let array = Arc::clone(array);
-    Box::new(move |row, out| {
-        let options = EncoderOptions::default();
-        let one = array.slice(row, 1);
-        match make_encoder(&field, &one, &options) {
-            Ok(mut encoder) => {
-                let mut text = Vec::new();
-                encoder.encode(0, &mut text);
-                out.put_slice(&text);
-            }
-            Err(_) => out.put_slice(b"null"),
+/// Moments as text, each with the offset that the zone has then.
+fn moments(array: &ArrayRef, unit: TimeUnit, zone: &Zone) -> Result<Put, ArrowError> {
+    let utc: TimestampMicrosecondArray = match unit {
+        TimeUnit::Second => {
+            array.as_primitive::<TimestampSecondType>().unary(|value| value.saturating_mul(1_000_000))
         }
+        TimeUnit::Millisecond => {
+            array.as_primitive::<TimestampMillisecondType>().unary(|value| value.saturating_mul(1_000))
+        }
+        TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().clone(),
+        TimeUnit::Nanosecond => {
+            array.as_primitive::<TimestampNanosecondType>().unary(|value| value.div_euclid(1_000))
+        }
+    };
+    let there: Tz = zone.name().parse()?;
+    Ok(sure(move |row, out| {
+        let micros = utc.value(row);
+        let clock = as_datetime_with_timezone::<TimestampMicrosecondType>(micros, there);
+        // What no calendar reaches has no zone either.
+        let shown = clock.map_or(micros, |clock| clock.naive_local().and_utc().timestamp_micros());
+        let offset = shown.saturating_sub(micros) / 1_000_000;
+        let mut text = String::new();
+        put_offset(&mut text, offset as i32);
+        time::put_timestamp(out, shown, &text);
+    }))
+}
+
+/// Objects and whatever else has no type of its own.
+fn json(array: &ArrayRef) -> Result<Put, ArrowError> {
+    let array = with_text_keys(array)?;
+    let field = Arc::new(Field::new("value", array.data_type().clone(), true));
+    // A member without a value is there all the same.
+    let options = EncoderOptions::default().with_explicit_nulls(true);
+    // What has no form in JSON is found before the first row is sent.
+    make_encoder(&field, &array.slice(0, 0), &options)?;
+    Ok(Box::new(move |row, out| {
+        let one = array.slice(row, 1);
+        let mut text = Vec::new();
+        make_encoder(&field, &one, &options)?.encode(0, &mut text);
+        out.put_slice(&text);
+        Ok(())
+    }))
+}
+
+/// The same with texts for the keys of maps, at any depth: the names of members are texts in JSON.
+fn with_text_keys(array: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let renewed = |field: &Arc<Field>, values: &ArrayRef| {
+        Arc::new(field.as_ref().clone().with_data_type(values.data_type().clone()))
+    };
+    Ok(match array.data_type() {
+        DataType::Struct(fields) if !fields.is_empty() => {
+            let object = array.as_struct();
+            let columns: Vec<ArrayRef> =
+                object.columns().iter().map(with_text_keys).collect::<Result<_, _>>()?;
+            let fields = fields.iter().zip(&columns).map(|(field, column)| renewed(field, column)).collect();
+            Arc::new(StructArray::try_new(fields, columns, object.nulls().cloned())?)
+        }
+        DataType::Map(entries, sorted) => {
+            let map = array.as_map();
+            let (keys, values) = (as_names(map.keys())?, with_text_keys(map.values())?);
+            let DataType::Struct(fields) = entries.data_type() else {
+                return Err(ArrowError::InvalidArgumentError(format!("a map of {entries}")));
+            };
+            let fields = fields.iter().zip([&keys, &values]).map(|(field, column)| renewed(field, column));
+            let pairs = StructArray::try_new(fields.collect(), vec![keys, values], None)?;
+            let entries = Arc::new(entries.as_ref().clone().with_data_type(pairs.data_type().clone()));
+            let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
+            Arc::new(MapArray::try_new(entries, offsets, pairs, nulls, *sorted)?)
+        }
+        DataType::List(item) => {
+            let lists = array.as_list::<i32>();
+            let values = with_text_keys(lists.values())?;
+            let (offsets, nulls) = (lists.offsets().clone(), lists.nulls().cloned());
+            Arc::new(ListArray::try_new(renewed(item, &values), offsets, values, nulls)?)
+        }
+        DataType::LargeList(item) => {
+            let lists = array.as_list::<i64>();
+            let values = with_text_keys(lists.values())?;
+            let (offsets, nulls) = (lists.offsets().clone(), lists.nulls().cloned());
+            Arc::new(LargeListArray::try_new(renewed(item, &values), offsets, values, nulls)?)
+        }
+        DataType::FixedSizeList(item, _) | DataType::ListView(item) | DataType::LargeListView(item) => {
+            with_text_keys(&cast(array, &DataType::LargeList(Arc::clone(item)))?)?
+        }
+        _ => Arc::clone(array),
     })
 }
 
+/// Keys as the names of members: those that are no texts as JSON writes them.
+fn as_names(keys: &ArrayRef) -> Result<ArrayRef, ArrowError> {
+    let keys = plain(keys)?;
+    if is_text(keys.data_type()) {
+        return cast(&keys, &DataType::Utf8);
+    }
+    if matches!(keys.data_type(), DataType::Struct(_) | DataType::Map(..) | DataType::LargeList(_)) {
+        let put = json(&keys)?;
+        let mut names = StringBuilder::new();
+        for row in 0..keys.len() {
+            let mut name = BytesMut::new();
+            put(row, &mut name)?;
+            names.append_value(String::from_utf8_lossy(&name));
+        }
+        return Ok(Arc::new(names.finish()));
+    }
+    let options = CastOptions { safe: false, ..CastOptions::default() };
+    cast_with_options(&keys, &DataType::Utf8, &options)
+}
+
 /// An array of one dimension.
-fn list(array: &ArrayRef, of: &'static PgType, format: Format) -> Result<Put, ArrowError> {
+fn list(array: &ArrayRef, of: &'static PgType, format: Format, zone: &Zone) -> Result<Put, ArrowError> {
     let lists = array.as_list::<i64>().clone();
     let items = plain(lists.values())?;
-    let put = one(&items, of, format)?;
+    let put = one(&items, of, format, zone)?;
     Ok(Box::new(move |row, out| {
         let offsets = lists.value_offsets();
         let range = offsets[row] as usize..offsets[row + 1] as usize;
@@ -431,7 +566,7 @@ fn put_binary_array(
     put: &Put,
     range: std::ops::Range<usize>,
     of: &PgType,
-) {
+) -> Result<(), ArrowError> {
     out.put_i32(i32::from(!range.is_empty()));
     out.put_i32(i32::from(range.clone().any(|row| is_null(items, row))));
     out.put_u32(of.oid);
@@ -441,11 +576,17 @@ fn put_binary_array(
         out.put_i32(1);
     }
     for row in range {
-        put_value(items, put, row, out);
+        put_value(items, put, row, out)?;
     }
+    Ok(())
 }
 
-fn put_text_array(out: &mut BytesMut, items: &ArrayRef, put: &Put, range: std::ops::Range<usize>) {
+fn put_text_array(
+    out: &mut BytesMut,
+    items: &ArrayRef,
+    put: &Put,
+    range: std::ops::Range<usize>,
+) -> Result<(), ArrowError> {
     out.put_u8(b'{');
     let (begin, mut item) = (range.start, BytesMut::new());
     for row in range {
@@ -457,7 +598,7 @@ fn put_text_array(out: &mut BytesMut, items: &ArrayRef, put: &Put, range: std::o
             continue;
         }
         item.clear();
-        put(row, &mut item);
+        put(row, &mut item)?;
         let special =
             |byte: &u8| matches!(byte, b'{' | b'}' | b',' | b'"' | b'\\') || byte.is_ascii_whitespace();
         if item.is_empty() || item.iter().any(special) || item.eq_ignore_ascii_case(b"null") {
@@ -474,6 +615,7 @@ fn put_text_array(out: &mut BytesMut, items: &ArrayRef, put: &Put, range: std::o
         }
     }
     out.put_u8(b'}');
+    Ok(())
 }
 
 #[cfg(test)]

@@ -30,6 +30,17 @@ const fn new(
     PgType { oid, name, sql_name, size, array, category }
 }
 
+impl PgType {
+    /// What PostgreSQL calls the function that reads it in binary (`recv`), writes it so (`send`), reads its text (`in`) or writes that (`out`).
+    pub(in crate::postgres) fn function(&self, verb: &str) -> String {
+        // Not all of its names are made alike.
+        let apart =
+            ["date", "time", "timestamp", "timestamptz", "interval", "numeric", "uuid", "json", "jsonb"];
+        let between = if apart.contains(&self.name) { "_" } else { "" };
+        format!("{}{between}{verb}", self.name)
+    }
+}
+
 pub(super) const BOOL: PgType = new(16, "bool", "boolean", 1, 1000, "B");
 pub(super) const BYTEA: PgType = new(17, "bytea", "bytea", -1, 1001, "U");
 const CHAR: PgType = new(18, "char", "\"char\"", 1, 1002, "Z");

@@ -15,9 +15,9 @@ fn row(columns: Vec<ArrayRef>, format: Format) -> Vec<Option<Vec<u8>>> {
         |(at, array): (usize, &ArrayRef)| Field::new(format!("c{at}"), array.data_type().clone(), true);
     let schema = Schema::new(columns.iter().enumerate().map(field).collect::<Vec<_>>());
     let batch = RecordBatch::try_new(Arc::new(schema), columns).unwrap();
-    let encoder = RowEncoder::new(&batch, |_| format).unwrap();
+    let encoder = RowEncoder::new(&batch, &Zone::utc(), |_| format).unwrap();
     let mut out = BytesMut::new();
-    encoder.put_row(0, &mut out);
+    encoder.put_row(0, &mut out).unwrap();
     assert_eq!(out[0], b'D');
     let length = i32::from_be_bytes(out[1..5].try_into().unwrap());
     assert_eq!(length as usize, out.len() - 1);
@@ -116,4 +116,37 @@ fn arrays_and_objects() {
     )]);
     let shown = texts(vec![Arc::new(numbers), Arc::new(words.finish()), Arc::new(object)]);
     assert_eq!(shown, ["{1,NULL}", r#"{"a b","null","","x\"y",z}"#, r#"{"a":1}"#]);
+}
+
+#[test]
+fn members_of_objects_are_all_there_whatever_their_keys_are() {
+    use datafusion::arrow::array::{Int32Builder, MapBuilder, StringBuilder};
+    let mut numbered = MapBuilder::new(None, Int32Builder::new(), StringBuilder::new());
+    numbered.keys().append_slice(&[1, 2]);
+    numbered.values().append_option(Some("a"));
+    numbered.values().append_option(None::<&str>);
+    numbered.append(true).unwrap();
+    let numbered: ArrayRef = Arc::new(numbered.finish());
+    let nothing = StructArray::from(vec![(
+        Arc::new(Field::new("x", DataType::Int32, true)),
+        Arc::new(Int32Array::from(vec![None::<i32>])) as ArrayRef,
+    )]);
+    let within = StructArray::from(vec![(
+        Arc::new(Field::new("m", numbered.data_type().clone(), true)),
+        Arc::clone(&numbered),
+    )]);
+    let item = Arc::new(Field::new_list_field(numbered.data_type().clone(), true));
+    let offsets = datafusion::arrow::buffer::OffsetBuffer::from_lengths([1]);
+    let list = ListArray::new(item, offsets, Arc::clone(&numbered), None);
+    let days = MapBuilder::new(None, datafusion::arrow::array::Date32Builder::new(), Int32Builder::new());
+    let mut days = days;
+    days.keys().append_value(19_782);
+    days.values().append_value(7);
+    days.append(true).unwrap();
+    let shown =
+        texts(vec![numbered, Arc::new(nothing), Arc::new(within), Arc::new(list), Arc::new(days.finish())]);
+    let map = r#"{"1":"a","2":null}"#;
+    let expected =
+        [map, r#"{"x":null}"#, &format!(r#"{{"m":{map}}}"#), &format!("[{map}]"), r#"{"2024-02-29":7}"#];
+    assert_eq!(shown, expected);
 }
