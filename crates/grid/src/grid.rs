@@ -7,7 +7,8 @@ use crate::error::GridResult;
 use crate::executor::{ExecutorService, ExecutorStructure};
 use crate::flake_id::FlakeIdGenerator;
 use crate::list::List;
-use crate::map::{Map, MapStructure, Owner, TypedMap};
+use crate::map::{Map, MapParts, MapStructure, Owner, TypedMap};
+use crate::memory::{MemoryAccount, default_grid_bytes};
 use crate::multi_map::MultiMap;
 use crate::pn_counter::PnCounter;
 use crate::query::Catalog;
@@ -50,6 +51,7 @@ struct Inner {
     member: Uuid,
     structures: Structures,
     settings: GridSettings,
+    memory: Arc<MemoryAccount>,
     registry: Registry,
     catalog: Catalog,
     sessions: Sessions,
@@ -176,6 +178,7 @@ impl Grid {
             stages: stages.clone(),
             member,
             structures: Structures::default(),
+            memory: MemoryAccount::new(settings.memory_bytes.unwrap_or_else(default_grid_bytes)),
             settings,
             registry,
             catalog: Catalog::default(),
@@ -201,8 +204,14 @@ impl Grid {
     fn map_of(&self, service: Service, name: &str) -> Map {
         let inner = &self.inner;
         let make = |name: &Arc<str>| {
-            let (stages, store) = (&inner.stages, inner.store.as_ref());
-            MapStructure::new(service, name, stages, &inner.settings, &inner.registry, &inner.catalog, store)
+            let parts = MapParts {
+                settings: &inner.settings,
+                registry: &inner.registry,
+                catalog: &inner.catalog,
+                store: inner.store.as_ref(),
+                memory: &inner.memory,
+            };
+            MapStructure::new(service, name, &inner.stages, &parts)
         };
         Map::new(inner.structures.get_or_make(service, name, make), self.new_owner())
     }
@@ -368,6 +377,11 @@ impl Grid {
     /// This member's id, new with every start.
     pub fn member(&self) -> Uuid {
         self.inner.member
+    }
+
+    /// The memory that its data takes, and may take.
+    pub fn memory(&self) -> &Arc<MemoryAccount> {
+        &self.inner.memory
     }
 
     /// Its structures.

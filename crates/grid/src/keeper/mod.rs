@@ -42,6 +42,14 @@ pub(crate) trait State: Send + Sized + 'static {
         false
     }
 
+    /// See [`Target::REFUSES_WRITES`].
+    const HOLDS_DATA: bool = false;
+
+    /// See [`Target::held_bytes`].
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
     /// The structure is destroyed: gives up what it holds; what anyone may wait for.
     fn end(&mut self) -> Vec<Self::Event>;
 }
@@ -60,8 +68,14 @@ pub(crate) struct Kept<S> {
 impl<S: State> Target for Kept<S> {
     type Event = S::Event;
 
+    const REFUSES_WRITES: bool = S::HOLDS_DATA;
+
     fn is_in_line(event: &S::Event) -> bool {
         S::is_in_line(event)
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.state.held_bytes()
     }
 }
 
@@ -93,7 +107,7 @@ impl<S: State> Keeper<S> {
         state: impl FnOnce(&Home<S>, PartitionId) -> S,
     ) -> Self {
         let (partition, stages) = (partition_of_name(name), grid.stages());
-        let strands = Strands::single_with_home(stages, name, partition, |home| Kept {
+        let strands = Strands::single_with_home(stages, grid.memory(), name, partition, |home| Kept {
             state: state(home, partition),
             name: Arc::clone(name),
             ended: false,
@@ -108,7 +122,7 @@ impl<S: State> Keeper<S> {
         mut state: impl FnMut(&Home<S>, PartitionId) -> S,
     ) -> Self {
         let stages = grid.stages();
-        let strands = Strands::partitioned_with_home(stages, name, |home, partition| Kept {
+        let strands = Strands::partitioned_with_home(stages, grid.memory(), name, |home, partition| Kept {
             state: state(home, partition),
             name: Arc::clone(name),
             ended: false,

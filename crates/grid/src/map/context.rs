@@ -5,6 +5,7 @@ use crate::map::behind::Behind;
 use crate::map::events::MapListeners;
 use crate::map::interceptors::Interceptors;
 use crate::map::settings::{EvictionPolicy, MapSettings, MaxSize};
+use crate::memory::MemoryAccount;
 use crate::query::Catalog;
 use crate::settings::GridSettings;
 use crate::structures::Service;
@@ -23,6 +24,8 @@ pub(crate) struct MapContext {
     pub(crate) settings: MapSettings,
     pub(crate) listeners: MapListeners,
     pub(crate) interceptors: Interceptors,
+    /// The memory that all data of the member takes.
+    pub(crate) memory: Arc<MemoryAccount>,
     /// The store behind the map, if it has one.
     pub(crate) behind: Option<Arc<Behind>>,
     pub(crate) registry: Registry,
@@ -42,16 +45,20 @@ pub(crate) struct MapContext {
     used: AtomicI64,
 }
 
+/// What every map of a grid is made with.
+#[derive(Clone, Copy)]
+pub(crate) struct MapParts<'a> {
+    pub(crate) settings: &'a GridSettings,
+    pub(crate) registry: &'a Registry,
+    pub(crate) catalog: &'a Catalog,
+    /// Where maps are kept that are kept on disk.
+    pub(crate) store: Option<&'a Store>,
+    pub(crate) memory: &'a Arc<MemoryAccount>,
+}
+
 impl MapContext {
-    pub(crate) fn new(
-        service: Service,
-        name: &Arc<str>,
-        stages: &Stages,
-        settings: &GridSettings,
-        registry: &Registry,
-        catalog: &Catalog,
-        store: Option<&Store>,
-    ) -> Self {
+    pub(crate) fn new(service: Service, name: &Arc<str>, stages: &Stages, parts: &MapParts<'_>) -> Self {
+        let MapParts { settings, registry, catalog, store, memory } = *parts;
         // Only a map is set by its name.
         let of_map = if service == Service::Map { settings.maps.of(name) } else { MapSettings::default() };
         let behind = of_map.store.as_ref().map(|store| Arc::new(Behind::new(name, store, registry, stages)));
@@ -60,6 +67,7 @@ impl MapContext {
             service,
             name: Arc::clone(name),
             settings: of_map,
+            memory: Arc::clone(memory),
             behind,
             log,
             damage: OnceLock::new(),
@@ -77,7 +85,18 @@ impl MapContext {
         }
     }
 
-    /// When the map is full; `None` when it never is.
+    /// When the map takes no more, because nothing is evicted from it.
+    #[inline]
+    pub(crate) fn refusing_bound(&self) -> Option<MaxSize> {
+        if self.settings.eviction == EvictionPolicy::None { self.settings.max_size } else { None }
+    }
+
+    /// Entries or bytes in all partitions, of which there is a bound.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed).max(0) as u64
+    }
+
+    /// When entries are evicted; `None` when none ever is.
     pub(crate) fn bound(&self) -> Option<MaxSize> {
         if self.settings.eviction == EvictionPolicy::None { None } else { self.settings.max_size }
     }
@@ -104,7 +123,7 @@ impl MapContext {
 
     /// A partition's share of the map changed by so many entries and bytes.
     pub(crate) fn changed(&self, entries: i64, bytes: i64) {
-        let change = match self.bound() {
+        let change = match self.settings.max_size {
             Some(MaxSize::Entries(_)) => entries,
             Some(MaxSize::Bytes(_)) => bytes,
             _ => return,
@@ -116,7 +135,7 @@ impl MapContext {
 
     /// By how much the map is over its bound, a partition of which has `entries`.
     pub(crate) fn excess(&self, entries: usize) -> u64 {
-        let used = self.used.load(Ordering::Relaxed).max(0) as u64;
+        let used = self.used();
         match self.bound() {
             None => 0,
             Some(MaxSize::Entries(most) | MaxSize::Bytes(most)) => used.saturating_sub(most),

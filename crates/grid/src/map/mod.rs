@@ -33,6 +33,7 @@ mod settings;
 mod store;
 mod typed;
 
+pub(crate) use context::MapParts;
 pub(crate) use events::MapListeners;
 pub use events::{EventCondition, Interest, MapEvent, MapEventKind};
 pub use expiry::Lifetime;

@@ -19,6 +19,7 @@ pub use gather::Spread;
 
 use crate::error::{GridError, GridResult};
 use crate::invocation::Invocation;
+use crate::memory::MemoryAccount;
 use crate::operation::{Operation, Target, Turn};
 use cell::Cell;
 pub(crate) use cell::FARTHEST;
@@ -57,40 +58,50 @@ impl<T: Target> Strands<T> {
     /// A strand per partition.
     pub fn partitioned(
         stages: &Stages,
+        memory: &Arc<MemoryAccount>,
         name: &Arc<str>,
         mut target: impl FnMut(PartitionId) -> T,
     ) -> Arc<Self> {
-        Self::over(stages, name, PartitionId::all(), |_, partition| target(partition))
+        Self::over(stages, memory, name, PartitionId::all(), |_, partition| target(partition))
     }
 
     /// The same for targets that mail operations to their own strand.
     pub(crate) fn partitioned_with_home(
         stages: &Stages,
+        memory: &Arc<MemoryAccount>,
         name: &Arc<str>,
         target: impl FnMut(&Weak<Self>, PartitionId) -> T,
     ) -> Arc<Self> {
-        Self::over(stages, name, PartitionId::all(), target)
+        Self::over(stages, memory, name, PartitionId::all(), target)
     }
 
     /// One strand, on `partition`.
-    pub fn single(stages: &Stages, name: &Arc<str>, partition: PartitionId, target: T) -> Arc<Self> {
-        Self::single_with_home(stages, name, partition, |_| target)
+    pub fn single(
+        stages: &Stages,
+        memory: &Arc<MemoryAccount>,
+        name: &Arc<str>,
+        partition: PartitionId,
+        target: T,
+    ) -> Arc<Self> {
+        Self::single_with_home(stages, memory, name, partition, |_| target)
     }
 
     /// The same for a target that mails operations to its own strand.
     pub(crate) fn single_with_home(
         stages: &Stages,
+        memory: &Arc<MemoryAccount>,
         name: &Arc<str>,
         partition: PartitionId,
         target: impl FnOnce(&Weak<Self>) -> T,
     ) -> Arc<Self> {
         let mut target = Some(target);
         let only = |home: &_, _| target.take().expect("there is one partition")(home);
-        Self::over(stages, name, std::iter::once(partition), only)
+        Self::over(stages, memory, name, std::iter::once(partition), only)
     }
 
     fn over(
         stages: &Stages,
+        memory: &Arc<MemoryAccount>,
         name: &Arc<str>,
         partitions: impl Iterator<Item = PartitionId>,
         mut target: impl FnMut(&Weak<Self>, PartitionId) -> T,
@@ -99,7 +110,8 @@ impl<T: Target> Strands<T> {
         let first = partitions.peek().map_or(0, |first| first.number());
         Arc::new_cyclic(|home: &Weak<Self>| {
             let strand = |partition: PartitionId| {
-                let cell = Cell::new(target(home, partition), partition, home.clone(), stages.clock());
+                let clock = stages.clock();
+                let cell = Cell::new(target(home, partition), memory, partition, home.clone(), clock);
                 stages.partition().strand(u64::from(partition.number()), cell)
             };
             let strands = partitions.map(strand).collect();

@@ -14,21 +14,18 @@ mod storing;
 mod writing;
 
 use crate::allowance::Allowance;
-use crate::code::Registry;
 use crate::invocation::Invocation;
-use crate::map::context::MapContext;
+use crate::map::context::{MapContext, MapParts};
 use crate::map::locks::Owner;
 use crate::map::operations::{Destroy, Place};
 use crate::map::partition::MapPartition;
 use crate::map::settings::MapSettings;
 use crate::operation::Operation;
 use crate::query::Catalog;
-use crate::settings::GridSettings;
 use crate::strands::mail_until_taken;
 use crate::strands::{Spread, Strands};
 use crate::structures::{Service, Structure};
 use filbert_pool::Stages;
-use filbert_store::Store;
 use filbert_wire::{Data, PartitionId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -67,17 +64,9 @@ pub(crate) struct MapStructure {
 }
 
 impl MapStructure {
-    pub(crate) fn new(
-        service: Service,
-        name: &Arc<str>,
-        stages: &Stages,
-        settings: &GridSettings,
-        registry: &Registry,
-        catalog: &Catalog,
-        store: Option<&Store>,
-    ) -> Self {
-        let context = Arc::new(MapContext::new(service, name, stages, settings, registry, catalog, store));
-        let strands = Strands::partitioned_with_home(stages, name, |home, partition| {
+    pub(crate) fn new(service: Service, name: &Arc<str>, stages: &Stages, parts: &MapParts<'_>) -> Self {
+        let context = Arc::new(MapContext::new(service, name, stages, parts));
+        let strands = Strands::partitioned_with_home(stages, parts.memory, name, |home, partition| {
             MapPartition::new(&context, home.clone(), partition)
         });
         if let Some(behind) = &context.behind {
