@@ -6,12 +6,14 @@
 //! | `[hazelcast]` | the door for Hazelcast clients: address, users, limits, TLS |
 //! | `[postgres]` | the door for PostgreSQL clients: the same |
 //! | `[http]` | the door for metrics and health: the same |
+//! | `[memory]` | how much the member may take in all |
 //! | `[sql]` | what queries may use: memory, time, rows, how many at a time |
 //! | `[map.<name>]`, `[list.<name>]`, `[queue.<name>]` | structures; one `*` in a name stands for any text |
 //! | `[grid]` | what holds for all structures |
 //! | all others | the stages |
 
 use crate::member::StartError;
+use crate::memory::{MemorySettings, SetLimits};
 use filbert_gate::hazelcast::HazelcastSettings;
 use filbert_gate::http::HttpSettings;
 use filbert_gate::postgres::PostgresSettings;
@@ -39,13 +41,15 @@ use std::path::Path;
 /// assert_eq!(config.stages.number("partition.threads"), 4);
 /// # Ok::<(), filbert::StartError>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MemberConfig {
     /// The stages.
     pub stages: Settings,
     /// The structures.
     pub grid: GridSettings,
+    /// How much memory the member may take in all.
+    pub memory: MemorySettings,
     /// What queries may use.
     pub sql: SqlSettings,
     /// The door for Hazelcast clients.
@@ -54,6 +58,23 @@ pub struct MemberConfig {
     pub postgres: PostgresSettings,
     /// The door for metrics and health; without users of its own it has those of the Hazelcast door.
     pub http: HttpSettings,
+}
+
+/// A member without a settings file: its limits are shares of the memory there is.
+impl Default for MemberConfig {
+    fn default() -> Self {
+        let mut config = Self {
+            stages: Settings::default(),
+            grid: GridSettings::default(),
+            memory: MemorySettings::default(),
+            sql: SqlSettings::default(),
+            hazelcast: HazelcastSettings::default(),
+            postgres: PostgresSettings::default(),
+            http: HttpSettings::default(),
+        };
+        config.memory.share_out(&mut config.grid, &mut config.sql, SetLimits::default());
+        config
+    }
 }
 
 filbert_pool::settings_struct! {
@@ -118,6 +139,7 @@ impl MemberConfig {
                 false,
                 HttpSettings::FIELDS.to_vec(),
             ),
+            ("memory", "The memory of the member.", false, MemorySettings::FIELDS.to_vec()),
             ("sql", "What queries may use.", false, SqlSettings::FIELDS.to_vec()),
             ("grid", "What holds for all structures.", false, grid),
         ]
@@ -145,15 +167,25 @@ impl MemberConfig {
         hazelcast.cluster_name = cluster.name;
         let postgres = take(&mut sections, "postgres", &mut problems);
         let http = take(&mut sections, "http", &mut problems);
-        let sql = take(&mut sections, "sql", &mut problems);
-        let grid = take_grid(&mut sections, &mut problems);
+        let limits = SetLimits {
+            sql_memory: is_set(&sections, "sql", "memory_bytes"),
+            sql_query_memory: is_set(&sections, "sql", "query_memory_bytes"),
+            sql_cache: is_set(&sections, "sql", "cache_bytes"),
+        };
+        let mut memory: MemorySettings = take(&mut sections, "memory", &mut problems);
+        let mut sql = take(&mut sections, "sql", &mut problems);
+        let mut grid = take_grid(&mut sections, &mut problems);
+        let is_whole_set = memory.limit_bytes.is_some();
+        memory.share_out(&mut grid, &mut sql, limits);
+        // Without a whole that somebody set, the parts are what counts.
+        problems.extend(is_whole_set.then(|| memory.problem(&grid, &sql)).flatten());
         // What is left belongs to the stages, which read their own text.
         let stages =
             Settings::from_toml(&table.to_string()).unwrap_or_else(|SettingsError { problems: more }| {
                 problems.extend(more);
                 Settings::new()
             });
-        let config = Self { stages, grid, sql, hazelcast, postgres, http };
+        let config = Self { stages, grid, memory, sql, hazelcast, postgres, http };
         // A value that cannot be read counts as not set: what follows from that is no second mistake.
         let follows = |problem: &String| {
             let path = problem.split([':', ' ']).next().unwrap_or_default();
@@ -243,6 +275,11 @@ fn elsewhere(section: &str) -> Vec<(&'static str, String)> {
     }
 }
 
+/// True when a settings file has that setting.
+fn is_set(sections: &toml::Table, table: &str, key: &str) -> bool {
+    sections.get(table).and_then(toml::Value::as_table).is_some_and(|table| table.contains_key(key))
+}
+
 /// Takes a table out and reads it; its default when it is not there or cannot be read.
 fn take<T: DeserializeOwned + Default>(table: &mut toml::Table, name: &str, problems: &mut Vec<String>) -> T {
     let Some(value) = table.remove(name) else { return T::default() };
@@ -313,9 +350,8 @@ mod tests {
 
     #[test]
     fn what_follows_from_a_mistake_is_no_second_one() {
-        let said = problems(
-            "[map.a]\neviction = 'lur'\nmax_size = { entries = 5 }\n[map.b]\nmax_size = { entries = 5 }",
-        );
+        let said =
+            problems("[map.a]\neviction = 'lur'\nmax_size = { entries = 5 }\n[map.b]\neviction = 'lru'");
         assert_eq!(said.len(), 2, "{said:?}");
         assert!(
             said[0].starts_with("map.\"a\".eviction") || said[0].starts_with("map.a.eviction"),
@@ -379,7 +415,7 @@ mod tests {
             ("[sql]\nquerys = 3", "sql.querys: no such setting; did you mean queries?"),
             ("[sql]\nrows = 0", "sql.rows = 0: must be a whole number, at least 1"),
             (
-                "[sql]\nmemory_bytes = 5000",
+                "[sql]\nquery_memory_bytes = 1073741824\nmemory_bytes = 5000",
                 "sql.query_memory_bytes = 1073741824: must not be more than memory_bytes, which is 5000",
             ),
             ("[mapp.a]\nttl_seconds = 1", "mapp: no such table of settings; did you mean map?"),

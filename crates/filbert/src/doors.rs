@@ -55,13 +55,17 @@ impl Doors {
         let known = hazelcast.clone().unwrap_or_default();
         let postgres = postgres.map(|postgres| postgres.or_users_of(&known));
         let http = http.map(|http| http.or_users_of(&known));
+        // Whoever could ask for them at another door without a login may read them here.
+        let others_ask = hazelcast.as_ref().is_some_and(|door| !door.users.is_empty())
+            || postgres.as_ref().is_some_and(|door| !door.users.is_empty());
+        let shows_texts = |http: &HttpSettings| !http.users.is_empty() || !others_ask;
         let door = |settings| hazelcast::Door::new(grid, settings).sql(sql).open();
         let hazelcast = hazelcast.map(door).transpose()?;
         let door = |settings| postgres::Door::new(grid.stages(), sql, settings).open();
         let postgres = postgres.map(door).transpose().map_err(StartError::Postgres)?;
         let mut doors = Self { hazelcast, postgres, http: None };
         if let Some(settings) = http {
-            let monitor = Monitor::new(grid, sql, doors.listening());
+            let monitor = Monitor::new(grid, sql, doors.listening(), shows_texts(&settings));
             let door = http::Door::new(grid.stages(), monitor.clone(), settings).open();
             doors.http = Some((door.map_err(StartError::Http)?, monitor));
         }

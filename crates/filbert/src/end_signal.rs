@@ -18,7 +18,7 @@ pub struct EndSignal {
 }
 
 impl Member {
-    /// From here on SIGTERM and SIGINT end the process no longer; they are what the result waits for. For a program that serves until it
+    /// From here on SIGTERM, SIGINT and SIGHUP end the process no longer; they are what the result waits for. For a program that serves until it
     /// is told to end; call it from a thread of the program's own.
     ///
     /// ```no_run
@@ -79,12 +79,18 @@ fn ended(error: TaskError) -> io::Error {
 
 struct Signals {
     terminate: Signal,
+    hang_up: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
     fn install() -> io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        // SIGINT is the last: who waits until it is handled knows that all are.
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            hang_up: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
     }
 
     async fn tell(mut self, mut told: impl FnMut(&'static str)) {
@@ -97,6 +103,8 @@ impl Signals {
         std::future::poll_fn(|context| {
             if self.terminate.poll_recv(context).is_ready() {
                 Poll::Ready("SIGTERM")
+            } else if self.hang_up.poll_recv(context).is_ready() {
+                Poll::Ready("SIGHUP")
             } else if self.interrupt.poll_recv(context).is_ready() {
                 Poll::Ready("SIGINT")
             } else {

@@ -48,6 +48,7 @@ mod config;
 mod doors;
 mod end_signal;
 mod member;
+mod memory;
 mod monitor;
 mod settings_page;
 
@@ -64,6 +65,7 @@ struct SqlPage;
 pub use config::{ClusterSettings, MemberConfig, SettingsSection};
 pub use end_signal::EndSignal;
 pub use member::{Member, MemberBuilder, StartError};
+pub use memory::MemorySettings;
 
 /// Sources and sinks for dataflow, as a crate of their own.
 pub use filbert_connect as connect;

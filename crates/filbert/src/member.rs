@@ -2,6 +2,7 @@
 
 use crate::config::MemberConfig;
 use crate::doors::{DoorSettings, Doors};
+use crate::memory::{MemorySettings, SetLimits};
 use filbert_cube::{Cube, CubeBuilder, Forest, Table};
 use filbert_flow::{Dag, Job, JobError};
 use filbert_gate::hazelcast::{DoorError, HazelcastSettings};
@@ -138,7 +139,8 @@ impl From<GridSettingsError> for StartError {
 pub struct MemberBuilder {
     stages: StagesBuilder,
     grid: GridSettings,
-    sql: SqlSettings,
+    /// Not set: what the memory of the machine allows.
+    sql: Option<SqlSettings>,
     registry: Registry,
     doors: DoorSettings,
     on_recovery: OnRecovery,
@@ -370,7 +372,7 @@ impl MemberBuilder {
 
     /// Replaces all settings of SQL: what queries may use.
     pub fn sql(mut self, settings: SqlSettings) -> Self {
-        self.sql = settings;
+        self.sql = Some(settings);
         self
     }
 
@@ -461,8 +463,17 @@ impl MemberBuilder {
         }
         // Checked before the stages have threads.
         self.grid.check()?;
+        let unregistered = self.grid.unregistered(&self.registry);
+        if !unregistered.is_empty() {
+            return Err(StartError::Settings { problems: unregistered });
+        }
+        let settings = self.sql.unwrap_or_else(|| {
+            let mut settings = SqlSettings::default();
+            MemorySettings::default().share_out(&mut self.grid.clone(), &mut settings, SetLimits::default());
+            settings
+        });
         let problems: Vec<String> =
-            self.sql.problems().into_iter().map(|problem| format!("sql.{problem}")).collect();
+            settings.problems().into_iter().map(|problem| format!("sql.{problem}")).collect();
         if !problems.is_empty() {
             return Err(StartError::Settings { problems });
         }
@@ -470,7 +481,7 @@ impl MemberBuilder {
         let told = self.on_recovery.0;
         let progress = |progress: &RecoveryProgress| told.iter().for_each(|told| told(progress));
         let grid = Grid::open(&stages, self.grid, self.registry, &progress)?;
-        let sql = Sql::start(&stages, self.sql).map_err(StartError::Sql)?;
+        let sql = Sql::start(&stages, settings).map_err(StartError::Sql)?;
         sql.attach(&grid).map_err(StartError::Sql)?;
         let doors = Doors::open(&grid, &sql, self.doors)?;
         let listening = doors.listening();

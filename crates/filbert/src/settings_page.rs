@@ -9,13 +9,15 @@ impl MemberConfig {
         let mut out = "| Setting | Default | Takes | Meaning |\n|---|---|---|---|\n".to_owned();
         for SettingsSection { name, is_named, fields, .. } in Self::sections() {
             let path = if is_named { format!("{name}.<name>") } else { name.to_owned() };
-            write_fields(&path, &fields, &mut out);
+            write_fields(&path, &fields, None, &mut out);
         }
         out
     }
 }
 
-fn write_fields(path: &str, fields: &[Field], out: &mut String) {
+/// Writes the settings of a table. `of_table` are the defaults of the table that these stand in: they come before those of the fields
+/// alone, as a door has limits of its own for connections.
+fn write_fields(path: &str, fields: &[Field], of_table: Option<&toml::Table>, out: &mut String) {
     for field in fields {
         let path = format!("{path}.{}", field.key);
         let inner = match field.shape {
@@ -24,14 +26,20 @@ fn write_fields(path: &str, fields: &[Field], out: &mut String) {
             Shape::List(inner) => Some((format!("{path}[]"), inner)),
             _ => None,
         };
-        let standard = match (field.is_required, field.standard(), inner.is_some()) {
+        let known = match of_table {
+            Some(table) => table.get(field.key).cloned(),
+            None => field.standard(),
+        };
+        let standard = match (field.is_required, &known, inner.is_some()) {
             (true, ..) => "must be given".to_owned(),
             (false, Some(value), false) => value.to_string(),
             _ => String::new(),
         };
         *out += &format!("| `{path}` | {standard} | {} | {} |\n", field.takes(), field.about());
         if let Some((path, inner)) = inner {
-            write_fields(&path, inner, out);
+            // Names and lists have no table of defaults.
+            let of_table = known.as_ref().filter(|_| matches!(field.shape, Shape::Table(_)));
+            write_fields(&path, inner, of_table.and_then(toml::Value::as_table), out);
         }
     }
 }
@@ -47,6 +55,10 @@ mod tests {
             "| `cluster.name` | \"dev\" | a text | What clients must call the cluster to be let in. |",
             "| `hazelcast.address` | \"127.0.0.1:5701\" | a text | Where to listen. |",
             "| `hazelcast.connections.idle_timeout_ms` | 300000 | 1 to 86400000 ms | ",
+            "| `hazelcast.connections.before_login_bytes` | 4096 | ",
+            "| `postgres.connections.before_login_bytes` | 10240 | ",
+            "| `http.connections.before_login_bytes` | 8192 | ",
+            "| `http.connections.connections` | 100 | ",
             "| `hazelcast.tls.key_pem_path` | must be given | a text | ",
             "| `hazelcast.users[].may` | | a list of texts |",
             "| `sql.queries` | 64 | 1 to 100000 | ",

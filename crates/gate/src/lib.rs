@@ -5,6 +5,7 @@
 
 mod counters;
 mod entrance;
+mod guesses;
 pub mod hazelcast;
 pub mod http;
 mod open_door;

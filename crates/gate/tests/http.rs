@@ -53,7 +53,10 @@ fn answers(door: &OpenDoor, requests: &[u8]) -> String {
 }
 
 fn get(door: &OpenDoor, path: &str, headers: &str) -> String {
-    answers(door, format!("GET {path} HTTP/1.1\r\nHost: x\r\n{headers}Connection: close\r\n\r\n").as_bytes())
+    answers(
+        door,
+        format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n").as_bytes(),
+    )
 }
 
 #[test]
@@ -82,6 +85,22 @@ fn what_is_not_there_or_goes_wrong_has_a_status() {
     assert!(posted.starts_with("HTTP/1.1 405 Method Not Allowed\r\n"), "{posted}");
     let body = answers(&door, b"GET /well HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc");
     assert!(body.starts_with("HTTP/1.1 413 ") && body.contains("Connection: close"), "{body}");
+}
+
+/// A page of a stranger, open in a browser of this machine, can have its own name lead to 127.0.0.1 and read what it likes.
+#[test]
+fn a_name_that_is_not_ours_reads_no_figures() {
+    let (_stages, door) = opened(Vec::new());
+    let asked = |path: &str, host: &str| {
+        answers(&door, format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").as_bytes())
+    };
+    let refused = asked("/figures", "evil.example:8080");
+    assert!(refused.starts_with("HTTP/1.1 421 ") && refused.contains("http.hosts"), "{refused}");
+    assert!(!refused.contains("{}"), "{refused}");
+    for host in ["localhost:8080", "127.0.0.1:8080", "[::1]:8080"] {
+        assert!(asked("/figures", host).starts_with("HTTP/1.1 200 OK\r\n"), "{host}");
+    }
+    assert!(asked("/well", "evil.example").starts_with("HTTP/1.1 200 OK\r\n"), "health is for everybody");
 }
 
 #[test]

@@ -214,6 +214,32 @@ pub enum GridError {
     /// A change that is not on disk, or data on disk that cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The data of this member takes all the memory that it may. Of an operation on one key or item nothing was done.
+    #[error(
+        "{operation}: the data of this member takes {used} of {limit} bytes, and there is no room for more; remove something, or raise \
+         the setting grid.memory_bytes (memory.limit_bytes for the whole member)"
+    )]
+    OutOfMemory {
+        /// What was tried.
+        operation: &'static str,
+        /// What the data takes.
+        used: u64,
+        /// What it may take.
+        limit: u64,
+    },
+    /// A map has as much as it may, and nothing is evicted from it. Nothing was done.
+    #[error(
+        "map {map} is full: its setting max_size allows {limit} {unit}, and nothing is evicted; remove entries, raise max_size, or set \
+         eviction = \"lru\""
+    )]
+    MapFull {
+        /// Its name.
+        map: String,
+        /// How much it may have.
+        limit: u64,
+        /// Of what.
+        unit: &'static str,
+    },
     /// Something that this version does not do.
     #[error("{what} is not supported by this version; see docs/compatibility.md")]
     Unsupported {
@@ -246,6 +272,7 @@ impl GridError {
             GridError::TimedOut { .. } | GridError::Destroyed { .. } => true,
             GridError::TooMuch(TooMuch::ForAll { .. }) | GridError::TooMany { .. } => true,
             GridError::TooManyTasks { .. } => true,
+            GridError::OutOfMemory { .. } | GridError::MapFull { .. } => true,
             _ => false,
         }
     }

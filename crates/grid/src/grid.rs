@@ -8,6 +8,7 @@ use crate::executor::{ExecutorService, ExecutorStructure};
 use crate::flake_id::FlakeIdGenerator;
 use crate::list::List;
 use crate::map::{Map, MapStructure, MapSurroundings, NearCaches, Owner, TypedMap};
+use crate::memory::{MemoryAccount, default_grid_bytes};
 use crate::multi_map::MultiMap;
 use crate::pn_counter::PnCounter;
 use crate::query::Catalog;
@@ -50,6 +51,7 @@ struct Inner {
     member: Uuid,
     structures: Structures,
     settings: GridSettings,
+    memory: Arc<MemoryAccount>,
     registry: Registry,
     catalog: Catalog,
     sessions: Sessions,
@@ -177,6 +179,7 @@ impl Grid {
             stages: stages.clone(),
             member,
             structures: Structures::default(),
+            memory: MemoryAccount::new(settings.memory_bytes.unwrap_or_else(default_grid_bytes)),
             settings,
             registry,
             catalog: Catalog::default(),
@@ -210,6 +213,7 @@ impl Grid {
                 catalog: &inner.catalog,
                 store: inner.store.as_ref(),
                 near_caches: &inner.near_caches,
+                memory: &inner.memory,
             };
             MapStructure::new(service, name, &around)
         };
@@ -383,6 +387,11 @@ impl Grid {
     /// This member's id, new with every start.
     pub fn member(&self) -> Uuid {
         self.inner.member
+    }
+
+    /// The memory that its data takes, and may take.
+    pub fn memory(&self) -> &Arc<MemoryAccount> {
+        &self.inner.memory
     }
 
     /// Its structures.

@@ -26,6 +26,7 @@ mod keeper;
 mod list;
 mod listeners;
 pub mod map;
+mod memory;
 mod multi_map;
 mod operation;
 mod pn_counter;
@@ -67,6 +68,7 @@ pub use map::{
     JournalReader, JournalSettings, JournalSpan, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind,
     MapSettings, MapStoreSettings, MaxSize, Owner, ReadingPairs, TypedMap, TypedMapEvent,
 };
+pub use memory::{MachineMemory, MemoryAccount, default_grid_bytes};
 pub use multi_map::{MultiMap, ValueCollection};
 pub use operation::{Action, Operation, Step, Target, Turn};
 pub use pn_counter::{Counted, PnCounter};

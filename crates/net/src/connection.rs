@@ -227,6 +227,12 @@ impl<P: Protocol> Connection<P> {
             if matches!(self.phase, Phase::Ending(_)) {
                 return Ok(false);
             }
+            if self.is_resting(now) {
+                if self.stream.is_read_closed() {
+                    self.phase = Phase::Ending(CloseReason::PeerClosed);
+                }
+                return Ok(false);
+            }
             if self.is_paused() {
                 // It is not read, and nothing is written that could fail: answers are owed, perhaps because of a lock that it holds
                 // itself. Nobody would ever learn that the peer is gone.
@@ -261,6 +267,11 @@ impl<P: Protocol> Connection<P> {
             }
         }
         Ok(true)
+    }
+
+    /// True while the protocol makes the peer wait.
+    fn is_resting(&self, now: Duration) -> bool {
+        self.protocol.rests_until().is_some_and(|until| now < until)
     }
 
     fn is_congested(&self) -> bool {
@@ -307,7 +318,7 @@ impl<P: Protocol> Connection<P> {
         }
         // What it was told counts, not what is true by now: it may have stopped for a congestion that is over.
         let stopped = self.out.take_told_congested() || self.is_congested();
-        self.left_over = stopped && !self.input.is_empty();
+        self.left_over = (stopped && !self.input.is_empty()) || self.protocol.rests_until().is_some();
         if !self.left_over && self.input.len() >= self.receive_limit() {
             let (id, peer) = (self.entry.link.info.id, self.entry.link.info.peer);
             tracing::debug!(connection = id.0, %peer, bytes = self.input.len(), "a message is too large");
@@ -380,6 +391,9 @@ impl<P: Protocol> Connection<P> {
         // The turn began before it.
         if !self.protocol.is_authenticated() {
             next = self.opened_at + self.settings.login_timeout();
+        }
+        if let Some(until) = self.protocol.rests_until() {
+            next = next.min(until.max(now + Duration::from_millis(1))).min(now + LOOK_EVERY);
         }
         if self.was_pending {
             let due = self.taken_at + self.settings.stall_timeout();

@@ -4,7 +4,7 @@ use crate::link::{Link, Order};
 use crate::protocol::ConnectionId;
 use crate::reason::{CloseReason, RefuseReason};
 use crate::settings::NetSettings;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -24,7 +24,7 @@ pub(crate) struct Ledger {
 struct Books {
     live: HashMap<ConnectionId, Arc<Link>>,
     admitted: usize,
-    per_address: HashMap<IpAddr, usize>,
+    per_address: HashMap<IpAddr, FromAddress>,
     per_loop: Vec<usize>,
     accepted: u64,
     refused: Vec<u64>,
@@ -32,6 +32,36 @@ struct Books {
     past: Totals,
     /// What connections are told that come while the door ends.
     order: Order,
+}
+
+/// The connections from one address.
+#[derive(Debug, Default)]
+struct FromAddress {
+    count: usize,
+    /// Those that had not logged in when they were last looked at, the oldest first. Who has logged in or is gone is taken out when it is met,
+    /// and when there are many of them.
+    strangers: VecDeque<Arc<Link>>,
+}
+
+/// Strangers that were told to go and are still there, at most; then newcomers are refused until some have gone.
+const GOING: usize = 64;
+
+impl FromAddress {
+    fn came(&mut self, link: &Arc<Link>) {
+        if self.strangers.len() > 2 * self.count + GOING {
+            self.strangers.retain(|link| is_stranger(link));
+        }
+        self.strangers.push_back(Arc::clone(link));
+    }
+
+    /// The one that waits for its login longest.
+    fn oldest(&mut self) -> Option<Arc<Link>> {
+        std::iter::from_fn(|| self.strangers.pop_front()).find(|link| is_stranger(link))
+    }
+}
+
+fn is_stranger(link: &Link) -> bool {
+    !link.counters.authenticated.load(Ordering::Relaxed) && !link.is_over()
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -146,19 +176,32 @@ impl Ledger {
         // An IPv4 peer on an IPv6 socket is the same address.
         let address = address.to_canonical();
         let mut books = self.lock();
-        let from_address = books.per_address.get(&address).copied().unwrap_or(0);
-        if books.admitted >= settings.connections {
-            return Err(RefuseReason::TooMany);
-        }
-        if from_address >= settings.connections_per_address {
-            return Err(RefuseReason::TooManyFromAddress);
-        }
+        // A stranger who says nothing gives way to a newcomer: a thousand of them would lock all others of that address out.
+        let from_address = books.per_address.get(&address).map_or(0, |from| from.count);
+        let displaced = if from_address >= settings.connections_per_address {
+            let has_room = from_address < settings.connections_per_address.saturating_add(GOING);
+            let oldest =
+                books.per_address.get_mut(&address).filter(|_| has_room).and_then(FromAddress::oldest);
+            Some(oldest.ok_or(RefuseReason::TooManyFromAddress)?)
+        } else if books.admitted >= settings.connections {
+            let has_room = books.admitted < settings.connections.saturating_add(GOING);
+            // Where most of them come from.
+            let most =
+                books.per_address.values_mut().filter(|_| has_room).max_by_key(|from| from.strangers.len());
+            Some(most.and_then(FromAddress::oldest).ok_or(RefuseReason::TooMany)?)
+        } else {
+            None
+        };
         let on = (0..books.per_loop.len()).min_by_key(|on| books.per_loop[*on]).unwrap_or(0);
         books.per_loop[on] += 1;
         books.admitted += 1;
         books.accepted += 1;
-        books.per_address.insert(address, from_address + 1);
+        books.per_address.entry(address).or_default().count += 1;
         self.now.send_replace(books.admitted);
+        drop(books);
+        if let Some(displaced) = displaced {
+            displaced.order(Order::Close(CloseReason::Displaced));
+        }
         Ok(Seat { ledger: Arc::clone(self), address, on })
     }
 
@@ -166,9 +209,9 @@ impl Ledger {
         let mut books = self.lock();
         books.per_loop[seat.on] -= 1;
         books.admitted -= 1;
-        if let Some(count) = books.per_address.get_mut(&seat.address) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(from) = books.per_address.get_mut(&seat.address) {
+            from.count -= 1;
+            if from.count == 0 {
                 books.per_address.remove(&seat.address);
             }
         }
@@ -182,6 +225,9 @@ impl Ledger {
     pub(crate) fn opened(&self, link: &Arc<Link>) {
         let mut books = self.lock();
         books.live.insert(link.info.id, Arc::clone(link));
+        if let Some(from) = books.per_address.get_mut(&link.info.peer.ip().to_canonical()) {
+            from.came(link);
+        }
         let order = books.order;
         drop(books);
         if order != Order::Stay {

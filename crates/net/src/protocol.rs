@@ -6,6 +6,7 @@ use bytes::BytesMut;
 use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// One connection's side of a protocol. All calls come from the loop that the connection lives on, one at a time.
 ///
@@ -32,6 +33,12 @@ pub trait Protocol: Send + 'static {
     /// True when the peer has logged in. Until then the stricter limits hold.
     fn is_authenticated(&self) -> bool {
         true
+    }
+
+    /// Until when nothing more is to be read and handled, by the clock of the stages: then [`Protocol::received`] is called again, also without
+    /// more input. For who makes a peer wait; the connection holds a timer meanwhile, and no thread.
+    fn rests_until(&self) -> Option<Duration> {
+        None
     }
 
     /// True when everything that the peer sent counts, also when it has closed its side before all was read. Otherwise a connection that

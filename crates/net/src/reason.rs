@@ -52,6 +52,8 @@ reasons! {
         Stalled = "stalled",
         /// More waits for the peer than may.
         Overflow = "overflow",
+        /// It had not logged in, and made room for a newcomer: there were as many connections as there may be.
+        Displaced = "displaced",
         /// [`Outlet::close`](crate::Outlet::close) was called.
         Asked = "asked",
         /// It was drained: all it was owed was sent.

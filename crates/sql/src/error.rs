@@ -84,6 +84,9 @@ pub enum SqlError {
         /// What is wrong, with the line where it is known.
         problem: String,
     },
+    /// There is no room for what the statement writes: a map or the memory for data is full.
+    #[error("{0}")]
+    Full(String),
     /// The session's user may not do that.
     #[error("{0}")]
     Denied(String),

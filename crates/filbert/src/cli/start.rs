@@ -8,7 +8,7 @@ use super::text::counted;
 use filbert::{Member, MemberConfig, Shutdown};
 use filbert_wire::PARTITION_COUNT;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use tracing_subscriber::filter::LevelFilter;
 
 /// The options of `filbert start`.
@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     /// What clients must call the cluster.
     #[arg(long, value_name = "NAME")]
     cluster_name: Option<String>,
-    /// The folder of maps that the settings keep on disk.
+    /// The folder of maps that the settings keep on disk; without such maps nothing is kept in it.
     #[arg(long, value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
     /// What is logged to the standard error: off, error, warn, info, debug or trace.
@@ -59,6 +59,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         LogFormat::Json => log.event_format(JsonLines).init(),
     }
     let config = config(arguments)?;
+    let kept = kept_on_disk(&config);
+    if let (Some(folder), []) = (&arguments.data_dir, kept.as_slice()) {
+        can_be_written(folder)?;
+    }
+    let (memory, directory) = (memory_shares(&config), config.grid.data_directory.clone());
     let cluster = config.hazelcast.cluster_name.clone();
     let watched = std::io::stderr().is_terminal();
     let member = Member::builder()
@@ -79,6 +84,20 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let end = member.end_signal()?;
     for (whom, address) in member.listening() {
         say(&format!("{whom} on {address}"));
+    }
+    say(&memory);
+    match (kept.as_slice(), &arguments.data_dir) {
+        ([], None) => {}
+        ([], Some(folder)) => say(&format!(
+            "nothing is kept in {}: no map of the settings has persistence; [map.\"*\".persistence] in a settings file keeps all maps",
+            absolute(folder).display()
+        )),
+        (kept, _) => say(&format!(
+            "kept on disk in {}: {} {}",
+            absolute(Path::new(&directory)).display(),
+            if kept.len() == 1 { "map" } else { "maps" },
+            kept.join(", ")
+        )),
     }
     for map in member.grid().recovered() {
         let entries = counted(map.entries, "entry", "entries");
@@ -110,6 +129,41 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         say(&format!("ended; not everything was done in time on {}", report.cut_short.join(", ")));
     }
     Ok(())
+}
+
+/// The names and patterns of maps that the settings keep on disk.
+fn kept_on_disk(config: &MemberConfig) -> Vec<String> {
+    let kept = config.grid.maps.entries().filter(|(_, map)| map.persistence.is_some());
+    kept.map(|(pattern, _)| format!("{pattern:?}")).collect()
+}
+
+/// What data and queries may take.
+fn memory_shares(config: &MemberConfig) -> String {
+    let bytes = |bytes: u64| format!("{} MiB", bytes >> 20);
+    format!(
+        "memory: {} for data (grid.memory_bytes), {} for queries (sql.memory_bytes), of {} in all (memory.limit_bytes)",
+        bytes(config.grid.memory_bytes.unwrap_or(0)),
+        bytes(config.sql.memory_bytes as u64),
+        bytes(config.memory.limit_bytes.unwrap_or(0)),
+    )
+}
+
+fn absolute(folder: &Path) -> PathBuf {
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
+}
+
+/// Tries a folder that the command names and nothing opens: a mistake in it is told at once, not when a map is kept there one day.
+fn can_be_written(folder: &Path) -> Result<(), String> {
+    let probe = folder.join(format!(".filbert-{}", std::process::id()));
+    let tried = std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(&probe, b""))
+        .and_then(|()| std::fs::remove_file(&probe));
+    tried.map_err(|error| {
+        format!(
+            "the folder {} of --data-dir cannot be written: {error}; name one that can, or leave --data-dir out",
+            folder.display()
+        )
+    })
 }
 
 /// Says where the member stands. It serves and drains all the same when nobody reads that any more.

@@ -3,7 +3,7 @@
 use super::Monitor;
 use arrow::array::RecordBatch;
 use arrow::json::ArrayWriter;
-use filbert_grid::{LocalMapStats, Service};
+use filbert_grid::{LocalMapStats, MemoryAccount, Service};
 use filbert_net::DoorStats;
 use filbert_pool::{StageSnapshot, TopicSnapshot};
 use filbert_sql::SqlSnapshot;
@@ -23,6 +23,7 @@ pub(super) struct Figures {
     pub(super) resident_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cpu_seconds: Option<f64>,
+    pub(super) memory: MemoryFigures,
     pub(super) stages: Vec<StageSnapshot>,
     pub(super) events: Vec<Events>,
     pub(super) maps: Vec<MapFigures>,
@@ -34,6 +35,14 @@ pub(super) struct Figures {
     queries: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     jobs: Option<Value>,
+}
+
+/// What the data of all structures takes.
+#[derive(Serialize)]
+pub(super) struct MemoryFigures {
+    pub(super) used_bytes: u64,
+    pub(super) limit_bytes: u64,
+    pub(super) refused_writes: u64,
 }
 
 /// The events of one source.
@@ -117,6 +126,7 @@ impl Figures {
             uptime_seconds: stages.clock().now().saturating_sub(monitor.began).as_secs_f64(),
             resident_bytes: process::resident_bytes(),
             cpu_seconds: process::cpu_seconds(),
+            memory: MemoryFigures::of(monitor.grid.memory()),
             stages: stages.snapshot(),
             events: stages.event().topics().into_iter().map(Events::from).collect(),
             maps,
@@ -148,6 +158,9 @@ impl Figures {
     }
 }
 
+/// What stands in the place of a statement's text.
+const HIDDEN: &str = "(shown to those who log in: http.users)";
+
 /// The rows of a statement as objects.
 async fn shown(monitor: &Monitor, statement: &str) -> Option<Value> {
     let batches = monitor.sql.session().query(statement).ok()?.collect().await.ok()?;
@@ -155,7 +168,21 @@ async fn shown(monitor: &Monitor, statement: &str) -> Option<Value> {
     let mut writer = ArrayWriter::new(&mut json);
     writer.write_batches(&batches.iter().collect::<Vec<&RecordBatch>>()).ok()?;
     writer.finish().ok()?;
-    if json.is_empty() { Some(Value::Array(Vec::new())) } else { serde_json::from_slice(&json).ok() }
+    if json.is_empty() {
+        return Some(Value::Array(Vec::new()));
+    }
+    let mut rows: Value = serde_json::from_slice(&json).ok()?;
+    if !monitor.shows_texts {
+        let texts = rows.as_array_mut().into_iter().flatten().filter_map(|row| row.get_mut("statement"));
+        texts.for_each(|text| *text = Value::from(HIDDEN));
+    }
+    Some(rows)
+}
+
+impl MemoryFigures {
+    fn of(account: &MemoryAccount) -> Self {
+        Self { used_bytes: account.used(), limit_bytes: account.limit(), refused_writes: account.refused() }
+    }
 }
 
 impl From<TopicSnapshot> for Events {

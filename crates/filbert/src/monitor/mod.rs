@@ -30,18 +30,23 @@ pub(crate) struct Monitor {
     grid: Grid,
     sql: Sql,
     doors: Vec<Listening>,
+    /// Whoever reads figures may read the texts of statements.
+    shows_texts: bool,
     /// When it began, by the clock of the stages.
     began: Duration,
     is_ending: Arc<AtomicBool>,
 }
 
+/// With less room than this, the member says that writes are refused: larger ones are.
+const NEARLY_FULL_BYTES: usize = 4 << 10;
+
 const PAGES: &str = "/metrics        figures, for Prometheus\n/status         figures, connections, queries and jobs, as JSON\n\
                      /health/live    200 while the member gets on with its work\n/health/ready   200 while it takes clients\n";
 
 impl Monitor {
-    pub(crate) fn new(grid: &Grid, sql: &Sql, doors: Vec<Listening>) -> Self {
+    pub(crate) fn new(grid: &Grid, sql: &Sql, doors: Vec<Listening>, shows_texts: bool) -> Self {
         let began = grid.stages().clock().now();
-        Self { grid: grid.clone(), sql: sql.clone(), doors, began, is_ending: Arc::default() }
+        Self { grid: grid.clone(), sql: sql.clone(), doors, shows_texts, began, is_ending: Arc::default() }
     }
 
     /// From now on the member takes nobody in.
@@ -57,8 +62,21 @@ impl Monitor {
         if self.is_ending.load(Ordering::Acquire) {
             Page::text("ending\n").unwell()
         } else {
-            Page::text(format!("ready\n{}", self.damaged()))
+            Page::text(format!("ready\n{}{}", self.full(), self.damaged()))
         }
+    }
+
+    /// A line when writes are refused for want of memory: a member in that state is ready, for reads and removals.
+    fn full(&self) -> String {
+        let memory = self.grid.memory();
+        let line = || {
+            format!(
+                "memory: the data takes {} of {} bytes; writes are refused (grid.memory_bytes)\n",
+                memory.used(),
+                memory.limit()
+            )
+        };
+        if memory.has_room(NEARLY_FULL_BYTES) { String::new() } else { line() }
     }
 
     /// A line for each map that lacks something: a member with one is ready, for the rest of it and all others are served.

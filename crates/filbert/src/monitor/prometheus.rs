@@ -27,6 +27,11 @@ pub(super) fn text(figures: &Figures) -> String {
     if let Some(seconds) = figures.cpu_seconds {
         out.one("process_cpu_seconds_total", "counter", "CPU time of the process.", "", seconds);
     }
+    of_each!(out, std::slice::from_ref(&figures.memory), "filbert_memory_", |memory| no_label(memory);
+        "used_bytes" "gauge" "Bytes that the data of all structures takes." memory.used_bytes;
+        "limit_bytes" "gauge" "Bytes that it may take: grid.memory_bytes." memory.limit_bytes;
+        "refused_writes_total" "counter" "Writes that were refused because there was no room." memory.refused_writes;
+    );
     of_each!(out, &figures.stages, "filbert_stage_", |stage| label("stage", stage.stage);
         "threads" "gauge" "Threads of the stage." stage.threads;
         "queued" "gauge" "Tasks that wait." stage.depth;

@@ -3,6 +3,21 @@
 use crate::{filbert, text};
 use std::path::PathBuf;
 
+/// A store is code, and this program has none: a map that names one would fail at its first use.
+#[test]
+fn a_store_that_nobody_registered_is_a_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("filbert.toml");
+    std::fs::write(&file, "[map.orders]\nstore = { name = 'orders-db' }\n").unwrap();
+    let file = file.to_str().unwrap();
+    for words in [&["config", "check", file][..], &["start", "--port", "0", "--config", file]] {
+        let refused = filbert(words);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{said}");
+        assert!(said.contains("map.orders.store.name") && said.contains("orders-db"), "{said}");
+    }
+}
+
 #[test]
 fn certificates_that_are_not_there_are_found_before_the_start() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("config-{}", std::process::id()));

@@ -24,10 +24,64 @@ fn a_member_says_what_it_is_and_when_it_has_ended() {
     assert!(lines.next().unwrap().starts_with("filbert: Hazelcast clients on 127.0.0.1:"));
     assert!(lines.next().unwrap().starts_with("filbert: PostgreSQL clients on 127.0.0.1:"));
     assert!(lines.next().unwrap().starts_with("filbert: metrics and health over HTTP on 127.0.0.1:"));
+    let memory = lines.next().unwrap();
+    assert!(memory.starts_with("filbert: memory: ") && memory.contains("grid.memory_bytes"), "{memory}");
     assert_eq!(lines.next().unwrap(), "filbert: the cluster is called \"shop\"; Ctrl-C ends the member");
     signal(child.id(), "INT");
     assert_eq!(lines.collect::<Vec<_>>(), ["filbert: SIGINT, draining", "filbert: ended"]);
     assert!(child.wait().unwrap().success());
+}
+
+/// Whoever closes a terminal does not mean to kill what runs in it.
+#[test]
+fn a_terminal_that_is_closed_drains_the_member() {
+    let mut child = command(&["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut lines = lines.skip_while(|line| !line.contains("the cluster is called"));
+    lines.next().unwrap();
+    signal(child.id(), "HUP");
+    assert_eq!(lines.collect::<Vec<_>>(), ["filbert: SIGHUP, draining", "filbert: ended"]);
+    assert!(child.wait().unwrap().success());
+}
+
+/// What `filbert start` with these words says until it serves.
+fn said_until_it_serves(words: &[&str]) -> Vec<String> {
+    let words = [&["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"], words].concat();
+    let mut child = command(&words).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let said = lines.by_ref().take_while(|line| !line.contains("the cluster is called")).collect();
+    terminate(child.id());
+    lines.for_each(drop);
+    assert!(child.wait().unwrap().success());
+    said
+}
+
+/// Whoever names a folder believes that data is kept there.
+#[test]
+fn a_start_tells_what_is_kept_on_disk_and_where() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    let data = data.to_str().unwrap();
+    let said = said_until_it_serves(&["--data-dir", data]).join("\n");
+    assert!(said.contains(&format!("nothing is kept in {data}")) && said.contains("persistence"), "{said}");
+    let settings = folder.path().join("filbert.toml");
+    std::fs::write(&settings, "[map.orders.persistence]\n[map.'log-*'.persistence]\n").unwrap();
+    let said = said_until_it_serves(&["--data-dir", data, "--config", settings.to_str().unwrap()]).join("\n");
+    let kept = said.lines().find(|line| line.contains("kept on disk in")).unwrap_or_else(|| panic!("{said}"));
+    assert!(kept.contains(data) && kept.contains("\"orders\"") && kept.contains("\"log-*\""), "{kept}");
+    let said = said_until_it_serves(&[]).join("\n");
+    assert!(!said.contains("kept"), "{said}");
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_written_is_refused() {
+    let refused = command(&["start", "--port", "0", "--data-dir", "/dev/null/data"]).output().unwrap();
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("/dev/null/data") && said.contains("cannot be written"), "{said}");
 }
 
 /// `filbert start | head -1`, and a supervisor that closes its end: what the member says goes nowhere, what it owes does not.

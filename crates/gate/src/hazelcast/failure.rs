@@ -34,6 +34,15 @@ impl Failure {
         Self::new(ErrorCode::RetryableHazelcast, text)
     }
 
+    /// The request was longer than allowed and was not read.
+    pub(super) fn too_long(limit: usize) -> Self {
+        let text = format!(
+            "the message has more than the {limit} bytes that one may have, and was not read; send less at once, or raise the setting \
+             hazelcast.message_bytes"
+        );
+        Self::new(ErrorCode::MaxMessageSizeExceeded, text)
+    }
+
     /// The operation would have to wait, and too many do already.
     pub(super) fn too_many_wait() -> Self {
         let text = "too many operations of this connection wait for locks, items or room already; \
@@ -87,6 +96,9 @@ fn code_of(error: &GridError) -> ErrorCode {
         GridError::ConsistencyLost { .. } => ErrorCode::ConsistencyLost,
         GridError::SessionExpired { .. } => ErrorCode::SessionExpired,
         GridError::TooMany { .. } => ErrorCode::Overload,
+        // Shown at once: the code of what may be retried would make clients wait in silence for two minutes.
+        GridError::OutOfMemory { .. } => ErrorCode::Overload,
+        GridError::MapFull { .. } => ErrorCode::ReachedMaxSize,
         GridError::NotLockOwner { .. } => ErrorCode::IllegalMonitorState,
         GridError::BadArgument { .. } => ErrorCode::IllegalArgument,
         GridError::NotRegistered { .. } | GridError::BadData { .. } => ErrorCode::Serialization,

@@ -3,6 +3,7 @@
 use super::clients::Clients;
 use super::counters::Counters;
 use super::settings::{HazelcastSettings, public_parts};
+use crate::guesses::Guesses;
 use filbert_grid::{Allowance, Grid, ResultSpace};
 use filbert_net::ConnectionInfo;
 use filbert_sql::Sql;
@@ -29,6 +30,8 @@ pub(super) struct Host {
     pub(super) cluster: Uuid,
     pub(super) clients: Clients,
     pub(super) counters: Counters,
+    /// The logins that failed.
+    pub(super) guesses: Guesses,
     /// The memory that large answers share.
     pub(super) results: Arc<ResultSpace>,
     /// How many structures were destroyed so far: handles from before are forgotten.
@@ -46,6 +49,7 @@ impl Host {
             cluster,
             clients: Clients::default(),
             counters: Counters::default(),
+            guesses: Guesses::default(),
             results,
             destroyed: AtomicU64::new(0),
         }

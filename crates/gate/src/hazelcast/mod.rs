@@ -55,6 +55,7 @@ mod secret;
 mod session;
 mod set;
 mod settings;
+mod skip;
 mod sql;
 mod structures;
 mod topic;

@@ -1,7 +1,7 @@
 //! One connection: a state machine from the preamble over the login to requests. Runs on the io loop that the connection lives on.
 //!
 //! ```text
-//! preamble "CP2" --> login: authentication only, 4 KB --> ready: every message that is served
+//! preamble "CP2" --> login: authentication only, 4 KB --> ready: every message that is served; too long a one is answered and skipped
 //!      |                     |                                 |
 //!      +-- anything else, too many failures, bytes that are no messages: closed
 //! ```
@@ -12,13 +12,16 @@ use super::dispatch::{Guest, dispatch};
 use super::failure::Failure;
 use super::host::Host;
 use super::login::{Credentials, Status};
+use super::skip::{Skip, Skipped, correlation};
+use crate::guesses::Turn;
 use bytes::{Buf, Bytes, BytesMut};
 use filbert_net::{Close, CloseReason, ConnectionInfo, Outbound, Protocol};
-use filbert_wire::frame::{Limits, PREAMBLE, Splitter};
+use filbert_wire::frame::{Limits, PREAMBLE, SplitError, Splitter};
 use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::client::{Authentication, AuthenticationCustom};
 use filbert_wire::messages::error::ErrorCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// One connection of a Hazelcast client.
 #[derive(Debug)]
@@ -27,19 +30,28 @@ pub(super) struct Session {
     info: ConnectionInfo,
     splitter: Splitter,
     phase: Phase,
+    /// A message that is too long and is thrown away.
+    skip: Option<Skip>,
 }
 
 #[derive(Debug)]
 enum Phase {
     Preamble,
-    Login { failures: u32 },
+    Login { failures: u32, held: Option<Held> },
     Ready(Box<Guest>),
+}
+
+/// A login that waits for its turn: logins of its user from its address failed before.
+#[derive(Debug)]
+struct Held {
+    message: Bytes,
+    until: Duration,
 }
 
 impl Session {
     pub(super) fn new(host: &Arc<Host>, info: &ConnectionInfo) -> Self {
         let (host, info) = (Arc::clone(host), info.clone());
-        Self { host, info, splitter: Splitter::new(Limits::BEFORE_LOGIN), phase: Phase::Preamble }
+        Self { host, info, splitter: Splitter::new(Limits::BEFORE_LOGIN), phase: Phase::Preamble, skip: None }
     }
 
     /// Passes the preamble; true when it is behind us.
@@ -53,33 +65,122 @@ impl Session {
             return Ok(false);
         }
         input.advance(PREAMBLE.len());
-        self.phase = Phase::Login { failures: 0 };
+        self.phase = Phase::Login { failures: 0, held: None };
         Ok(true)
     }
 
     #[inline]
     fn message(&mut self, message: Bytes, out: &mut Outbound) -> Result<(), Close> {
         // Without a correlation there is nobody to answer.
+        let is_login = !matches!(self.phase, Phase::Ready(_));
+        let held = is_login.then(|| message.clone());
         let reader = MessageReader::new(message).map_err(|error| {
             self.host.counters.malformed.add();
             Close::because(error.to_string())
         })?;
-        match &mut self.phase {
-            Phase::Ready(guest) => {
+        match (&mut self.phase, held) {
+            (Phase::Ready(guest), _) => {
                 dispatch(guest, &reader, out);
                 Ok(())
             }
-            Phase::Preamble | Phase::Login { .. } => self.log_in(&reader, out),
+            (_, Some(message)) => self.log_in_at_its_turn(&reader, &message, out),
+            (Phase::Preamble | Phase::Login { .. }, None) => Ok(()),
+        }
+    }
+
+    /// A login is checked when its turn has come: see [`crate::guesses`].
+    #[cold]
+    fn log_in_at_its_turn(
+        &mut self,
+        reader: &MessageReader,
+        message: &[u8],
+        out: &mut Outbound,
+    ) -> Result<(), Close> {
+        let user = match reader.id() {
+            Authentication::ID => Authentication::decode(reader).ok().and_then(|request| request.username),
+            _ => None,
+        };
+        let user = user.as_deref().unwrap_or_default();
+        let turn = self.host.guesses.turn(self.info.peer.ip(), user, self.now());
+        match (turn, &mut self.phase) {
+            (Turn::At(until), Phase::Login { held, .. }) => {
+                // A copy: a slice of the input would keep all of it alive.
+                *held = Some(Held { message: Bytes::copy_from_slice(message), until });
+                Ok(())
+            }
+            (Turn::Never, _) => {
+                self.host.counters.failed_logins.add();
+                tracing::warn!(peer = %self.info.peer, "a login was refused unread: too many of its user and address wait already");
+                let text =
+                    "too many logins of this user failed from this address; try again in a few seconds";
+                Failure::new(ErrorCode::Authentication, text).encode(reader.correlation(), out.buffer());
+                Err(Close::because("too many logins failed"))
+            }
+            _ => self.log_in(reader, out),
+        }
+    }
+
+    fn now(&self) -> Duration {
+        self.host.grid.stages().clock().now()
+    }
+
+    /// Goes on with a login whose turn has come; false when it has not.
+    fn go_on(&mut self, out: &mut Outbound) -> Result<bool, Close> {
+        let now = self.now();
+        let Phase::Login { held, .. } = &mut self.phase else { return Ok(true) };
+        match held.take_if(|held| held.until <= now) {
+            None => Ok(held.is_none()),
+            Some(login) => {
+                let reader =
+                    MessageReader::new(login.message).map_err(|error| Close::because(error.to_string()))?;
+                self.log_in(&reader, out)?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// What to do about bytes that are no message: one that is only too long is answered, and thrown away.
+    #[cold]
+    fn broken(&mut self, error: &SplitError, input: &mut BytesMut, out: &mut Outbound) -> Result<(), Close> {
+        self.host.counters.malformed.add();
+        let is_long = matches!(error, SplitError::FrameTooLong { .. } | SplitError::MessageTooLong { .. });
+        let limit = self.host.settings.message_bytes;
+        if let (Phase::Ready(guest), true) = (&self.phase, is_long) {
+            let client = guest.desk.identity.client;
+            tracing::warn!(peer = %self.info.peer, %client, limit, "a message is longer than hazelcast.message_bytes");
+        }
+        let (Phase::Ready(_), true, Some(correlation)) = (&self.phase, is_long, correlation(input)) else {
+            return Err(Close::because(error.to_string()));
+        };
+        Failure::too_long(limit).encode(correlation, out.buffer());
+        self.splitter = Splitter::new(self.host.settings.limits());
+        self.skip = Some(Skip::default());
+        self.skip(input).map(drop)
+    }
+
+    /// Throws away what has come of a message that is too long; true when the next one may be read.
+    fn skip(&mut self, input: &mut BytesMut) -> Result<bool, Close> {
+        let Some(skip) = &mut self.skip else { return Ok(true) };
+        match skip.go_on(input) {
+            Skipped::All => {
+                self.skip = None;
+                Ok(true)
+            }
+            Skipped::Part => Ok(false),
+            Skipped::Hopeless => {
+                Err(Close::because("a message is far too long, or its frames do not add up"))
+            }
         }
     }
 
     /// Before login: authentication, or the end.
     #[cold]
     fn log_in(&mut self, reader: &MessageReader, out: &mut Outbound) -> Result<(), Close> {
-        let mut asked = String::new();
+        let (mut asked, mut user) = (String::new(), String::new());
         let decided = match reader.id() {
             Authentication::ID => Authentication::decode(reader).map(|request| {
                 asked = shortened(&request.cluster_name);
+                user = request.username.as_deref().unwrap_or_default().to_owned();
                 let credentials = Credentials::Password {
                     name: request.username.as_deref(),
                     password: request.password.as_deref(),
@@ -111,6 +212,7 @@ impl Session {
         let status = match decided {
             Ok(Ok(identity)) => {
                 self.host.counters.logins.add();
+                self.host.guesses.succeeded(self.info.peer.ip(), &user);
                 let desk = Desk::new(&self.host, &self.info, identity);
                 self.splitter.set_limits(self.host.settings.limits());
                 self.phase = Phase::Ready(Box::new(Guest::new(desk)));
@@ -125,13 +227,15 @@ impl Session {
             }
         };
         connect::answer_login(&self.host, &self.info, status, reader, out.buffer());
-        self.count_failure(status, &asked)
+        self.count_failure(status, &asked, &user)
     }
 
-    fn count_failure(&mut self, status: Status, asked: &str) -> Result<(), Close> {
-        let Phase::Login { failures } = &mut self.phase else { return Ok(()) };
+    fn count_failure(&mut self, status: Status, asked: &str, user: &str) -> Result<(), Close> {
+        let now = self.now();
+        let Phase::Login { failures, .. } = &mut self.phase else { return Ok(()) };
         debug_assert_ne!(status, Status::Authenticated);
         self.host.counters.failed_logins.add();
+        self.host.guesses.failed(self.info.peer.ip(), user, now);
         *failures += 1;
         // For those who read the log alone: the client is not told what was wrong. No name and no secret: either may be the password.
         let cluster = &*self.host.settings.cluster_name;
@@ -158,15 +262,30 @@ impl Protocol for Session {
         if matches!(self.phase, Phase::Preamble) && !self.pass_preamble(input)? {
             return Ok(());
         }
+        if !matches!(self.phase, Phase::Ready(_)) && !self.go_on(out)? {
+            return Ok(());
+        }
         while !out.is_congested() {
-            let next = self.splitter.split(input).map_err(|error| {
-                self.host.counters.malformed.add();
-                Close::because(error.to_string())
-            })?;
-            let Some(message) = next else { return Ok(()) };
-            self.message(message, out)?;
+            if !self.skip(input)? {
+                return Ok(());
+            }
+            match self.splitter.split(input) {
+                Ok(Some(message)) => self.message(message, out)?,
+                Ok(None) => return Ok(()),
+                Err(error) => self.broken(&error, input, out)?,
+            }
+            if self.rests_until().is_some() {
+                return Ok(());
+            }
         }
         Ok(())
+    }
+
+    fn rests_until(&self) -> Option<Duration> {
+        match &self.phase {
+            Phase::Login { held: Some(held), .. } => Some(held.until),
+            _ => None,
+        }
     }
 
     fn receive_limit(&self) -> usize {

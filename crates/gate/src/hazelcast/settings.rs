@@ -42,7 +42,7 @@ filbert_pool::settings_struct! {
         /// Structures that there may be before clients are refused to make more. Each takes memory, a
         /// map some hundred kilobytes once all its partitions are used.
         pub structures: usize = 4_000 => Shape::Number(1, 10_000_000),
-        /// Statements of SQL that one connection may have open: executed, and neither read to the end nor closed.
+        /// Statements of SQL that one connection may have open: executed, and neither read to the end nor closed. One more waits until one of them is, a minute at most.
         pub sql_statements: usize = 32 => Shape::Number(1, 1_000_000),
         /// Bytes of rows on one page of a statement's result, roughly; a page has at least one row.
         pub sql_page_bytes: usize = 4 << 20 => Shape::Number(1 << 10, 1 << 30),

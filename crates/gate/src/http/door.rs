@@ -3,6 +3,7 @@
 use super::answer::Page;
 use super::session;
 use super::settings::HttpSettings;
+use crate::guesses::Guesses;
 use crate::hazelcast::User;
 use filbert_net::ListenError;
 use filbert_pool::Stages;
@@ -58,6 +59,10 @@ pub(super) struct Host {
     pub(super) stages: Stages,
     pub(super) pages: Arc<dyn Pages>,
     pub(super) users: Vec<User>,
+    /// Names that requests may be for where nobody logs in.
+    pub(super) hosts: Vec<String>,
+    /// The logins that failed.
+    pub(super) guesses: Guesses,
 }
 
 impl Door {
@@ -76,8 +81,13 @@ impl Door {
             return Err(DoorError::Settings { problems });
         }
         let listener = self.settings.entrance().listener();
-        let host = Host { stages: self.stages.clone(), pages: self.pages, users: self.settings.users };
-        let host = Arc::new(host);
+        let host = Arc::new(Host {
+            stages: self.stages.clone(),
+            pages: self.pages,
+            users: self.settings.users,
+            hosts: self.settings.hosts,
+            guesses: Guesses::default(),
+        });
         let shared = Arc::clone(&host);
         let door = listener.serve(&self.stages, move |stream| session::serve(Arc::clone(&shared), stream))?;
         Ok(OpenDoor::new(door, Watched(host)))

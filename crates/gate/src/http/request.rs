@@ -3,6 +3,7 @@
 use crate::hazelcast::Credentials;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use std::net::IpAddr;
 
 /// Lines of a head; a client that has more is none of ours.
 const LINES: usize = 100;
@@ -16,6 +17,8 @@ pub(super) struct Request {
     pub(super) is_head: bool,
     /// More requests may come on this connection.
     pub(super) stays: bool,
+    /// Whom the request is for, as the client calls it, without the port; none when it does not say.
+    pub(super) host: Option<String>,
     shown: Option<Shown>,
 }
 
@@ -61,7 +64,7 @@ impl Request {
             return Err(Refused(BAD, "a path begins with /"));
         }
         let mut request =
-            Self { path: path.to_owned(), is_head: method == "HEAD", stays: is_new, shown: None };
+            Self { path: path.to_owned(), is_head: method == "HEAD", stays: is_new, host: None, shown: None };
         for (number, line) in lines.enumerate() {
             if number >= LINES {
                 return Err(Refused("431 Request Header Fields Too Large", "too many lines in the head"));
@@ -87,10 +90,25 @@ impl Request {
                 return Err(Refused("413 Content Too Large", "a request has no body"));
             }
             "transfer-encoding" => return Err(Refused("413 Content Too Large", "a request has no body")),
+            // Two of them are a trick: which one counts is not told.
+            "host" if self.host.is_some() => return Err(Refused(BAD, "a request is for one host")),
+            "host" => self.host = Some(without_port(value).to_owned()),
             "authorization" => self.shown = Shown::read(value),
             _ => {}
         }
         Ok(())
+    }
+
+    /// True when the request is for this member by a name that no stranger can give it: an address, localhost, or one of `known`. A page from
+    /// elsewhere can have its own name lead here, and would read what it likes.
+    pub(super) fn is_for_us(&self, known: &[String]) -> bool {
+        let Some(host) = &self.host else { return true };
+        let name = host.trim_end_matches('.').to_ascii_lowercase();
+        let address = name.trim_start_matches('[').trim_end_matches(']');
+        address.parse::<IpAddr>().is_ok()
+            || name == "localhost"
+            || name.ends_with(".localhost")
+            || known.iter().any(|known| known.eq_ignore_ascii_case(&name))
     }
 
     /// What was shown, in the words of the doors.
@@ -101,6 +119,16 @@ impl Request {
             }
             Shown::Token(token) => Credentials::Token(token.as_bytes()),
         })
+    }
+}
+
+/// A host without its port.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        // An address of IPv6 has colons of its own, and stands in brackets where it has a port.
+        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) && !name.contains(':') => name,
+        Some((name, _)) if name.ends_with(']') => name,
+        _ => host,
     }
 }
 
@@ -157,6 +185,34 @@ mod tests {
             assert_eq!(parsed(lines).unwrap_err(), status, "{lines:?}");
         }
         assert_eq!(Request::parse(b"GET /\xff HTTP/1.1\r\n\r\n").unwrap_err().0, BAD);
+    }
+
+    #[test]
+    fn only_names_that_lead_here_by_themselves_are_ours() {
+        let is_ours = |host: &str| {
+            let request = parsed(&["GET / HTTP/1.1", &format!("Host: {host}")]).unwrap();
+            request.is_for_us(&["member.example.org".to_owned()])
+        };
+        for ours in [
+            "localhost",
+            "LOCALHOST:8080",
+            "a.localhost.",
+            "127.0.0.1:8080",
+            "10.0.0.7",
+            "[::1]:8080",
+            "[::1]",
+            "::1",
+            "Member.example.org:80",
+        ] {
+            assert!(is_ours(ours), "{ours}");
+        }
+        for strange in
+            ["evil.example", "evil.example:8080", "localhost.evil.example", "127.0.0.1.evil.example", ""]
+        {
+            assert!(!is_ours(strange), "{strange}");
+        }
+        assert!(parsed(&["GET / HTTP/1.0"]).unwrap().is_for_us(&[]), "no browser leaves it out");
+        assert_eq!(parsed(&["GET / HTTP/1.1", "Host: a", "Host: localhost"]).unwrap_err(), BAD);
     }
 
     #[test]

@@ -3,9 +3,10 @@
 use super::answer::{Answer, Page};
 use super::door::Host;
 use super::request::{Refused, Request, head_end};
-use crate::hazelcast::whose;
+use crate::hazelcast::{Credentials, whose};
 use bytes::BytesMut;
 use filbert_net::{Close, Stream};
+use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -42,7 +43,10 @@ pub(super) async fn serve(host: Arc<Host>, mut stream: Stream) -> Result<(), Clo
         let (answer, is_head, stays) = match request {
             // What comes behind cannot be told from a body.
             Err(refused) => (refused.into(), false, false),
-            Ok(request) => (host.answer(&request).await, request.is_head, request.stays),
+            Ok(request) => {
+                let peer = stream.info().peer.ip();
+                (host.answer(&request, peer).await, request.is_head, request.stays)
+            }
         };
         let stays = stays && !stream.is_draining();
         answer.write(is_head, stays, &mut out);
@@ -55,9 +59,33 @@ pub(super) async fn serve(host: Arc<Host>, mut stream: Stream) -> Result<(), Clo
 }
 
 impl Host {
-    async fn answer(&self, request: &Request) -> Answer {
-        if !self.pages.is_public(&request.path) && !self.users.is_empty() {
-            let user = request.credentials().and_then(|shown| whose(&self.users, &shown));
+    async fn answer(&self, request: &Request, peer: IpAddr) -> Answer {
+        let is_public = self.pages.is_public(&request.path);
+        if !is_public && self.users.is_empty() && !request.is_for_us(&self.hosts) {
+            return Refused(
+                "421 Misdirected Request",
+                "this is no name of the member; ask for localhost or an address, or add the name to the setting http.hosts",
+            )
+            .into();
+        }
+        if !is_public && !self.users.is_empty() {
+            let user = match request.credentials() {
+                None => None,
+                Some(shown) => {
+                    let name = if let Credentials::Password { name, .. } = shown { name } else { None };
+                    let (name, clock) = (name.unwrap_or_default(), self.stages.clock());
+                    if !self.guesses.wait(peer, name, &clock).await {
+                        let why = "too many logins of this user failed from this address; try again in a few seconds";
+                        return Refused("429 Too Many Requests", why).into();
+                    }
+                    let user = whose(&self.users, &shown);
+                    match user {
+                        Some(_) => self.guesses.succeeded(peer, name),
+                        None => self.guesses.failed(peer, name, clock.now()),
+                    }
+                    user
+                }
+            };
             match user {
                 None => return Answer::from(Refused("401 Unauthorized", "say who you are")).asking(),
                 Some(user) if !user.may.are_everything() => {

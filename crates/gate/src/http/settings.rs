@@ -3,7 +3,7 @@
 use crate::entrance::{Entrance, is_address};
 use crate::hazelcast::{HazelcastSettings, User};
 use filbert_net::{NetSettings, TlsSettings};
-use filbert_pool::settings_fields::{self, Shape};
+use filbert_pool::settings_fields::{self, Shape, is_named};
 use std::net::{Ipv4Addr, SocketAddr};
 
 filbert_pool::settings_struct! {
@@ -15,6 +15,9 @@ filbert_pool::settings_struct! {
         pub address: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8080)) => Shape::Text(is_address),
         /// Who may read figures, with a password or a token; each needs all rights ("*"). None: everybody.
         pub users: Vec<User> = Vec::new() => Shape::List(User::FIELDS),
+        /// Names by which requests may call the member when it has no users, beside localhost and every address: a page of a stranger, open in a
+        /// browser of this machine, must not read figures under a name of its own.
+        pub hosts: Vec<String> = Vec::new() => Shape::Texts(is_named),
         /// Encryption, which clients must use then. Not set: none, which only an address of this machine alone allows.
         pub tls: Option<TlsSettings> = None => Shape::Table(TlsSettings::FIELDS),
         /// Limits of all connections; before_login_bytes is what the head of a request may have.

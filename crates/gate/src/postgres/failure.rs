@@ -80,6 +80,7 @@ impl From<SqlError> for Failure {
             SqlError::Refused(_) | SqlError::NoClause { .. } => "0A000",
             SqlError::Denied(why) if why.starts_with(read_only::REFUSED) => "25006",
             SqlError::Denied(_) => "42501",
+            SqlError::Full(_) => "53200",
             SqlError::WrongParameters { .. } => "08P01",
             SqlError::NoTable { .. } => "42P01",
             SqlError::NoMoment { .. } => "22007",

@@ -4,8 +4,9 @@ use super::counters::Counters;
 use super::failure::Failure;
 use super::scram::{Passwords, Refused};
 use super::settings::PostgresSettings;
+use crate::guesses::Guesses;
 use crate::hazelcast::Rights;
-use filbert_pool::{Stages, WorkStealing};
+use filbert_pool::{Clock, Stages, WorkStealing};
 use filbert_sql::{QueryCanceller, Sql, SqlError};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -22,6 +23,9 @@ pub(super) struct Host {
     pub(super) settings: PostgresSettings,
     pub(super) passwords: Passwords,
     pub(super) counters: Counters,
+    /// The logins that failed.
+    pub(super) guesses: Guesses,
+    pub(super) clock: Clock,
     cancellable: Mutex<HashMap<i32, Arc<Cancellable>>>,
 }
 
@@ -58,6 +62,8 @@ impl Host {
             settings,
             passwords,
             counters: Counters::default(),
+            guesses: Guesses::default(),
+            clock: stages.clock(),
             cancellable: Mutex::default(),
         })
     }

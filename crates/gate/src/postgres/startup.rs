@@ -113,6 +113,14 @@ async fn encrypt(line: &mut Line) -> Result<(), Ended> {
 async fn authenticate(host: &Host, line: &mut Line, user: &str) -> Result<(), Ended> {
     line.out.authentication(SASL, format!("{}\0\0", scram::MECHANISM).as_bytes());
     let (mechanism, first) = initial(password(line).await?)?;
+    let (peer, clock) = (line.stream.info().peer.ip(), &host.clock);
+    // Its turn is taken before the secret is looked at, or many connections side by side would guess faster.
+    if !host.guesses.wait(peer, user, clock).await {
+        host.counters.failed_logins.add();
+        tracing::warn!(%peer, "a login was refused unread: too many of its user and address wait already");
+        let text = "too many logins of this user failed from this address; try again in a few seconds";
+        return Err(Failure::fatal("28000", text).into());
+    }
     let checked = if mechanism == scram::MECHANISM {
         host.passwords.begin(user, &first)
     } else {
@@ -128,11 +136,13 @@ async fn authenticate(host: &Host, line: &mut Line, user: &str) -> Result<(), En
     };
     match proven {
         Ok(proof) => {
+            host.guesses.succeeded(peer, user);
             line.out.authentication(SASL_FINAL, proof.as_bytes());
             Ok(())
         }
         Err(Refused(why)) => {
             host.counters.failed_logins.add();
+            host.guesses.failed(peer, user, clock.now());
             // For those who read the log alone. No name: it may be the password.
             tracing::warn!(peer = %line.stream.info().peer, why, "a login failed");
             let user: String = user.chars().take(64).collect();

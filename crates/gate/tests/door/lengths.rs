@@ -7,6 +7,7 @@ use filbert_wire::frame::Limits;
 use filbert_wire::message::{MessageRow, Version, sample};
 use filbert_wire::messages::MESSAGES;
 use filbert_wire::messages::client::Ping;
+use filbert_wire::messages::error::ERROR_ID;
 use std::io::Write;
 
 /// What a frame has at least: its own header.
@@ -63,7 +64,12 @@ fn every_length(member: &Member, logged_in: bool) {
                 sent += 1;
                 // Others are waited for, or end inside what follows; nobody waits for them here.
                 let is_possible = usize::try_from(length).is_ok_and(|length| length >= FRAME_HEADER);
-                if !is_possible || length as usize > most {
+                if is_possible && length as usize > most && logged_in && start > 0 {
+                    // Whom to answer is known: its client hears why, and the rest of the message is thrown away as it comes.
+                    let told =
+                        client.receive().unwrap_or_else(|| panic!("{} with {length} at {start}", row.name));
+                    assert_eq!((told.id(), told.correlation()), (ERROR_ID, 7), "{}", row.name);
+                } else if !is_possible || length as usize > most {
                     assert!(client.is_closed(), "{} with {length} at {start}", row.name);
                 }
             }

@@ -92,6 +92,37 @@ fn a_few_failures_close_the_connection() {
     assert_eq!(member.door.counts().failed_logins, 3);
 }
 
+/// Thousands of guesses a second went unnoticed.
+#[test]
+fn guesses_wait_their_turn_and_others_do_not() {
+    let member = Member::with(users());
+    let status = |request: &Authentication| Client::connect(member.address()).log_in(request).status;
+    for _ in 0..5 {
+        assert_eq!(status(&with("ann", "guess")), 1);
+    }
+    // Side by side: only so many are looked at in the time that a login has.
+    let mut guessers: Vec<Client> = (0..60).map(|_| Client::connect(member.address())).collect();
+    let sent: Vec<i64> = guessers.iter_mut().map(|client| client.send(&with("ann", "guess"))).collect();
+    // Meanwhile others come in.
+    assert_eq!(Client::connect(member.address()).call(&token(b"a token")).unwrap().status, 0);
+    let mut refused = 0;
+    for (client, correlation) in guessers.iter_mut().zip(sent) {
+        match client.answer::<Authentication>(correlation) {
+            Ok(answer) => assert_eq!(answer.status, 1),
+            Err(error) => {
+                assert!(error.errors[0].message.as_deref().unwrap_or_default().contains("try again"));
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused >= 5, "{refused} of 60 were not looked at");
+    // Who knows the password waits a moment, and is let in.
+    eventually("she is let in", || {
+        let answer = Client::connect(member.address()).call(&with("ann", "open sesame"));
+        answer.is_ok_and(|answer| answer.status == 0)
+    });
+}
+
 #[test]
 fn nothing_but_a_login_is_served_before_it() {
     let member = Member::start();

@@ -1,8 +1,8 @@
 //! Every message of the table gets an answer, and the connection lives on.
 
-use crate::line::{Member, int};
+use crate::line::{Member, blob, int};
 use bytes::BytesMut;
-use filbert_gate::hazelcast::SERVED;
+use filbert_gate::hazelcast::{HazelcastSettings, SERVED};
 use filbert_wire::message::{Raises, Request};
 use filbert_wire::message::{Version, sample};
 use filbert_wire::messages::client::{
@@ -16,6 +16,23 @@ use std::io::Write;
 /// Waits for ever by its nature: no answer to a sample can be expected.
 fn may_wait(name: &str) -> bool {
     ["Queue.put", "Queue.take", "Queue.offer", "Queue.poll"].contains(&name)
+}
+
+/// The connection was cut off without a word, and every other thread of the program with it.
+#[test]
+fn a_message_that_is_too_long_is_answered_and_the_next_one_served() {
+    let settings = HazelcastSettings { message_bytes: 100_000, ..HazelcastSettings::default() };
+    let member = Member::with(settings);
+    let mut client = member.client();
+    let set =
+        |bytes| map::Set { name: "m".into(), key: int(1), value: blob(bytes), thread_id: 1, ttl_ms: -1 };
+    for bytes in [100_000, 5_000_000] {
+        let error = client.call(&set(bytes)).unwrap_err();
+        assert_eq!(error.errors[0].code, ErrorCode::MaxMessageSizeExceeded as i32);
+        let text = error.errors[0].message.as_deref().unwrap_or_default();
+        assert!(text.contains("100000") && text.contains("hazelcast.message_bytes"), "{text}");
+        client.call(&set(90_000)).unwrap();
+    }
 }
 
 #[test]

@@ -14,6 +14,10 @@ use filbert_wire::{Data, ToData};
 const ENDLESS: &str =
     "SELECT b.value AS v FROM generate_series(1, 1000) a CROSS JOIN generate_series(1, 100000000) b";
 
+/// Codes of problems.
+const CANCELLED: i32 = 1003;
+const TIMED_OUT: i32 = 1004;
+
 fn id(number: i64) -> SqlQueryId {
     SqlQueryId { member_id_high: 1, member_id_low: 2, local_id_high: 3, local_id_low: number }
 }
@@ -115,7 +119,7 @@ fn statements_of_a_connection_that_is_gone_are_cancelled() {
 }
 
 #[test]
-fn a_connection_has_so_many_statements_open_and_no_more() {
+fn a_connection_has_so_many_statements_open_and_more_wait_their_turn() {
     let settings = HazelcastSettings { sql_statements: 2, ..HazelcastSettings::default() };
     let member = Member::with_sql_and(settings);
     let mut client = member.client();
@@ -123,12 +127,48 @@ fn a_connection_has_so_many_statements_open_and_no_more() {
     for number in [1, 2] {
         assert_eq!(client.call(&open(number)).unwrap().error, None);
     }
-    let refused = problem(client.call(&open(3)).unwrap());
-    assert!(refused.message.unwrap().contains("sql_statements"));
-    client.call(&Close { query_id: id(1) }).unwrap();
-    assert_eq!(client.call(&open(3)).unwrap().error, None);
+    let [third, fourth, fifth] = [3, 4, 5].map(|number| client.send(&open(number)));
+    // Who waits can be ended, and has a time limit of its own.
+    let hurried = client.send(&Execute { timeout_ms: 50, ..open(6) });
+    let code = |answer: Executed| problem(answer).code;
+    assert_eq!(code(client.answer::<Execute>(hurried).unwrap()), TIMED_OUT);
+    client.call(&Close { query_id: id(4) }).unwrap();
+    assert_eq!(code(client.answer::<Execute>(fourth).unwrap()), CANCELLED);
+    for (over, next) in [(1, third), (2, fifth)] {
+        client.call(&Close { query_id: id(over) }).unwrap();
+        assert_eq!(client.answer::<Execute>(next).unwrap().error, None);
+    }
     // Another connection has its own.
     assert_eq!(member.client().call(&open(1)).unwrap().error, None);
+}
+
+/// The threads of a program share one connection.
+#[test]
+fn a_thousand_statements_of_one_connection_at_once_are_all_answered() {
+    let member = Member::with_sql();
+    let mut client = member.client();
+    let sent: Vec<i64> =
+        (0..1_000).map(|number| client.send(&statement(number, "SELECT 1 AS one"))).collect();
+    for correlation in sent {
+        let answer = client.answer::<Execute>(correlation).unwrap();
+        assert_eq!(answer.error, None);
+        assert!(answer.row_page.unwrap().last);
+    }
+}
+
+/// A row that never comes must not keep the program from its result: it could not even close it.
+#[test]
+fn a_stream_is_answered_before_its_first_row() {
+    let member = Member::with_sql();
+    let mut client = member.client();
+    let text = "SELECT v FROM TABLE(generate_stream(10)) WHERE v < 0";
+    let answer = client.call(&statement(1, text)).unwrap();
+    assert_eq!((answer.error.clone(), answer.is_infinite_rows), (None, true));
+    assert_eq!(answer.row_metadata.unwrap().len(), 1);
+    assert!(!answer.row_page.unwrap().last);
+    let waits = client.send(&fetch(1, 1));
+    client.call(&Close { query_id: id(1) }).unwrap();
+    assert!(client.answer::<Fetch>(waits).unwrap().error.is_some());
 }
 
 #[test]

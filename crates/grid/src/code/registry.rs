@@ -94,6 +94,13 @@ impl Registry {
     }
 }
 
+impl Registry {
+    /// The names of the stores that maps can have behind them, in order.
+    pub fn store_names(&self) -> Vec<String> {
+        self.stores.names()
+    }
+}
+
 impl std::fmt::Debug for Registry {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut debug = f.debug_struct("Registry");

@@ -97,7 +97,7 @@ pub(super) struct Stores(Arc<RwLock<HashMap<String, Make>>>);
 
 impl Stores {
     /// The names, in order.
-    pub(super) fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let known = self.0.read().unwrap_or_else(|broken| broken.into_inner());
         let mut names: Vec<_> = known.keys().cloned().collect();
         names.sort();

@@ -1,9 +1,12 @@
 //! A value that is changed in one step.
 
+use crate::allowance::Weighs;
 use crate::code::{Code, Registry};
+use crate::error::GridResult;
 use crate::grid::Grid;
 use crate::invocation::Invocation;
 use crate::keeper::{Keeper, State, acts};
+use crate::memory::MemoryAccount;
 use crate::operation::Step;
 use crate::structures::{Service, Structure};
 use filbert_wire::Data;
@@ -33,15 +36,30 @@ pub struct AtomicReference {
 pub(crate) struct Reference {
     value: Option<Data>,
     registry: Registry,
+    memory: Arc<MemoryAccount>,
 }
 
 impl State for Reference {
     const SERVICE: Service = Service::AtomicReference;
     type Event = Infallible;
 
+    fn held_bytes(&self) -> usize {
+        self.value.weight()
+    }
+
     fn end(&mut self) -> Vec<Infallible> {
         self.value = None;
         Vec::new()
+    }
+}
+
+impl Reference {
+    /// Sets the value unless there is no memory for it; what it was. To have none always goes.
+    fn set(&mut self, operation: &'static str, value: Option<Data>) -> GridResult<Option<Data>> {
+        if let Some(value) = &value {
+            self.memory.admit(operation, value.weight().saturating_sub(self.value.weight()))?;
+        }
+        Ok(std::mem::replace(&mut self.value, value))
     }
 }
 
@@ -54,24 +72,27 @@ acts! {
         = |self, reference, _turn| Step::done(reference.value == self.value);
     /// Sets it; what it was.
     Put "atomic_reference.get_and_set" GetAndSet { value: Option<Data> } -> Option<Data>
-        = |self, reference, _turn| Step::done(std::mem::replace(&mut reference.value, self.value.take()));
+        = |self, reference, _turn| {
+            let value = self.value.take();
+            Step::Done(reference.set("atomic_reference.get_and_set", value))
+        };
     /// Sets it if it is what is expected; whether it was.
     Put "atomic_reference.compare_and_set" CompareAndSet { expected: Option<Data>, value: Option<Data> } -> bool
         = |self, reference, _turn| {
-            let same = reference.value == self.expected;
-            if same {
-                reference.value = self.value.take();
+            if reference.value != self.expected {
+                return Step::done(false);
             }
-            Step::done(same)
+            let value = self.value.take();
+            Step::Done(reference.set("atomic_reference.compare_and_set", value).map(|_| true))
         };
     /// Sets it to what a function makes of it; what it was and what it is then.
     Execute "atomic_reference.alter" Alter { function: Code } -> (Option<Data>, Option<Data>), long
         = |self, reference, _turn| {
             let made = reference.registry.function(&self.function);
             let made = made.and_then(|function| function.apply(reference.value.as_ref()));
-            Step::Done(made.map(|made| {
+            Step::Done(made.and_then(|made| {
                 let made = made.map(|made| made.detached());
-                (std::mem::replace(&mut reference.value, made.clone()), made)
+                Ok((reference.set("atomic_reference.alter", made.clone())?, made))
             }))
         };
     /// What a function makes of it.
@@ -83,7 +104,8 @@ acts! {
 
 impl AtomicReference {
     pub(crate) fn new(grid: &Grid, name: &Arc<str>) -> Self {
-        let reference = Reference { value: None, registry: grid.registry().clone() };
+        let (registry, memory) = (grid.registry().clone(), Arc::clone(grid.memory()));
+        let reference = Reference { value: None, registry, memory };
         Self { keeper: Keeper::single(grid, name, reference) }
     }
 

@@ -59,8 +59,14 @@ pub(crate) struct Items {
 impl Target for Items {
     type Event = Awaited;
 
+    const REFUSES_WRITES: bool = true;
+
     fn is_in_line(_: &Awaited) -> bool {
         true
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.sequence.bytes()
     }
 }
 

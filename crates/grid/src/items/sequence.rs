@@ -6,6 +6,7 @@
 //! Rejected: one `VecDeque` (a scan that yields sees half of a change, or the strand is held for the whole scan), a tree (finding
 //! one of a thousand chunks takes less than a microsecond, and there is nothing to balance).
 
+use crate::allowance::Weighs;
 use filbert_wire::Data;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,11 +22,18 @@ pub(crate) struct Sequence {
     /// None is empty.
     chunks: VecDeque<Arc<Chunk>>,
     length: usize,
+    /// What its items take.
+    bytes: usize,
 }
 
 impl Sequence {
     pub(crate) fn len(&self) -> usize {
         self.length
+    }
+
+    /// What its items take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -66,6 +74,7 @@ impl Sequence {
             self.chunks.push_back(Arc::default());
         }
         let last = self.chunks.len() - 1;
+        self.bytes += item.weight();
         self.chunk_mut(last).push_back(item);
         self.length += 1;
     }
@@ -76,6 +85,7 @@ impl Sequence {
         }
         let item = self.chunk_mut(0).pop_front();
         self.length -= 1;
+        self.bytes -= item.weight();
         if self.chunks[0].is_empty() {
             self.chunks.pop_front();
         }
@@ -108,6 +118,7 @@ impl Sequence {
         let (number, at) = self.locate(index);
         let item = self.chunk_mut(number).remove(at);
         self.length -= 1;
+        self.bytes -= item.weight();
         if self.chunks[number].is_empty() {
             self.chunks.remove(number);
         } else {
@@ -122,8 +133,11 @@ impl Sequence {
             return None;
         }
         let (number, at) = self.locate(index);
+        let weight = item.weight();
         let place = self.chunk_mut(number).get_mut(at)?;
-        Some(std::mem::replace(place, item))
+        let before = std::mem::replace(place, item);
+        self.bytes = self.bytes - before.weight() + weight;
+        Some(before)
     }
 
     /// Takes the first `count` chunks away; for whoever gives up many items, a few at a time.
@@ -131,6 +145,7 @@ impl Sequence {
         for _ in 0..count {
             let Some(gone) = self.chunks.pop_front() else { return };
             self.length -= gone.len();
+            self.bytes -= gone.iter().map(Weighs::weight).sum::<usize>();
         }
     }
 
@@ -151,6 +166,8 @@ impl Sequence {
     pub(super) fn check(&self) {
         assert!(self.chunks.iter().all(|chunk| !chunk.is_empty() && chunk.len() <= CHUNK));
         assert_eq!(self.chunks.iter().map(|chunk| chunk.len()).sum::<usize>(), self.length);
+        let items = self.chunks.iter().flat_map(|chunk| chunk.iter());
+        assert_eq!(items.map(Weighs::weight).sum::<usize>(), self.bytes);
     }
 }
 

@@ -47,7 +47,7 @@ impl Shelf {
         };
         let partition = partition_of_name(name);
         Self {
-            strands: Strands::single(stages, name, partition, items),
+            strands: Strands::single(stages, grid.memory(), name, partition, items),
             partition,
             listeners,
             clock: stages.clock(),

@@ -43,6 +43,14 @@ pub(crate) trait State: Send + Sized + 'static {
         false
     }
 
+    /// See [`Target::REFUSES_WRITES`].
+    const HOLDS_DATA: bool = false;
+
+    /// See [`Target::held_bytes`].
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
     /// The structure is destroyed: gives up what it holds; what anyone may wait for.
     fn end(&mut self) -> Vec<Self::Event>;
 }
@@ -61,8 +69,14 @@ pub(crate) struct Kept<S> {
 impl<S: State> Target for Kept<S> {
     type Event = S::Event;
 
+    const REFUSES_WRITES: bool = S::HOLDS_DATA;
+
     fn is_in_line(event: &S::Event) -> bool {
         S::is_in_line(event)
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.state.held_bytes()
     }
 }
 
@@ -96,7 +110,7 @@ impl<S: State> Keeper<S> {
         state: impl FnOnce(&Home<S>, PartitionId) -> S,
     ) -> Self {
         let (partition, stages) = (partition_of_name(name), grid.stages());
-        let strands = Strands::single_with_home(stages, name, partition, |home| Kept {
+        let strands = Strands::single_with_home(stages, grid.memory(), name, partition, |home| Kept {
             state: state(home, partition),
             name: Arc::clone(name),
             ended: false,
@@ -112,7 +126,7 @@ impl<S: State> Keeper<S> {
     ) -> Self {
         let (stages, ended) = (grid.stages(), Arc::new(AtomicBool::new(false)));
         let (of_states, ends) = (Arc::clone(name), Arc::clone(&ended));
-        let strands = Strands::partitioned_with_home(stages, name, move |home, partition| Kept {
+        let strands = Strands::partitioned_with_home(stages, grid.memory(), name, move |home, partition| Kept {
             state: state(home, partition),
             name: Arc::clone(&of_states),
             ended: ends.load(Ordering::Acquire),

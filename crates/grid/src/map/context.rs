@@ -7,6 +7,7 @@ use crate::map::handle::MapSurroundings;
 use crate::map::interceptors::Interceptors;
 use crate::map::near_cache::NearCache;
 use crate::map::settings::{EvictionPolicy, MapSettings, MaxSize};
+use crate::memory::MemoryAccount;
 use crate::query::Catalog;
 use crate::structures::Service;
 use filbert_pool::Stages;
@@ -26,6 +27,8 @@ pub(crate) struct MapContext {
     /// What copies of its entries that clients keep are told.
     pub(crate) near: Arc<NearCache>,
     pub(crate) interceptors: Interceptors,
+    /// The memory that all data of the member takes.
+    pub(crate) memory: Arc<MemoryAccount>,
     /// The store behind the map, if it has one.
     pub(crate) behind: Option<Arc<Behind>>,
     pub(crate) registry: Registry,
@@ -49,7 +52,7 @@ impl MapContext {
     pub(crate) fn new(
         service: Service,
         name: &Arc<str>,
-        MapSurroundings { stages, settings, registry, catalog, store, near_caches }: &MapSurroundings<'_>,
+        MapSurroundings { stages, settings, registry, catalog, store, near_caches, memory }: &MapSurroundings<'_>,
     ) -> Self {
         // Only a map is set by its name.
         let of_map = if service == Service::Map { settings.maps.of(name) } else { MapSettings::default() };
@@ -59,6 +62,7 @@ impl MapContext {
             service,
             name: Arc::clone(name),
             settings: of_map,
+            memory: Arc::clone(memory),
             behind,
             log,
             damage: OnceLock::new(),
@@ -77,7 +81,18 @@ impl MapContext {
         }
     }
 
-    /// When the map is full; `None` when it never is.
+    /// When the map takes no more, because nothing is evicted from it.
+    #[inline]
+    pub(crate) fn refusing_bound(&self) -> Option<MaxSize> {
+        if self.settings.eviction == EvictionPolicy::None { self.settings.max_size } else { None }
+    }
+
+    /// Entries or bytes in all partitions, of which there is a bound.
+    pub(crate) fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed).max(0) as u64
+    }
+
+    /// When entries are evicted; `None` when none ever is.
     pub(crate) fn bound(&self) -> Option<MaxSize> {
         if self.settings.eviction == EvictionPolicy::None { None } else { self.settings.max_size }
     }
@@ -112,7 +127,7 @@ impl MapContext {
 
     /// A partition's share of the map changed by so many entries and bytes.
     pub(crate) fn changed(&self, entries: i64, bytes: i64) {
-        let change = match self.bound() {
+        let change = match self.settings.max_size {
             Some(MaxSize::Entries(_)) => entries,
             Some(MaxSize::Bytes(_)) => bytes,
             _ => return,
@@ -124,7 +139,7 @@ impl MapContext {
 
     /// By how much the map is over its bound, a partition of which has `entries`.
     pub(crate) fn excess(&self, entries: usize) -> u64 {
-        let used = self.used.load(Ordering::Relaxed).max(0) as u64;
+        let used = self.used();
         match self.bound() {
             None => 0,
             Some(MaxSize::Entries(most) | MaxSize::Bytes(most)) => used.saturating_sub(most),

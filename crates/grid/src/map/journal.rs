@@ -158,6 +158,11 @@ impl Journal {
         self.events.get(usize::try_from(place).ok()?)
     }
 
+    /// What it keeps, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// The events from `from` on, so many at most; none when there is nothing yet.
     pub(crate) fn read(&self, from: u64, most: usize, most_bytes: usize) -> Option<JournalPage> {
         let JournalSpan { oldest, next } = self.span();

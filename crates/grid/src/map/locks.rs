@@ -44,6 +44,12 @@ pub(crate) enum Unlocked {
     WasFree,
 }
 
+/// What a lock takes, with its key and its place in the table.
+const LOCK_BYTES: usize = 192;
+
+/// What a lease takes, with its copy of the key.
+const LEASE_BYTES: usize = 128;
+
 /// The locks of a partition.
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
@@ -56,6 +62,11 @@ pub(crate) struct Locks {
 impl Locks {
     pub(crate) fn is_empty(&self) -> bool {
         self.locks.is_empty()
+    }
+
+    /// What they take, roughly: keys are taken to be short.
+    pub(crate) fn bytes(&self) -> usize {
+        LOCK_BYTES * self.locks.len() + LEASE_BYTES * self.leases.len()
     }
 
     pub(crate) fn len(&self) -> usize {

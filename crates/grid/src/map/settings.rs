@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EvictionPolicy {
-    /// None: the map grows.
+    /// None: a full map refuses writes, and one without a bound grows.
     #[default]
     None,
     /// The one that was not used for the longest time, of a sample.
@@ -57,9 +57,9 @@ filbert_pool::settings_struct! {
         /// How long an entry lives after it was last used, unless the write says otherwise; 0 is for ever.
         pub max_idle_seconds: u64 = 0 => Shape::Number(0, MOST_SECONDS),
         /// Which entry goes when there is no more room: of a sample, the one not used for longest (lru), the one used least often (lfu), or any
-        /// (random). None goes with none: the map grows.
+        /// (random). None goes with none: a write beyond max_size is refused, or without max_size the map grows.
         pub eviction: EvictionPolicy = EvictionPolicy::None => Shape::Words(&["none", "lru", "lfu", "random"]),
-        /// When there is no more room. Not set: never.
+        /// When there is no more room: an entry is evicted, or with eviction none the write is refused. Not set: never.
         pub max_size: Option<MaxSize> = None => Shape::OneOf(MaxSize::FIELDS),
         /// Keeps creation, last update and hits of every entry; 32 bytes each.
         pub per_entry_stats: bool = false => Shape::Flag,
@@ -106,20 +106,17 @@ filbert_pool::settings_struct! {
 }
 
 impl MapSettings {
-    /// What is wrong with them, if anything is: a bound takes a size and a policy.
+    /// What is wrong with them, if anything is: a policy takes a size.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         use EvictionPolicy::{Lfu, Lru, None as Never, Random};
         if self.store.as_ref().is_some_and(|store| store.name.trim().is_empty()) {
             return Some("store: name says which of the stores that are registered with the member it is");
         }
         match (self.eviction, self.max_size) {
-            (Never, Some(_)) => {
-                Some("max_size: without eviction = \"lru\", \"lfu\" or \"random\" it means nothing")
-            }
             (Lru, None) => Some("eviction = lru: without max_size nothing ever goes"),
             (Lfu, None) => Some("eviction = lfu: without max_size nothing ever goes"),
             (Random, None) => Some("eviction = random: without max_size nothing ever goes"),
-            (Never, None) | (Lru | Lfu | Random, Some(_)) => None,
+            (Never, _) | (Lru | Lfu | Random, Some(_)) => None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The keys of one partition.
 
+use crate::allowance::Weighs;
 use crate::grid::Grid;
 use crate::keeper::{Home, KeptTurn, State};
 use crate::map::{Locks, MapEvent, MapEventKind, MapListeners};
@@ -7,6 +8,7 @@ use crate::strands::Alarms;
 use crate::structures::Service;
 use filbert_wire::{Data, PartitionId};
 use serde::{Deserialize, Serialize};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -106,11 +108,18 @@ impl ValuesOfKey {
     }
 }
 
+/// What a key takes beside its values: its bytes, its place in the table and the table of its values.
+fn key_cost(key: &Data) -> usize {
+    key.weight() + 128
+}
+
 /// The keys of one partition.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(super) entries: HashMap<Data, ValuesOfKey>,
     pub(super) size: usize,
+    /// What keys and values take.
+    bytes: usize,
     pub(super) locks: Locks,
     pub(super) lease_alarms: Alarms,
     pub(super) shared: Arc<Shared>,
@@ -126,8 +135,14 @@ impl State for Part {
     const SERVICE: Service = Service::MultiMap;
     type Event = Free;
 
+    const HOLDS_DATA: bool = true;
+
+    fn held_bytes(&self) -> usize {
+        self.bytes + self.locks.bytes()
+    }
+
     fn end(&mut self) -> Vec<Free> {
-        (self.entries, self.size) = (HashMap::new(), 0);
+        (self.entries, self.size, self.bytes) = (HashMap::new(), 0, 0);
         // Only a locked key is waited for.
         self.locks.release(|_| true).into_iter().map(Free).collect()
     }
@@ -138,6 +153,7 @@ impl Part {
         Self {
             entries: HashMap::new(),
             size: 0,
+            bytes: 0,
             locks: Locks::default(),
             lease_alarms: Alarms::default(),
             shared: Arc::clone(shared),
@@ -147,10 +163,17 @@ impl Part {
     }
 
     pub(super) fn add(&mut self, turn: &mut KeptTurn<'_, Self>, key: &Data, value: &Data) -> bool {
-        let new = || ValuesOfKey::new(self.shared.collection);
-        let added = self.entries.entry(key.clone()).or_insert_with(new).add(value);
+        let values = match self.entries.entry(key.clone()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => {
+                self.bytes += key_cost(key);
+                free.insert(ValuesOfKey::new(self.shared.collection))
+            }
+        };
+        let added = values.add(value);
         if added {
             self.size += 1;
+            self.bytes += value.weight();
             self.tell(turn, MapEventKind::Added, key, value);
         }
         added
@@ -159,11 +182,12 @@ impl Part {
     pub(super) fn remove_value(&mut self, turn: &mut KeptTurn<'_, Self>, key: &Data, value: &Data) -> bool {
         let Some(values) = self.entries.get_mut(key) else { return false };
         let removed = values.remove(value);
-        if values.len() == 0 {
-            self.entries.remove(key);
+        if values.len() == 0 && self.entries.remove(key).is_some() {
+            self.bytes -= key_cost(key);
         }
         if removed {
             self.size -= 1;
+            self.bytes -= value.weight();
             self.tell(turn, MapEventKind::Removed, key, value);
         }
         removed
@@ -173,6 +197,7 @@ impl Part {
         let Some(values) = self.entries.remove(key) else { return Vec::new() };
         self.size -= values.len();
         let values: Vec<Data> = values.iter().cloned().collect();
+        self.bytes -= key_cost(key) + values.weight();
         for value in &values {
             self.tell(turn, MapEventKind::Removed, key, value);
         }
@@ -184,6 +209,10 @@ impl Part {
         let (before, locks) = (self.entries.len(), &self.locks);
         self.entries.retain(|key, _| locks.owner(key).is_some());
         self.size = self.entries.values().map(ValuesOfKey::len).sum();
+        let cost = |(key, values): (&Data, &ValuesOfKey)| {
+            key_cost(key) + values.iter().map(Weighs::weight).sum::<usize>()
+        };
+        self.bytes = self.entries.iter().map(cost).sum();
         (before - self.entries.len()) as u64
     }
 

@@ -29,6 +29,15 @@ pub trait Target: Send + 'static {
         false
     }
 
+    /// True when a write is refused before it runs while the member's memory for data is used up. A target that judges its writes one by one,
+    /// with what each needs, says false.
+    const REFUSES_WRITES: bool = false;
+
+    /// The bytes of data that it holds, with what it needs for each item. Called after every operation that is no read: it must be cheap.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
     /// Why no operation can work on it, whatever it is: what it holds could not be read from disk.
     fn refuses(&self) -> Option<GridError> {
         None

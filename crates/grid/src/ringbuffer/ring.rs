@@ -1,5 +1,6 @@
 //! The items of a ringbuffer and their numbers.
 
+use crate::allowance::Weighs;
 use crate::code::Registry;
 use crate::keeper::State;
 use crate::settings::RingbufferSettings;
@@ -28,6 +29,8 @@ pub(crate) struct Ring {
     items: VecDeque<Item>,
     /// The number of the first item.
     head: i64,
+    /// What the items take.
+    bytes: usize,
     capacity: usize,
     ttl: Option<Duration>,
     pub(super) registry: Registry,
@@ -59,8 +62,14 @@ impl State for Ring {
     const SERVICE: Service = Service::Ringbuffer;
     type Event = Came;
 
+    const HOLDS_DATA: bool = true;
+
+    fn held_bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn end(&mut self) -> Vec<Came> {
-        self.items = VecDeque::new();
+        (self.items, self.bytes) = (VecDeque::new(), 0);
         vec![Came]
     }
 }
@@ -69,7 +78,7 @@ impl Ring {
     pub(crate) fn new(settings: RingbufferSettings, registry: &Registry) -> Self {
         let ttl = (settings.ttl_seconds > 0).then(|| Duration::from_secs(settings.ttl_seconds));
         let capacity = settings.capacity.max(1);
-        Self { items: VecDeque::new(), head: 0, capacity, ttl, registry: registry.clone() }
+        Self { items: VecDeque::new(), head: 0, bytes: 0, capacity, ttl, registry: registry.clone() }
     }
 
     /// Gives up what is too old.
@@ -81,7 +90,8 @@ impl Ring {
     }
 
     fn pop(&mut self) {
-        self.items.pop_front();
+        let gone = self.items.pop_front();
+        self.bytes -= gone.map_or(0, |item| item.data.weight());
         self.head += 1;
     }
 
@@ -118,6 +128,7 @@ impl Ring {
         if self.items.len() >= self.capacity {
             self.pop();
         }
+        self.bytes += data.weight();
         self.items.push_back(Item { data, came: now });
         self.next() - 1
     }

@@ -3,6 +3,7 @@
 //! It lives on one strand, on the partition of its name: every operation is atomic. Those that look at all items do so in one turn: what
 //! they copy are references, some ten million a second.
 
+use crate::allowance::Weighs;
 use crate::grid::{Grid, new_id};
 use crate::invocation::Invocation;
 use crate::items::{ItemChange, ItemEvent, ItemListeners, detached, item_bound};
@@ -43,6 +44,8 @@ pub(crate) struct Members {
     /// Each with its number: the order in which they came.
     items: HashMap<Data, u64>,
     next: u64,
+    /// What its items take.
+    bytes: usize,
     max_size: usize,
     listeners: ItemListeners,
 }
@@ -51,8 +54,14 @@ impl State for Members {
     const SERVICE: Service = Service::Set;
     type Event = Infallible;
 
+    const HOLDS_DATA: bool = true;
+
+    fn held_bytes(&self) -> usize {
+        self.bytes
+    }
+
     fn end(&mut self) -> Vec<Infallible> {
-        self.items = HashMap::new();
+        (self.items, self.bytes) = (HashMap::new(), 0);
         Vec::new()
     }
 }
@@ -74,6 +83,7 @@ impl Members {
         let mut added = Vec::new();
         for item in items {
             if let Entry::Vacant(place) = self.items.entry(item) {
+                self.bytes += cost(place.key());
                 added.push(place.key().clone());
                 place.insert(self.next);
                 self.next += 1;
@@ -86,9 +96,15 @@ impl Members {
     /// Removes those that `goes` says; whether there was one.
     fn remove(&mut self, turn: &mut KeptTurn<'_, Self>, goes: impl Fn(&Data) -> bool) -> bool {
         let removed = in_order(self.items.extract_if(|item, _| goes(item)));
+        self.bytes -= removed.iter().map(cost).sum::<usize>();
         self.listeners.publish(turn, ItemChange::Removed, &removed);
         !removed.is_empty()
     }
+}
+
+/// What an item takes: its bytes, its number and its place in the table.
+fn cost(item: &Data) -> usize {
+    item.weight() + 24
 }
 
 /// Items in the order in which they came.
@@ -114,6 +130,7 @@ acts! {
     /// Removes an item.
     Remove "set.remove" Remove { item: Data } -> bool = |self, set, turn| {
         let removed = set.items.remove_entry(&self.item).map(|(item, _)| item);
+        set.bytes -= removed.as_ref().map_or(0, cost);
         set.listeners.publish(turn, ItemChange::Removed, removed.as_slice());
         Step::done(removed.is_some())
     };
@@ -131,7 +148,8 @@ impl Set {
     pub(crate) fn new(grid: &Grid, name: &Arc<str>) -> Self {
         let listeners = ItemListeners::new(grid, Service::Set, name);
         let max_size = item_bound(grid.settings().sets.of(name).max_size);
-        let members = Members { items: HashMap::new(), next: 0, max_size, listeners: listeners.clone() };
+        let listening = listeners.clone();
+        let members = Members { items: HashMap::new(), next: 0, bytes: 0, max_size, listeners: listening };
         let clock = grid.stages().clock();
         Self { keeper: Keeper::single(grid, name, members), listeners, clock }
     }

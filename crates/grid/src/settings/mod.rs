@@ -4,6 +4,7 @@ mod patterns;
 
 pub use patterns::Patterns;
 
+use crate::code::Registry;
 use crate::map::MapSettings;
 use crate::multi_map::ValueCollection;
 use filbert_pool::ExecutorSettings;
@@ -66,6 +67,9 @@ filbert_pool::settings_struct! {
         pub scan_slice_entries: u32 = 1_000 => Shape::Number(1, 1_000_000_000),
         /// Entries whose time is over are taken away at the next multiple of this time; until then nobody sees them any more.
         pub sweep_interval_ms: u64 = 1_000 => Shape::Number(1, DAY_MS),
+        /// Bytes that the data of all structures may take together; a write beyond is refused, reads and removals go on. Not set: three fifths
+        /// of memory.limit_bytes.
+        pub memory_bytes: Option<u64> = None => Shape::Number(1, i64::MAX as u64),
         /// The folder of maps that are kept on disk; one member at a time uses it. Nothing is there without such maps.
         pub data_directory: String = "filbert-data".to_owned() => Shape::Text(is_named),
     }
@@ -189,6 +193,38 @@ impl GridSettings {
     }
 }
 
+impl GridSettings {
+    /// The maps whose store nobody has registered, one sentence each.
+    ///
+    /// ```
+    /// use filbert_grid::{GridSettings, MapSettings, MapStoreSettings, Registry};
+    ///
+    /// let mut settings = GridSettings::default();
+    /// let store = Some(MapStoreSettings { name: "orders-db".into(), ..Default::default() });
+    /// settings.maps.set("orders", MapSettings { store, ..Default::default() });
+    /// let problems = settings.unregistered(&Registry::new());
+    /// assert!(problems[0].starts_with("map.orders.store.name = \"orders-db\": "));
+    /// ```
+    pub fn unregistered(&self, registry: &Registry) -> Vec<String> {
+        let known = registry.store_names();
+        let there_are = match known.as_slice() {
+            [] => "there are none".to_owned(),
+            names => format!("there are {}", names.join(", ")),
+        };
+        let problem = |(pattern, map): (&str, &MapSettings)| {
+            let name = &map.store.as_ref()?.name;
+            (!known.contains(name)).then(|| {
+                format!(
+                    "map.{}.store.name = {name:?}: no store of that name is registered with this program ({there_are}); a store is Rust code \
+                     that a program of your own registers before it starts a member",
+                    quoted_key(pattern)
+                )
+            })
+        };
+        self.maps.entries().filter_map(problem).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,7 +261,7 @@ mod tests {
         };
         assert_eq!(problems(r#"{ "eviction": "lru", "max_size": { "entries": 5 } }"#), "");
         assert!(problems(r#"{ "eviction": "lru" }"#).starts_with("map.m.eviction = lru: "));
-        assert!(problems(r#"{ "max_size": { "entries": 5 } }"#).starts_with("map.m.max_size: "));
+        assert_eq!(problems(r#"{ "max_size": { "entries": 5 } }"#), "", "writes are refused then");
         assert!(
             problems(r#"{ "eviction": "lfu", "max_size": { "bytes": 0 } }"#)
                 .starts_with("map.m.max_size.bytes = 0: ")

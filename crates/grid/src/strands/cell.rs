@@ -4,7 +4,8 @@ use super::alarms::Alarms;
 use super::waiting::{Parked, Waiting};
 use super::{Answer, Leaving, Strands};
 use crate::error::{GridError, GridResult};
-use crate::operation::{HeldBack, Operation, Step, Target, Turn};
+use crate::memory::{MemoryAccount, MemoryShare};
+use crate::operation::{Action, HeldBack, Operation, Step, Target, Turn};
 use filbert_pool::{Clock, StageKind, TaskError, caught};
 use filbert_store::Pending;
 use filbert_wire::PartitionId;
@@ -17,6 +18,8 @@ use std::time::Duration;
 pub(super) struct Cell<T: Target> {
     target: T,
     waiting: Waiting<T>,
+    /// What the target holds.
+    memory: MemoryShare,
     partition: PartitionId,
     home: Weak<Strands<T>>,
     clock: Clock,
@@ -65,10 +68,17 @@ enum After<O: Operation> {
 }
 
 impl<T: Target> Cell<T> {
-    pub(super) fn new(target: T, partition: PartitionId, home: Weak<Strands<T>>, clock: Clock) -> Self {
+    pub(super) fn new(
+        target: T,
+        memory: &Arc<MemoryAccount>,
+        partition: PartitionId,
+        home: Weak<Strands<T>>,
+        clock: Clock,
+    ) -> Self {
         Self {
             target,
             waiting: Waiting::new(),
+            memory: MemoryShare::new(memory),
             partition,
             home,
             clock,
@@ -144,9 +154,18 @@ impl<T: Target> Cell<T> {
         if let Some(refused) = self.target.refuses() {
             return After::Done(Err(refused));
         }
+        if T::REFUSES_WRITES
+            && matches!(O::ACTION, Action::Put)
+            && let Err(refused) = self.memory.account().admit(O::NAME, 0)
+        {
+            return After::Done(Err(refused));
+        }
         let mut turn = Turn::new(&self.clock, self.partition);
         let step = operation.run(&mut self.target, &mut turn);
         let Turn { events, held, stored, .. } = turn;
+        if !matches!(O::ACTION, Action::Read | Action::Listen) {
+            self.memory.set(self.target.held_bytes());
+        }
         if !held.is_empty() || stored.is_some() {
             before.add(held, stored);
         }

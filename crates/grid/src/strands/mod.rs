@@ -21,6 +21,7 @@ pub use gather::Spread;
 
 use crate::error::{GridError, GridResult};
 use crate::invocation::Invocation;
+use crate::memory::MemoryAccount;
 use crate::operation::{Operation, Target, Turn};
 use cell::Cell;
 pub(crate) use cell::FARTHEST;
@@ -35,6 +36,8 @@ use std::time::Duration;
 pub struct Strands<T: Target> {
     name: Arc<str>,
     stages: Stages,
+    /// The account of the memory of all structures.
+    memory: Arc<MemoryAccount>,
     strands: Box<[OnceLock<Strand<Cell<T>>>]>,
     maker: Maker<T>,
     /// The first partition that has a strand here: zero, or the only one.
@@ -71,44 +74,54 @@ impl<T: Target> Strands<T> {
     /// A strand per partition.
     pub fn partitioned(
         stages: &Stages,
+        memory: &Arc<MemoryAccount>,
         name: &Arc<str>,
         mut target: impl FnMut(PartitionId) -> T + Send + 'static,
     ) -> Arc<Self> {
-        Self::partitioned_with_home(stages, name, move |_, partition| target(partition))
+        Self::partitioned_with_home(stages, memory, name, move |_, partition| target(partition))
     }
 
     /// The same for targets that mail operations to their own strand.
     pub(crate) fn partitioned_with_home(
         stages: &Stages,
+        memory: &Arc<MemoryAccount>,
         name: &Arc<str>,
         target: impl FnMut(&Weak<Self>, PartitionId) -> T + Send + 'static,
     ) -> Arc<Self> {
         let strands = |_: &Weak<Self>| PartitionId::all().map(|_| OnceLock::new()).collect();
-        Self::over(stages, name, 0, strands, Box::new(target))
+        Self::over(stages, memory, name, 0, strands, Box::new(target))
     }
 
     /// One strand, on `partition`.
-    pub fn single(stages: &Stages, name: &Arc<str>, partition: PartitionId, target: T) -> Arc<Self> {
-        Self::single_with_home(stages, name, partition, |_| target)
+    pub fn single(
+        stages: &Stages,
+        memory: &Arc<MemoryAccount>,
+        name: &Arc<str>,
+        partition: PartitionId,
+        target: T,
+    ) -> Arc<Self> {
+        Self::single_with_home(stages, memory, name, partition, |_| target)
     }
 
     /// The same for a target that mails operations to its own strand.
     pub(crate) fn single_with_home(
         stages: &Stages,
+        memory: &Arc<MemoryAccount>,
         name: &Arc<str>,
         partition: PartitionId,
         target: impl FnOnce(&Weak<Self>) -> T,
     ) -> Arc<Self> {
         let strands = |home: &Weak<Self>| {
-            let made = Self::made(stages, home, partition, target(home));
+            let made = Self::made(stages, memory, home, partition, target(home));
             Box::from([OnceLock::from(made)])
         };
         let never = |_: &_, _| unreachable!("the only strand is made with the structure");
-        Self::over(stages, name, partition.number(), strands, Box::new(never))
+        Self::over(stages, memory, name, partition.number(), strands, Box::new(never))
     }
 
     fn over(
         stages: &Stages,
+        memory: &Arc<MemoryAccount>,
         name: &Arc<str>,
         first: u32,
         strands: impl FnOnce(&Weak<Self>) -> Box<[OnceLock<Strand<Cell<T>>>]>,
@@ -117,6 +130,7 @@ impl<T: Target> Strands<T> {
         Arc::new_cyclic(|home: &Weak<Self>| Self {
             name: Arc::clone(name),
             stages: stages.clone(),
+            memory: Arc::clone(memory),
             strands: strands(home),
             maker: Maker(Mutex::new(make)),
             first,
@@ -125,8 +139,14 @@ impl<T: Target> Strands<T> {
         })
     }
 
-    fn made(stages: &Stages, home: &Weak<Self>, partition: PartitionId, target: T) -> Strand<Cell<T>> {
-        let cell = Cell::new(target, partition, home.clone(), stages.clock());
+    fn made(
+        stages: &Stages,
+        memory: &Arc<MemoryAccount>,
+        home: &Weak<Self>,
+        partition: PartitionId,
+        target: T,
+    ) -> Strand<Cell<T>> {
+        let cell = Cell::new(target, memory, partition, home.clone(), stages.clock());
         stages.partition().strand(u64::from(partition.number()), cell)
     }
 
@@ -171,7 +191,7 @@ impl<T: Target> Strands<T> {
         let mut make = self.maker.0.lock().unwrap_or_else(PoisonError::into_inner);
         strand.get_or_init(|| {
             let target = make(&self.home, partition);
-            Self::made(&self.stages, &self.home, partition, target)
+            Self::made(&self.stages, &self.memory, &self.home, partition, target)
         })
     }
 

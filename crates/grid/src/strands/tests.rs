@@ -131,7 +131,7 @@ impl Operation for Tell {
 const HERE: PartitionId = PartitionId::new(7).unwrap();
 
 fn numbers(stages: &Stages) -> Arc<Strands<Numbers>> {
-    Strands::single(stages, &Arc::from("numbers"), HERE, Numbers::default())
+    Strands::single(stages, &MemoryAccount::new(u64::MAX), &Arc::from("numbers"), HERE, Numbers::default())
 }
 
 #[test]

@@ -21,6 +21,7 @@ use crate::grid::{Grid, new_id};
 use crate::invocation::Invocation;
 use crate::items::detached;
 use crate::listeners::Listeners;
+use crate::memory::TakenMemory;
 use crate::strands::Strands;
 use crate::structures::{Service, Structure};
 use filbert_pool::Stages;
@@ -80,10 +81,17 @@ pub struct Topic {
     stages: Stages,
 }
 
+/// A message on its way to the listeners; its bytes count until all have heard it.
+#[derive(Debug)]
+struct Published {
+    message: Message,
+    _memory: TakenMemory,
+}
+
 /// What the strand and the handles share.
 #[derive(Debug)]
 struct Shared {
-    listeners: Listeners<Message>,
+    listeners: Listeners<Published>,
     published: AtomicU64,
     closed: AtomicBool,
 }
@@ -98,8 +106,8 @@ impl Topic {
             closed: AtomicBool::new(false),
         });
         let partition = partition_of_name(name);
-        let publisher = Publisher::new(Arc::clone(&shared), grid.member(), name);
-        let strands = Strands::single(stages, name, partition, publisher);
+        let publisher = Publisher::new(Arc::clone(&shared), grid, name);
+        let strands = Strands::single(stages, grid.memory(), name, partition, publisher);
         Self { strands, partition, shared, stages: stages.clone() }
     }
 
@@ -122,7 +130,7 @@ impl Topic {
     /// Calls `listener` on the `event` stage for each message that is published from now on.
     pub fn add_listener(&self, listener: impl Fn(&Message) + Send + Sync + 'static) -> Uuid {
         let id = new_id(&self.stages.clock());
-        self.shared.listeners.add(id, listener);
+        self.shared.listeners.add(id, move |published: &Published| listener(&published.message));
         id
     }
 

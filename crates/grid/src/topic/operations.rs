@@ -1,7 +1,10 @@
 //! To publish.
 
-use super::{Message, Shared};
+use super::{Message, Published, Shared};
+use crate::allowance::Weighs;
 use crate::error::GridError;
+use crate::grid::Grid;
+use crate::memory::MemoryAccount;
 use crate::operation::{Action, Operation, Step, Target, Turn};
 use crate::structures::Service;
 use filbert_wire::Data;
@@ -15,6 +18,7 @@ use uuid::Uuid;
 #[derive(Debug)]
 pub(super) struct Publisher {
     shared: Arc<Shared>,
+    memory: Arc<MemoryAccount>,
     member: Uuid,
     name: Arc<str>,
 }
@@ -22,11 +26,14 @@ pub(super) struct Publisher {
 impl Target for Publisher {
     /// Nobody waits here: what is held back is the answer.
     type Event = Infallible;
+
+    const REFUSES_WRITES: bool = true;
 }
 
 impl Publisher {
-    pub(super) fn new(shared: Arc<Shared>, member: Uuid, name: &Arc<str>) -> Self {
-        Self { shared, member, name: Arc::clone(name) }
+    pub(super) fn new(shared: Arc<Shared>, grid: &Grid, name: &Arc<str>) -> Self {
+        let (memory, member) = (Arc::clone(grid.memory()), grid.member());
+        Self { shared, memory, member, name: Arc::clone(name) }
     }
 
     fn publish<O: Operation<Target = Self, Output = ()>>(
@@ -41,7 +48,11 @@ impl Publisher {
         let (publish_time_ms, member) = (turn.unix_ms(), self.member);
         for data in messages {
             self.shared.published.fetch_add(1, Ordering::Relaxed);
-            self.shared.listeners.publish(turn, || Message { data, publish_time_ms, member });
+            let memory = &self.memory;
+            self.shared.listeners.publish(turn, || {
+                let _memory = memory.take(data.weight());
+                Published { message: Message { data, publish_time_ms, member }, _memory }
+            });
         }
         Step::done(())
     }

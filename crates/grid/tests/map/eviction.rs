@@ -1,7 +1,7 @@
 //! Bounds hold, and what goes is what was used least.
 
 use crate::{int, simulated};
-use filbert_grid::{EvictionPolicy, Interest, MapEventKind, MapSettings, MaxSize};
+use filbert_grid::{EvictionPolicy, GridError, Interest, MapEventKind, MapSettings, MaxSize};
 use filbert_wire::Data;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -80,10 +80,11 @@ fn what_is_used_stays() {
 }
 
 #[test]
-fn without_a_policy_a_map_grows() {
+fn without_a_policy_a_full_map_refuses() {
     let settings = MapSettings { max_size: Some(MaxSize::Entries(10)), ..Default::default() };
     let (_stages, grid) = simulated(1, settings);
     let map = grid.map("m");
-    map.put_all((0..100).map(|key| (int(key), int(key)))).wait().unwrap();
-    assert_eq!(map.size().wait(), Ok(100));
+    let refused = map.put_all((0..100).map(|key| (int(key), int(key)))).wait().unwrap_err();
+    assert!(matches!(refused, GridError::MapFull { limit: 10, .. }), "{refused}");
+    assert_eq!(map.size().wait(), Ok(10));
 }

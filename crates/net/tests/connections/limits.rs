@@ -28,6 +28,39 @@ fn connections_in_all_and_per_address_are_limited() {
     }
 }
 
+/// A thousand connections that said nothing locked out everybody else of their address.
+#[test]
+fn silent_connections_give_way_to_newcomers() {
+    let per_address = NetSettings { connections_per_address: 3, ..NetSettings::default() };
+    let in_all = NetSettings { connections: 3, ..NetSettings::default() };
+    for settings in [per_address, in_all] {
+        let settings = NetSettings { login_timeout_ms: 600_000, ..settings };
+        let (_stages, door, _seen) = open(settings, Seen { needs_login: true, ..Seen::default() });
+        let mut known = Client::connect(&door);
+        known.send("login\necho in\n");
+        assert_eq!(known.line(), "in");
+        let silent = [2, 3].map(|there| {
+            let client = Client::connect(&door);
+            // One after the other: each may live on another loop.
+            eventually("it is there", || door.connections().len() == there);
+            client
+        });
+        let mut newcomers = Vec::new();
+        for mut silent in silent {
+            let mut newcomer = Client::connect(&door);
+            newcomer.send("login\necho in\n");
+            assert_eq!(newcomer.line(), "in");
+            assert_eq!(silent.rest(), "", "the oldest gives way");
+            newcomers.push(newcomer);
+        }
+        eventually("they are counted", || door.stats().closed_by(CloseReason::Displaced) == 2);
+        eventually("their places are free", || door.connection_count() == 3);
+        assert_eq!(Client::connect(&door).rest(), "", "who has logged in gives way to nobody");
+        known.send("echo still\n");
+        assert_eq!(known.line(), "still");
+    }
+}
+
 #[test]
 fn who_does_not_log_in_is_closed_and_who_does_stays() {
     // Long enough for who logs in on a busy machine.

@@ -8,7 +8,7 @@ use datafusion::error::DataFusionError;
 use filbert_grid::map::operations::{FetchEntries, Page};
 use filbert_grid::query::Predicate;
 use filbert_grid::query::operations::{FetchWhere, Shared, WhereCursor, WherePage};
-use filbert_grid::{GridResult, Invocation, Map};
+use filbert_grid::{GridError, GridResult, Invocation, Map};
 use filbert_wire::{Data, PartitionId};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -125,6 +125,10 @@ impl Pages {
 }
 
 /// What went wrong with a map's operation, as the reader of the rows hears it.
-pub(crate) fn failed(map: &str, error: &filbert_grid::GridError) -> DataFusionError {
-    SqlError::Refused(format!("map {map:?}: {error}")).into_plan()
+pub(crate) fn failed(map: &str, error: &GridError) -> DataFusionError {
+    let text = format!("map {map:?}: {error}");
+    match error {
+        GridError::OutOfMemory { .. } | GridError::MapFull { .. } => SqlError::Full(text).into_plan(),
+        _ => SqlError::Refused(text).into_plan(),
+    }
 }

@@ -4,7 +4,7 @@ mod print;
 
 use super::Outcome;
 use super::settings_file;
-use filbert::{MemberConfig, SettingValue, StartError};
+use filbert::{MemberConfig, Registry, SettingValue, StartError};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -37,6 +37,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     match &arguments.command {
         Command::Check { file } => {
             let config = settings_file::read(Some(file))?;
+            // This program registers none; one that does checks its settings when it starts.
+            let problems = config.grid.unregistered(&Registry::new());
+            if !problems.is_empty() {
+                return Err(StartError::File { path: file.clone(), problems }.into());
+            }
             let doors = [
                 ("hazelcast", config.hazelcast.tls),
                 ("postgres", config.postgres.tls),
@@ -72,6 +77,7 @@ fn whole(config: &MemberConfig) -> Result<toml::Table, toml::ser::Error> {
     table.insert("hazelcast".to_owned(), hazelcast.into());
     table.insert("postgres".to_owned(), toml::Table::try_from(&config.postgres)?.into());
     table.insert("http".to_owned(), toml::Table::try_from(&config.http)?.into());
+    table.insert("memory".to_owned(), toml::Table::try_from(&config.memory)?.into());
     table.insert("sql".to_owned(), toml::Table::try_from(&config.sql)?.into());
     let mut grid = toml::Table::try_from(&config.grid)?;
     for kind in

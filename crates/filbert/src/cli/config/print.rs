@@ -16,7 +16,7 @@ pub(super) fn write(whole: &toml::Table, out: &mut impl Write) -> io::Result<()>
         if is_named {
             write_named(name, about, &fields, section, out)?;
         } else {
-            write_table(&format!("[{name}]"), about, &fields, section, out)?;
+            write_table(&format!("[{name}]"), about, &fields, section, None, out)?;
         }
     }
     write_stages(whole, out)
@@ -28,6 +28,7 @@ fn write_table(
     about: &str,
     fields: &[Field],
     values: Option<&toml::Table>,
+    standards: Option<&toml::Table>,
     out: &mut impl Write,
 ) -> io::Result<()> {
     write_wrapped(out, "# ", about)?;
@@ -37,7 +38,7 @@ fn write_table(
         .iter()
         .partition(|field| matches!(field.shape, Shape::Table(_) | Shape::Named(_) | Shape::List(_)));
     for field in plain {
-        write_plain(field, values, out)?;
+        write_plain(field, values, standards, out)?;
     }
     writeln!(out)?;
     // Behind what belongs to this table itself, as TOML wants it.
@@ -53,15 +54,16 @@ fn write_table(
                 let header = format!("[[{path}]]");
                 let each = value.and_then(toml::Value::as_array).filter(|each| !each.is_empty());
                 for value in each.into_iter().flatten() {
-                    write_table(&header, field.about(), inner, value.as_table(), out)?;
+                    write_table(&header, field.about(), inner, value.as_table(), None, out)?;
                 }
                 if each.is_none() {
-                    write_table(&header, field.about(), inner, None, out)?;
+                    write_table(&header, field.about(), inner, None, None, out)?;
                 }
             }
             Shape::Table(inner) => {
-                let value = value.and_then(toml::Value::as_table);
-                write_table(&format!("[{path}]"), field.about(), inner, value, out)?;
+                let (value, standard) = (value.and_then(toml::Value::as_table), field.standard());
+                let standards = standard.as_ref().and_then(toml::Value::as_table);
+                write_table(&format!("[{path}]"), field.about(), inner, value, standards, out)?;
             }
             _ => {}
         }
@@ -79,16 +81,26 @@ fn write_named(
 ) -> io::Result<()> {
     let tables = tables.filter(|tables| !tables.is_empty());
     for (name, table) in tables.into_iter().flatten() {
-        write_table(&format!("[{path}.{}]", quoted_key(name)), about, fields, table.as_table(), out)?;
+        write_table(&format!("[{path}.{}]", quoted_key(name)), about, fields, table.as_table(), None, out)?;
     }
     if tables.is_none() {
-        write_table(&format!("[{path}.\"*\"]"), about, fields, None, out)?;
+        write_table(&format!("[{path}.\"*\"]"), about, fields, None, None, out)?;
     }
     Ok(())
 }
 
-fn write_plain(field: &Field, values: Option<&toml::Table>, out: &mut impl Write) -> io::Result<()> {
-    let (value, standard) = (values.and_then(|values| values.get(field.key)), field.standard());
+/// One setting. The defaults of the table that it stands in come before its own.
+fn write_plain(
+    field: &Field,
+    values: Option<&toml::Table>,
+    standards: Option<&toml::Table>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let standard = match standards {
+        Some(table) => table.get(field.key).cloned(),
+        None => field.standard(),
+    };
+    let value = values.and_then(|values| values.get(field.key));
     let mut comment = field.about().to_owned();
     if !matches!(field.shape, Shape::Text(_) | Shape::Texts(_) | Shape::Secret) {
         comment += &format!(" Takes {}.", field.takes());

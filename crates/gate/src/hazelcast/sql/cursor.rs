@@ -40,6 +40,11 @@ impl Cursor {
         self.endless
     }
 
+    /// A page without rows: for whoever must have an answer before there is a row.
+    pub(super) fn empty_page(&self) -> Page {
+        Page { last: false, columns: self.columns.iter().map(ColumnPlan::start).collect() }
+    }
+
     /// The next page: so many rows, fewer when they would have more than `bytes`, or when there are no more.
     pub(super) async fn page(
         &mut self,

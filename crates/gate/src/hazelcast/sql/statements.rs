@@ -6,6 +6,10 @@
 //!                +-- last page, error, panic: gone            +-- close, time-out, connection gone: its query is cancelled
 //! ```
 //!
+//! So many have a *place* at a time, from their begin to their end; one more waits in line for the place of one that is over. What waits is
+//! bounded by what a connection may have waiting of anything, by number and by bytes. A place that no other statement gives up for too long
+//! is refused: else a program that opens more results than there are places, and reads none, would hang.
+//!
 //! One reads at a time: whoever reads has the cursor, and finds out by putting it back that the statement was ended meanwhile. Locked
 //! for the time of a look-up only; never while a query is read.
 
@@ -13,9 +17,12 @@ use super::cursor::Cursor;
 use super::problem::{Code, Problem};
 use filbert_sql::QueryCanceller;
 use filbert_wire::messages::structures::SqlQueryId;
+use futures::channel::oneshot;
+use futures::future::{Either, select};
 use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// What a client calls a statement.
 type Name = [i64; 4];
@@ -29,6 +36,40 @@ fn name_of(id: &SqlQueryId) -> Name {
 pub(in crate::hazelcast) struct Statements {
     limit: usize,
     open: Mutex<HashMap<Name, Arc<Statement>>>,
+    line: Mutex<Line>,
+}
+
+/// The places of statements, and who waits for one.
+#[derive(Debug, Default)]
+struct Line {
+    taken: usize,
+    waiting: VecDeque<oneshot::Sender<Place>>,
+}
+
+/// A place; given to the next in line when it is dropped.
+#[derive(Debug)]
+struct Place {
+    statements: Weak<Statements>,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let Some(statements) = self.statements.upgrade() else { return };
+        loop {
+            let mut line = statements.line();
+            let Some(next) = line.waiting.pop_front() else {
+                line.taken -= 1;
+                return;
+            };
+            drop(line);
+            let place = Place { statements: std::mem::take(&mut self.statements) };
+            match next.send(place) {
+                Ok(()) => return,
+                // It does not wait any more; without its statements, what comes back gives nothing away.
+                Err(mut place) => self.statements = std::mem::take(&mut place.statements),
+            }
+        }
+    }
 }
 
 /// A statement that was executed and is not over.
@@ -44,6 +85,9 @@ struct State {
     /// The query, once there is one.
     canceller: Option<QueryCanceller>,
     ended: Option<Ended>,
+    place: Option<Place>,
+    /// Wakes it where it waits for a place.
+    waits: Option<oneshot::Sender<()>>,
 }
 
 /// Why a statement is over before its rows are.
@@ -51,12 +95,20 @@ struct State {
 pub(super) enum Ended {
     Closed,
     TimedOut { limit_ms: u64 },
+    NoPlace { places: usize },
 }
 
 impl From<Ended> for Problem {
     fn from(ended: Ended) -> Self {
         match ended {
             Ended::Closed => Problem::new(Code::CancelledByUser, "the statement was closed by its client"),
+            Ended::NoPlace { places } => {
+                let text = format!(
+                    "this connection has {places} statements open, and none of them was closed or read to its end while this one waited; do \
+                     that, or raise the setting sql_statements"
+                );
+                Problem::new(Code::Generic, text)
+            }
             Ended::TimedOut { limit_ms } => {
                 let text = format!(
                     "the statement took longer than the {limit_ms} ms that its client gave it; give it more, or make it smaller"
@@ -80,11 +132,18 @@ impl Statement {
         }
         state.ended = Some(why);
         let (cursor, canceller) = (state.cursor.take(), state.canceller.take());
+        let (place, waits) = (state.place.take(), state.waits.take());
         drop(state);
+        drop((place, waits));
         // Dropped, a query is cancelled; one that is being read needs to be told.
         drop(cursor);
         // Refused at shutdown only, which ends queries too.
         let _ = canceller.map(|canceller| canceller.cancel().map(filbert_pool::Called::detach));
+    }
+
+    /// True while it waits for a place.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.state().waits.is_some()
     }
 
     pub(super) fn ended(&self) -> Option<Ended> {
@@ -95,24 +154,38 @@ impl Statement {
 impl Statements {
     /// As many as `limit` at a time.
     pub(in crate::hazelcast) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { limit, open: Mutex::default() })
+        Arc::new(Self { limit, open: Mutex::default(), line: Mutex::default() })
     }
 
     fn open(&self) -> MutexGuard<'_, HashMap<Name, Arc<Statement>>> {
         self.open.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 
+    fn line(&self) -> MutexGuard<'_, Line> {
+        self.line.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
+    /// How many may be open at a time.
+    pub(super) fn places(&self) -> usize {
+        self.limit
+    }
+
+    /// A place for a statement, or where to wait for one.
+    fn place(self: &Arc<Self>) -> Result<Place, oneshot::Receiver<Place>> {
+        let mut line = self.line();
+        // Others who wait were here before.
+        if line.taken < self.limit {
+            line.taken += 1;
+            return Ok(Place { statements: Arc::downgrade(self) });
+        }
+        let (gives, place) = oneshot::channel();
+        line.waiting.push_back(gives);
+        Err(place)
+    }
+
     /// A new statement under that id, which its client made up.
     pub(super) fn begin(self: &Arc<Self>, id: &SqlQueryId) -> Result<Reading, Problem> {
         let mut open = self.open();
-        if open.len() >= self.limit {
-            let text = format!(
-                "this connection has {} statements open already; close some or read them to the end, or raise the setting \
-                 sql_statements",
-                open.len()
-            );
-            return Err(Problem::new(Code::Generic, text));
-        }
         match open.entry(name_of(id)) {
             Entry::Occupied(_) => {
                 let text = "a statement with this id is open already; each needs an id of its own";
@@ -179,6 +252,44 @@ impl Reading {
         &self.statement
     }
 
+    /// Waits until the statement has a place.
+    pub(super) async fn begins(&self) -> Result<(), Problem> {
+        let place = match self.statements.place() {
+            Ok(place) => place,
+            Err(place) => {
+                let woken = {
+                    let mut state = self.statement.state();
+                    let (wakes, woken) = oneshot::channel();
+                    if state.ended.is_none() {
+                        state.waits = Some(wakes);
+                    }
+                    woken
+                };
+                // Ended, its end of the channel is dropped.
+                match select(place, woken).await {
+                    Either::Left((Ok(place), _)) => place,
+                    Either::Left((Err(_), _)) => return Err(Ended::Closed.into()),
+                    Either::Right(_) => {
+                        return Err(self.statement.ended().unwrap_or(Ended::Closed).into());
+                    }
+                }
+            }
+        };
+        let mut state = self.statement.state();
+        state.waits = None;
+        match state.ended {
+            Some(ended) => {
+                drop(state);
+                drop(place);
+                Err(ended.into())
+            }
+            None => {
+                state.place = Some(place);
+                Ok(())
+            }
+        }
+    }
+
     /// The statement has a query from now on. Where it was ended already, the query is not worth anything any more.
     pub(super) fn runs(&self, query: QueryCanceller) -> Result<(), Problem> {
         let mut state = self.statement.state();
@@ -217,6 +328,9 @@ impl Drop for Reading {
             if open.get(&self.name).is_some_and(|found| Arc::ptr_eq(found, &self.statement)) {
                 open.remove(&self.name);
             }
+            drop(open);
+            let place = self.statement.state().place.take();
+            drop(place);
         }
     }
 }

@@ -22,6 +22,7 @@ use crate::map::near_cache::NearCaches;
 use crate::map::operations::{Destroy, Place};
 use crate::map::partition::MapPartition;
 use crate::map::settings::MapSettings;
+use crate::memory::MemoryAccount;
 use crate::operation::Operation;
 use crate::query::Catalog;
 use crate::settings::GridSettings;
@@ -72,7 +73,7 @@ impl MapStructure {
     pub(crate) fn new(service: Service, name: &Arc<str>, around: &MapSurroundings<'_>) -> Self {
         let context = Arc::new(MapContext::new(service, name, around));
         let of_partitions = Arc::clone(&context);
-        let strands = Strands::partitioned_with_home(around.stages, name, move |home, partition| {
+        let strands = Strands::partitioned_with_home(around.stages, around.memory, name, move |home, partition| {
             MapPartition::new(&of_partitions, home.clone(), partition)
         });
         if let Some(behind) = &context.behind {
@@ -90,6 +91,7 @@ pub(crate) struct MapSurroundings<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) store: Option<&'a Store>,
     pub(crate) near_caches: &'a NearCaches,
+    pub(crate) memory: &'a Arc<MemoryAccount>,
 }
 
 /// How long a full mailbox is left alone before it is told again that the map is gone.

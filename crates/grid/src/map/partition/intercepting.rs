@@ -41,6 +41,7 @@ impl MapPartition {
         want_old: bool,
     ) -> GridResult<Option<Data>> {
         self.check_store()?;
+        self.check_room(turn, key, value.as_bytes().len())?;
         let Some(chain) = self.interceptors() else {
             let old = self.put(turn, key, value.as_bytes(), lifetime, want_old);
             self.tell_store(turn, key, Some(value.as_bytes()));
@@ -59,6 +60,7 @@ impl MapPartition {
         value: &Data,
         lifetime: Lifetime,
     ) -> GridResult<Option<Data>> {
+        self.check_room(turn, key, value.as_bytes().len())?;
         self.forget_store(key);
         match self.interceptors() {
             None => Ok(self.put(turn, key, value.as_bytes(), lifetime, true)),
@@ -77,6 +79,8 @@ impl MapPartition {
     ) -> GridResult<(Option<Data>, Data)> {
         let old = self.find(turn, key).map(|slot| copied(self.store.value(slot)));
         let value = chain.put(old.as_ref(), value)?;
+        // An interceptor may have made it larger.
+        self.check_room(turn, key, value.as_bytes().len())?;
         self.put(turn, key, value.as_bytes(), lifetime, false);
         chain.after_put(&value);
         Ok((old, value))
@@ -85,6 +89,7 @@ impl MapPartition {
     /// The same for the entry in `slot`, and whoever does not ask for what was before.
     pub(crate) fn write_at(&mut self, turn: &mut MapTurn<'_>, slot: Slot, value: &Data) -> GridResult<()> {
         self.check_store()?;
+        self.check_room_at(slot, value.as_bytes().len())?;
         let key = self.context.behind.is_some().then(|| copied(self.store.key(slot)));
         let Some(chain) = self.interceptors() else {
             self.put_at(turn, slot, value.as_bytes());
@@ -94,6 +99,7 @@ impl MapPartition {
             return Ok(());
         };
         let value = chain.put(Some(&copied(self.store.value(slot))), value)?;
+        self.check_room_at(slot, value.as_bytes().len())?;
         self.put_at(turn, slot, value.as_bytes());
         chain.after_put(&value);
         if let Some(key) = key {

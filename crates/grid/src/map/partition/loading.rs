@@ -80,7 +80,10 @@ impl MapPartition {
                 continue;
             }
             match behind.unwritten(key) {
-                Some(Some(value)) => self.bring(turn, key, &value),
+                Some(Some(value)) => {
+                    self.check_room(turn, key, value.as_bytes().len())?;
+                    self.bring(turn, key, &value);
+                }
                 Some(None) => {}
                 None => wanted.push(key.detached()),
             }
@@ -111,15 +114,16 @@ impl MapPartition {
                 ours && self.loading.asked.remove(*key).is_some()
             })
             .collect();
-        let brought = loaded.map(|entries| {
+        let brought = loaded.and_then(|entries| {
             let mut brought = 0;
             for (key, value) in &entries {
                 if fresh.contains(key) && (replace || self.find(turn, key).is_none()) {
+                    self.check_room(turn, key, value.as_bytes().len())?;
                     self.bring(turn, key, value);
                     brought += 1;
                 }
             }
-            brought
+            Ok(brought)
         });
         let _ = errand.brought.set(brought);
     }

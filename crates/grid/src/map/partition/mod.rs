@@ -4,6 +4,7 @@
 //! `intercepting.rs`; so indexes, events, bounds and
 //! statistics, near caches and the log on disk have one place each where they hear of them. It runs on the partition's strand: one thread at a time, nothing locked.
 
+mod admission;
 mod eviction;
 mod expiring;
 mod intercepting;
@@ -78,11 +79,28 @@ pub struct MapPartition {
 impl Target for MapPartition {
     type Event = MapSignal;
 
+    fn held_bytes(&self) -> usize {
+        let indexes = self.indexes.as_ref().map_or(0, |indexes| indexes.lock().settings().count());
+        self.store.bytes()
+            + self.expiry.len() * EXPIRY_BYTES
+            + self.entry_stats.as_ref().map_or(0, |stats| stats.len() * STATS_BYTES)
+            + indexes * self.store.len() * INDEX_BYTES
+            + self.journal.as_ref().map_or(0, |journal| journal.bytes())
+            + self.locks.bytes()
+    }
+
     #[inline]
     fn refuses(&self) -> Option<GridError> {
         self.context.damage_of(self.partition).map(GridError::Store)
     }
 }
+
+/// What the end of life of an entry takes, and its statistics.
+const EXPIRY_BYTES: usize = std::mem::size_of::<Option<Expiry>>();
+const STATS_BYTES: usize = std::mem::size_of::<Option<EntryStats>>();
+
+/// What an entry takes in an index, roughly: a short key and its place.
+const INDEX_BYTES: usize = 96;
 
 type MapTurn<'a> = Turn<'a, MapPartition>;
 

@@ -34,7 +34,7 @@ use std::hash::BuildHasher;
 const HASH_BYTES: usize = 4;
 
 /// What an entry takes beside its bytes: the record, the allocation's header, its place in the table.
-const ENTRY_OVERHEAD: usize = std::mem::size_of::<Record>() + 16 + 8;
+pub(crate) const ENTRY_OVERHEAD: usize = std::mem::size_of::<Record>() + 16 + 8;
 
 /// Keys and values as their bytes. A slot stays the same while its entry lives, so a scan is a number ([`Store::next`]): an entry that is
 /// there during the whole scan is seen exactly once.

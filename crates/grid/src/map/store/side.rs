@@ -20,6 +20,11 @@ impl<T> Side<T> {
         Self { chunks: Vec::new(), len: 0 }
     }
 
+    /// How many entries have something.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.len == 0
     }

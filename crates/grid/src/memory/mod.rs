@@ -1,0 +1,209 @@
+//! One account for the memory that the data of a grid takes: every structure counts what it holds, and a write beyond the limit is refused.
+//!
+//! ```text
+//! strand's share (held) -- told in steps --> account (used) <-- asked by every write: is there room?
+//! ```
+//!
+//! A strand knows what its target holds and tells the account of a difference only when it is worth it: a kilobyte, or a 64th of what the
+//! strand holds. So a small write costs no shared atomic change, and the account is right to about two percent. What a strand gives up
+//! altogether is told at once.
+//!
+//! Counted are the bytes of keys, values and items with what the structures need for each. Not counted: the allocator's own losses, and
+//! an empty structure. Writes are judged before they run and may run side by side, so each thread of stage `partition` can exceed the limit by one
+//! write. Reads, removals, locks and atomic numbers are never refused; what comes back from disk at a start is not either.
+//!
+//! Rejected: an allocator that counts (a cost for every allocation of every query, and nothing to refuse where it is noticed).
+
+mod measured;
+
+pub use measured::{MachineMemory, default_grid_bytes};
+
+use crate::error::{GridError, GridResult};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// A difference that a strand keeps to itself in any case.
+const STEP: usize = 1 << 10;
+
+/// The part of what a strand holds that it may be wrong by.
+const PART: usize = 64;
+
+/// The memory that the structures of a grid take, and how much they may.
+///
+/// ```
+/// use filbert_grid::{Grid, GridError, GridSettings, Registry};
+/// use filbert_wire::Data;
+///
+/// let stages = filbert_pool::Stages::start()?;
+/// let settings = GridSettings { memory_bytes: Some(10_000), ..Default::default() };
+/// let grid = Grid::with(&stages, settings, Registry::new());
+/// let map = grid.map("m");
+/// let (key, large) = (Data::new(-7, &[0, 0, 0, 1]), Data::new(-12, &[7; 20_000]));
+/// assert!(matches!(map.set(key.clone(), large).wait(), Err(GridError::OutOfMemory { .. })));
+/// map.set(key, Data::new(-12, &[7; 2_000])).wait()?;
+/// assert!(grid.memory().used() > 2_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct MemoryAccount {
+    limit: u64,
+    /// Below zero for a moment, when what went is told before what came.
+    used: AtomicI64,
+    refused: AtomicU64,
+}
+
+impl MemoryAccount {
+    /// An account with so many bytes.
+    pub fn new(limit: u64) -> Arc<Self> {
+        Arc::new(Self { limit, used: AtomicI64::new(0), refused: AtomicU64::new(0) })
+    }
+
+    /// The bytes that all structures together may take.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// The bytes that they take, as far as strands have told.
+    pub fn used(&self) -> u64 {
+        u64::try_from(self.used.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+
+    /// How many writes were refused.
+    pub fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// True when there is room for so many bytes more.
+    #[inline]
+    pub fn has_room(&self, bytes: usize) -> bool {
+        let used = self.used();
+        used < self.limit && bytes as u64 <= self.limit - used
+    }
+
+    /// Refuses a write of so many bytes when there is no room for them.
+    #[inline]
+    pub(crate) fn admit(&self, operation: &'static str, bytes: usize) -> GridResult<()> {
+        if self.has_room(bytes) { Ok(()) } else { Err(self.refuse(operation)) }
+    }
+
+    /// Counts a write that is refused.
+    #[cold]
+    pub(crate) fn refuse(&self, operation: &'static str) -> GridError {
+        let refused = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
+        let (used, limit) = (self.used(), self.limit);
+        if refused.is_power_of_two() {
+            tracing::warn!(
+                operation,
+                used,
+                limit,
+                refused,
+                "writes are refused: the memory for data is used up (grid.memory_bytes)"
+            );
+        }
+        GridError::OutOfMemory { operation, used, limit }
+    }
+
+    fn add(&self, bytes: i64) {
+        self.used.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Counts bytes that are on their way, until what is returned is dropped.
+    pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> TakenMemory {
+        self.add(signed(bytes));
+        TakenMemory { account: Arc::clone(self), bytes }
+    }
+}
+
+fn signed(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// Bytes that count until this is dropped.
+#[derive(Debug)]
+pub(crate) struct TakenMemory {
+    account: Arc<MemoryAccount>,
+    bytes: usize,
+}
+
+impl Drop for TakenMemory {
+    fn drop(&mut self) {
+        self.account.add(-signed(self.bytes));
+    }
+}
+
+/// What one strand holds. Used by whoever runs the strand; dropped, it holds nothing.
+#[derive(Debug)]
+pub(crate) struct MemoryShare {
+    account: Arc<MemoryAccount>,
+    /// What the account was told.
+    told: usize,
+}
+
+impl MemoryShare {
+    /// A share of nothing yet.
+    pub(crate) fn new(account: &Arc<MemoryAccount>) -> Self {
+        Self { account: Arc::clone(account), told: 0 }
+    }
+
+    pub(crate) fn account(&self) -> &MemoryAccount {
+        &self.account
+    }
+
+    /// The strand holds so much now.
+    #[inline]
+    pub(crate) fn set(&mut self, held: usize) {
+        let apart = held.abs_diff(self.told);
+        if apart > STEP + self.told / PART || (held == 0 && apart > 0) {
+            self.tell(held);
+        }
+    }
+
+    fn tell(&mut self, held: usize) {
+        self.account.add(signed(held) - signed(self.told));
+        self.told = held;
+    }
+}
+
+impl Drop for MemoryShare {
+    fn drop(&mut self) {
+        self.tell(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_tells_what_is_worth_it_and_takes_all_back() {
+        let account = MemoryAccount::new(100_000);
+        let mut share = MemoryShare::new(&account);
+        share.set(STEP);
+        assert_eq!(account.used(), 0, "a small difference stays with the strand");
+        share.set(64_000);
+        assert_eq!(account.used(), 64_000);
+        share.set(64_000 + STEP + 64_000 / PART);
+        assert_eq!(account.used(), 64_000, "a 64th of what it holds is small too");
+        share.set(50);
+        assert_eq!(account.used(), 50);
+        share.set(0);
+        assert_eq!(account.used(), 0, "nothing is told however little it was");
+        share.set(90_000);
+        drop(share);
+        assert_eq!(account.used(), 0);
+    }
+
+    #[test]
+    fn a_write_is_refused_that_would_pass_the_limit() {
+        let account = MemoryAccount::new(1_000);
+        assert!(account.has_room(1_000) && !account.has_room(1_001));
+        let taken = account.take(1_000);
+        assert!(!account.has_room(0), "a full account takes nothing at all");
+        let refused = account.admit("list.add", 1).unwrap_err();
+        assert_eq!(refused, GridError::OutOfMemory { operation: "list.add", used: 1_000, limit: 1_000 });
+        let text = refused.to_string();
+        assert!(text.contains("1000 bytes") && text.contains("grid.memory_bytes"), "{text}");
+        drop(taken);
+        assert_eq!((account.admit("list.add", 1_000), account.refused()), (Ok(()), 1));
+    }
+}

@@ -1,0 +1,267 @@
+//! The memory of all structures has one limit: each kind is offered four times as much, refuses what is too much, and goes on to be read and
+//! emptied; then nothing counts any more.
+
+#![allow(clippy::disallowed_methods, reason = "tests have deadlines of their own")]
+
+use filbert_grid::{
+    Code, Entry, EntryProcessor, EvictionPolicy, Grid, GridError, GridResult, GridSettings, Lifetime,
+    MapSettings, MaxSize, Overflow, Registry, Service,
+};
+use filbert_pool::Stages;
+use filbert_wire::Data;
+use std::time::{Duration, Instant};
+
+/// What all structures may take.
+const LIMIT: u64 = 2 << 20;
+/// What one value has.
+const VALUE: usize = 10_000;
+/// Values that are offered: four times as much as there is room for.
+const OFFERED: u32 = 4 * (LIMIT as u32) / VALUE as u32;
+
+fn key(number: u32) -> Data {
+    Data::new(-7, &number.to_be_bytes())
+}
+
+/// A value of its own.
+fn value(number: u32) -> Data {
+    let mut bytes = vec![7; VALUE];
+    bytes[..4].copy_from_slice(&number.to_be_bytes());
+    Data::new(-12, &bytes)
+}
+
+struct Tested {
+    stages: Stages,
+    grid: Grid,
+}
+
+impl Tested {
+    fn with(change: impl FnOnce(&mut GridSettings), registry: Registry) -> Self {
+        let stages = Stages::start().unwrap();
+        let mut settings = GridSettings { memory_bytes: Some(LIMIT), ..Default::default() };
+        change(&mut settings);
+        let grid = Grid::with(&stages, settings, registry);
+        Self { stages, grid }
+    }
+
+    fn new() -> Self {
+        Self::with(|_| (), Registry::new())
+    }
+
+    /// Offers four times the limit: a part is taken, all else is refused with the error that says why, and no more is held than allowed.
+    fn offer(&self, what: &str, put: impl Fn(u32) -> GridResult<()>) -> u32 {
+        let mut taken = 0;
+        for number in 0..OFFERED {
+            match put(number) {
+                Ok(()) => taken += 1,
+                Err(GridError::OutOfMemory { limit, .. }) => assert_eq!(limit, LIMIT, "{what}"),
+                Err(other) => panic!("{what}: {other}"),
+            }
+        }
+        let used = self.grid.memory().used();
+        // A write that is judged before it runs may exceed the limit by itself, and a strand keeps a little to itself.
+        assert!(used <= LIMIT + LIMIT / 10, "{what}: {used}");
+        assert!(used >= LIMIT - LIMIT / 10, "{what}: room is left, {used}");
+        assert!(taken > OFFERED / 8 && taken < OFFERED / 3, "{what}: {taken} of {OFFERED}");
+        assert!(self.grid.memory().refused() >= u64::from(OFFERED - taken), "{what}");
+        taken
+    }
+
+    /// All was taken away: nothing counts, and a write goes again.
+    fn is_empty_again(&self, what: &str, put: impl FnOnce() -> GridResult<()>) {
+        let used = self.grid.memory().used();
+        assert_eq!(used, 0, "{what}");
+        put().unwrap_or_else(|error| panic!("{what}: {error}"));
+    }
+}
+
+impl Drop for Tested {
+    fn drop(&mut self) {
+        let _ = self.stages.shutdown(filbert_pool::Shutdown::Cancel);
+    }
+}
+
+#[test]
+fn a_map_refuses_what_there_is_no_memory_for() {
+    let tested = Tested::new();
+    let map = tested.grid.map("m");
+    let taken = tested.offer("map", |number| map.set(key(number), value(number)).wait());
+    assert_eq!(map.size().wait().unwrap(), u64::from(taken));
+    assert_eq!(map.get(key(0)).wait().unwrap(), Some(value(0)));
+    // As much as it had, or less, it may always have.
+    map.set(key(0), value(9)).wait().unwrap();
+    map.set(key(0), key(1)).wait().unwrap();
+    let refused = map.put_all(vec![(key(OFFERED), value(0)), (key(OFFERED + 1), value(1))]).wait();
+    assert!(matches!(refused, Err(GridError::OutOfMemory { .. })), "{refused:?}");
+    assert!(map.remove(key(1)).wait().unwrap().is_some());
+    map.set(key(1), value(1)).wait().unwrap();
+    map.clear().wait().unwrap();
+    tested.is_empty_again("map", || map.set(key(1), value(1)).wait());
+    assert!(tested.grid.structures().destroy(Service::Map, "m"));
+    assert_eq!(tested.grid.memory().used(), 0, "what a destroyed map held does not count");
+}
+
+#[test]
+fn lifetimes_and_locks_count_and_go() {
+    let tested = Tested::new();
+    let map = tested.grid.map("m");
+    let lifetime = Lifetime { ttl_ms: 3_600_000, max_idle_ms: 0 };
+    for number in 0..2_000 {
+        map.put_for(key(number), key(number), lifetime).wait().unwrap();
+        map.lock(key(number), None).wait().unwrap();
+    }
+    let used = tested.grid.memory().used();
+    assert!(used > 2_000 * 150, "{used}");
+    for number in 0..2_000 {
+        map.unlock(key(number)).wait().unwrap();
+    }
+    map.clear().wait().unwrap();
+    tested.is_empty_again("map with lifetimes", || Ok(()));
+}
+
+#[test]
+fn a_replicated_map_refuses_too() {
+    let tested = Tested::new();
+    let map = tested.grid.replicated_map("r");
+    tested.offer("replicated map", |number| map.put(key(number), value(number), None).wait().map(drop));
+    assert_eq!(map.get(key(0)).wait().unwrap(), Some(value(0)));
+    map.clear().wait().unwrap();
+    tested.is_empty_again("replicated map", || map.put(key(1), value(1), None).wait().map(drop));
+}
+
+/// What user code makes of an entry is judged as well.
+#[test]
+fn an_entry_processor_cannot_pass_the_limit() {
+    struct Grow;
+    impl EntryProcessor for Grow {
+        fn process(&self, entry: &mut Entry<'_>) -> Result<Option<Data>, String> {
+            entry.set_value(value(0));
+            Ok(None)
+        }
+    }
+    let registry = Registry::new().with_processor("grow", |_| Ok(Grow));
+    let tested = Tested::with(|_| (), registry);
+    let map = tested.grid.map("m");
+    tested.offer("processor", |number| {
+        map.execute_on_key(key(number), Code::named("grow", key(0))).wait().map(drop)
+    });
+    map.clear().wait().unwrap();
+    tested.is_empty_again("processor", || Ok(()));
+}
+
+#[test]
+fn a_list_refuses_what_there_is_no_memory_for() {
+    let tested = Tested::new();
+    let list = tested.grid.list("l");
+    let taken = tested.offer("list", |number| list.add(&value(number)).wait().map(drop));
+    assert_eq!(list.size().wait().unwrap(), taken as usize);
+    assert_eq!(list.get(0).wait().unwrap(), value(0));
+    assert!(list.remove_at(0).wait().is_ok());
+    list.clear().wait().unwrap();
+    tested.is_empty_again("list", || list.add(&value(1)).wait().map(drop));
+}
+
+#[test]
+fn a_queue_refuses_what_there_is_no_memory_for() {
+    let tested = Tested::new();
+    let queue = tested.grid.queue("q");
+    let taken = tested.offer("queue", |number| queue.put(&value(number)).wait());
+    assert_eq!(queue.poll(Duration::ZERO).wait().unwrap(), Some(value(0)));
+    for number in 1..taken {
+        assert_eq!(queue.take().wait().unwrap(), value(number));
+    }
+    tested.is_empty_again("queue", || queue.put(&value(1)).wait());
+}
+
+#[test]
+fn a_set_refuses_what_there_is_no_memory_for() {
+    let tested = Tested::new();
+    let set = tested.grid.set("s");
+    let taken = tested.offer("set", |number| set.add(&value(number)).wait().map(drop));
+    assert_eq!(set.size().wait().unwrap(), taken as usize);
+    assert!(set.contains(&value(0)).wait().unwrap() && set.remove(&value(0)).wait().unwrap());
+    set.clear().wait().unwrap();
+    tested.is_empty_again("set", || set.add(&value(1)).wait().map(drop));
+}
+
+#[test]
+fn a_multimap_refuses_what_there_is_no_memory_for() {
+    let tested = Tested::new();
+    let (map, owner) = (tested.grid.multi_map("mm"), tested.grid.new_owner());
+    tested.offer("multimap", |number| map.put(&key(number % 100), &value(number), owner).wait().map(drop));
+    assert!(!map.get(&key(0)).wait().unwrap().is_empty());
+    assert!(map.remove_entry(&key(0), &value(0), owner).wait().unwrap());
+    assert!(!map.remove(&key(1), owner).wait().unwrap().is_empty());
+    map.clear().wait().unwrap();
+    tested.is_empty_again("multimap", || map.put(&key(1), &value(1), owner).wait().map(drop));
+}
+
+#[test]
+fn a_ringbuffer_refuses_what_there_is_no_memory_for() {
+    let tested = Tested::new();
+    let ring = tested.grid.ringbuffer("r");
+    tested.offer("ringbuffer", |number| ring.add(&value(number), Overflow::Overwrite).wait().map(drop));
+    assert!(ring.read_one(0).wait().is_ok());
+    assert!(tested.grid.structures().destroy(Service::Ringbuffer, "r"));
+    tested.is_empty_again("ringbuffer", || Ok(()));
+}
+
+#[test]
+fn atomic_references_refuse_what_there_is_no_memory_for() {
+    let tested = Tested::new();
+    let reference = |number: u32| tested.grid.atomic_reference(&format!("a{number}"));
+    tested.offer("references", |number| reference(number).get_and_set(Some(&value(number))).wait().map(drop));
+    assert_eq!(reference(0).get().wait().unwrap(), Some(value(0)));
+    for number in 0..OFFERED {
+        reference(number).get_and_set(None).wait().unwrap();
+    }
+    tested.is_empty_again("references", || reference(0).get_and_set(Some(&value(1))).wait().map(drop));
+}
+
+/// Messages that wait for a listener that is busy are held as well.
+#[test]
+fn messages_of_a_topic_count_until_they_are_heard() {
+    let tested = Tested::new();
+    let topic = tested.grid.topic("t");
+    let (free, waits) = std::sync::mpsc::channel::<()>();
+    let waits = std::sync::Mutex::new(waits);
+    topic.add_listener(move |_| {
+        let _ = waits.lock().unwrap().recv();
+    });
+    tested.offer("topic", |number| topic.publish(&value(number)).wait());
+    drop(free);
+    let begin = Instant::now();
+    while tested.grid.memory().used() > 0 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{}", tested.grid.memory().used());
+        std::thread::yield_now();
+    }
+    topic.publish(&value(1)).wait().unwrap();
+}
+
+#[test]
+fn a_bounded_map_that_evicts_nothing_refuses() {
+    let bounds = [MaxSize::Entries(50), MaxSize::Bytes(50 * 100), MaxSize::EntriesPerPartition(1)];
+    for bound in bounds {
+        let settings =
+            MapSettings { eviction: EvictionPolicy::None, max_size: Some(bound), ..Default::default() };
+        let tested = Tested::with(|grid| grid.maps.set("m", settings), Registry::new());
+        let map = tested.grid.map("m");
+        let mut taken = 0;
+        for number in 0..2_000 {
+            match map.set(key(number), key(number)).wait() {
+                Ok(()) => taken += 1,
+                Err(error) => {
+                    assert!(matches!(&error, GridError::MapFull { .. }) && error.is_retryable(), "{error}");
+                    assert!(error.to_string().contains("max_size"), "{error}");
+                }
+            }
+        }
+        assert!((20..=271).contains(&taken), "{bound:?}: {taken}");
+        let known = map.key_set().wait().unwrap();
+        let (first, second) = (known[0].clone(), known[1].clone());
+        map.set(first.clone(), key(7)).wait().unwrap();
+        assert!(map.remove(first.clone()).wait().unwrap().is_some(), "{bound:?}");
+        map.set(first, key(8)).wait().unwrap();
+        let larger = map.set(second, value(1)).wait();
+        assert_eq!(larger.is_err(), matches!(bound, MaxSize::Bytes(_)), "{bound:?}: {larger:?}");
+    }
+}
