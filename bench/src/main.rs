@@ -55,8 +55,8 @@ enum Suite {
     #[cfg(feature = "cube")]
     /// Cubes: rows to groups against DataFusion, DuckDB and Polars; queries on one worker and on two.
     Cube {
-        /// Only the parts whose name contains this: `group`, `workloads`, or one of these: `product`, `tower`, `chain`, `shift`, `dispatch`,
-        /// `induction`.
+        /// Only the parts whose name contains this: `group`, `files`, `workloads`, or one of these: `product`, `tower`, `chain`, `shift`,
+        /// `dispatch`, `induction`.
         #[arg(long)]
         only: Option<String>,
         /// DuckDB and Polars too: installs their Python packages; needs python3.
@@ -119,6 +119,14 @@ enum Suite {
         #[arg(long)]
         items: u64,
     },
+    /// The memory of one workload, for the suite `cube`.
+    #[cfg(feature = "cube")]
+    #[command(hide = true)]
+    CubeMemory {
+        /// Its name.
+        #[arg(long)]
+        workload: String,
+    },
     /// The memory of one size of map, for the suite `grid`.
     #[command(hide = true)]
     Memory {
@@ -165,6 +173,10 @@ fn main() {
                 adhoc_classpath.as_deref(),
                 &mut report,
             );
+        }
+        #[cfg(feature = "cube")]
+        Suite::CubeMemory { workload } => {
+            return suites::cube::measure_and_print(&workload, arguments.quick);
         }
         #[cfg(feature = "door")]
         Suite::Door { hazelcast_jar, only } => {

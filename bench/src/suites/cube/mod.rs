@@ -3,12 +3,15 @@
 //! | part | asks |
 //! |---|---|
 //! | `group` | a sum by key over rows in memory, for few and for many keys |
+//! | `files` | a sum by text keys over a Parquet file, beside `filbert sql` and DuckDB |
 //! | `workloads` | queries of a cube: time, memory, what the second worker brings, and Adhoc with the same; or one of them by its name |
 
 mod adhoc;
 mod ceiling;
 #[cfg(feature = "sql-peers")]
 mod datafusion;
+#[cfg(feature = "sql")]
+mod files;
 mod group;
 mod ours;
 mod packages;
@@ -35,7 +38,25 @@ pub(crate) fn run(
     if "group".contains(only) {
         group::run(effort, python, report);
     }
+    #[cfg(feature = "sql")]
+    if "files".contains(only) {
+        files::run(effort, python, report);
+    }
+    #[cfg(not(feature = "sql"))]
+    if "files".contains(only) {
+        eprintln!("cube: without files, which need the feature `sql`");
+    }
+    #[cfg(not(feature = "sql-peers"))]
+    if "group".contains(only) {
+        eprintln!("cube: group without DataFusion, which needs the feature `sql-peers`");
+    }
     workloads::run(effort, only, adhoc_classpath, report);
+}
+
+/// What one workload takes, in this process: what the suite starts itself for.
+pub(crate) fn measure_and_print(workload: &str, quick: bool) {
+    let effort = if quick { Effort::Quick } else { Effort::Full };
+    println!("{}", workloads::memory_of(workload, effort));
 }
 
 #[cfg(test)]

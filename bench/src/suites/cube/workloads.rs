@@ -21,6 +21,7 @@ use filbert_cube::{
     ForestBuilder, MemoryTable, Partitionor, Query, Shiftor,
 };
 use filbert_pool::Stages;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -206,18 +207,65 @@ fn peak() -> f64 {
 /// A workload by its name, made when it is run.
 type Named = (&'static str, Box<dyn Fn() -> Workload>);
 
-/// Runs all workloads, or those with `only` in their names.
-pub(super) fn run(effort: Effort, only: &str, adhoc_classpath: Option<&str>, report: &mut Report) {
+/// All workloads, at a size.
+fn workloads(effort: Effort) -> Vec<Named> {
     let million = effort.pick(2_000, 200_000, 1_000_000);
-    let rounds = effort.pick(1, 3, 7);
-    let mut workloads: Vec<Named> = vec![
+    vec![
         ("product", Box::new(move || product_then_sum(million))),
         ("tower", Box::new(move || tower(million / 10, 16))),
         ("chain", Box::new(move || chain(effort.pick(50, 6_000, 6_000), effort.pick(50, 6_000, 6_000)))),
         ("shift", Box::new(move || day_before(effort.pick(10, 100, 1_000), effort.pick(20, 10_000, 10_000)))),
         ("dispatch", Box::new(move || many_to_many(effort.pick(6, 14, 18)))),
         ("induction", Box::new(move || induction(million, effort.pick(20, 1_000, 1_000)))),
-    ];
+    ]
+}
+
+/// What the process grew by at most, in bytes, while it answered one query of a workload: rows were there before, nothing else was.
+pub(super) fn memory_of(name: &str, effort: Effort) -> f64 {
+    let workloads = workloads(effort);
+    let (_, workload) =
+        workloads.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("no workload {name:?}"));
+    let workload = workload();
+    let stages = Stages::builder().set("cpu.threads", THREADS as u64).start().expect("the settings fit");
+    let cube = cube_of(&stages, workload.forest, &workload.table);
+    peak();
+    let before = resident();
+    let query = workload.query.no_cache().parallelism(THREADS);
+    let result = cube.query(query).and_then(filbert_cube::QueryHandle::wait);
+    let result = result.unwrap_or_else(|error| panic!("{name}: {error}"));
+    let held = peak() - before;
+    drop(result);
+    held
+}
+
+/// The same in a process of its own: what an earlier query freed does not go back, and would hide what this one takes.
+fn memory_elsewhere(name: &str, effort: Effort) -> f64 {
+    if effort == Effort::Tiny {
+        return memory_of(name, effort);
+    }
+    let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+    command.args(["cube-memory", "--workload", name]);
+    if effort == Effort::Quick {
+        command.arg("--quick");
+    }
+    let output = command.output().expect("this program starts once more");
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.trim().parse().unwrap_or_else(|_| panic!("the measurement of {name} printed {text:?}"))
+}
+
+/// A cube over rows in memory.
+fn cube_of(stages: &Stages, forest: ForestBuilder, table: &RecordBatch) -> Cube {
+    let starts = (0..table.num_rows()).step_by(BATCH_ROWS);
+    let batches = starts.map(|start| table.slice(start, BATCH_ROWS.min(table.num_rows() - start))).collect();
+    let rows = MemoryTable::new("rows", table.schema(), batches).expect("the batches fit");
+    let cube = Cube::builder(stages, forest.build().expect("the forest is right"), rows);
+    cube.build().expect("the forest fits the table")
+}
+
+/// Runs all workloads, or those with `only` in their names.
+pub(super) fn run(effort: Effort, only: &str, adhoc_classpath: Option<&str>, report: &mut Report) {
+    let rounds = effort.pick(1, 3, 7);
+    let mut workloads = workloads(effort);
     workloads.retain(|(name, _)| "workloads".contains(only) || name.contains(only));
     if workloads.is_empty() {
         return;
@@ -226,10 +274,11 @@ pub(super) fn run(effort: Effort, only: &str, adhoc_classpath: Option<&str>, rep
     let mut adhoc = adhoc_classpath.map(|classpath| {
         Adhoc::new(classpath).unwrap_or_else(|error| panic!("Adhoc does not start: {error}"))
     });
-    for (_, workload) in workloads {
+    for (short, workload) in workloads {
         let workload = workload();
         let (name, theirs, expected) = (workload.name.clone(), workload.theirs, workload.expected);
         let ours = measure(&stages, workload, rounds, report);
+        report.alone(SUITE, &format!("{name}: memory"), "MB", memory_elsewhere(short, effort) / 1e6);
         if let (Some(adhoc), Some(theirs)) = (&mut adhoc, theirs) {
             compare(adhoc, &name, theirs, (&ours, expected), rounds, report);
         }
@@ -239,14 +288,8 @@ pub(super) fn run(effort: Effort, only: &str, adhoc_classpath: Option<&str>, rep
 /// The times of two workers.
 fn measure(stages: &Stages, workload: Workload, rounds: usize, report: &mut Report) -> Times {
     let Workload { name, forest, table, query, expected, is_parallel, .. } = workload;
-    let starts = (0..table.num_rows()).step_by(BATCH_ROWS);
-    let batches = starts.map(|start| table.slice(start, BATCH_ROWS.min(table.num_rows() - start))).collect();
-    let rows = MemoryTable::new("rows", table.schema(), batches).expect("the batches fit");
-    let cube = Cube::builder(stages, forest.build().expect("the forest is right"), rows);
-    let cube = cube.build().expect("the forest fits the table");
+    let cube = cube_of(stages, forest, &table);
     let (mut nanos, mut ceiling) = ([Vec::new(), Vec::new()], Ceiling::default());
-    peak();
-    let before = resident();
     let begun = Instant::now();
     for round in 0.. {
         // What takes milliseconds is asked more often, until its median stands still.
@@ -275,12 +318,10 @@ fn measure(stages: &Stages, workload: Workload, rounds: usize, report: &mut Repo
             ceiling.measure(turn_begun.elapsed() / 4);
         }
     }
-    let held = peak() - before;
     let [one, two] = nanos;
     let (one, two) = (Times::from_nanos("1 worker", one), Times::from_nanos("2 workers", two));
     let spread = one.spread() + two.spread();
     report.row(SUITE, &name, "ms", two.median() / 1e6, Some((one.name, one.median() / 1e6)), true, spread);
-    report.alone(SUITE, &format!("{name}: memory"), "MB", held / 1e6);
     if is_parallel {
         report.bar(SUITE, &format!("{name}: 2 workers"), one.median() / two.median(), BAR, spread);
         let [one, two] = ceiling.times();
