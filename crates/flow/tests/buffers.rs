@@ -143,6 +143,34 @@ fn a_buffer_spills_to_disk_and_gives_everything_back() {
     std::fs::remove_dir(&folder).unwrap();
 }
 
+/// What was on disk comes before what is in memory, and each as it came.
+#[test]
+fn a_buffer_keeps_the_order_of_its_items() {
+    const ITEMS: i64 = 60_000;
+    for seed in 0..3 {
+        let list = Collected::new();
+        let mut dag = DagBuilder::new("in order");
+        let source = dag.vertex("source", iterate(|_| 0..ITEMS));
+        let right = dag.vertex("right", map(|n: i64| n));
+        let join = dag.vertex("join", |_: Share| InOrder { later: false });
+        let sink = dag.vertex("sink", collect(&list));
+        dag.local_parallelism(&source, 1);
+        dag.local_parallelism(&right, 1);
+        dag.local_parallelism(&join, 1);
+        dag.local_parallelism(&sink, 1);
+        dag.edge(source.output().to(join.input()).priority(0).queue_size(4));
+        dag.edge(source.output_number(1).to(right.input()).queue_size(4));
+        let late = right.output().to(join.input_number(1)).priority(1).queue_size(4);
+        dag.edge(late.buffered(DataCodec).spill_beyond(1_000));
+        dag.edge(join.output().to(sink.input()));
+        let job = dag.build().unwrap().submit(&Stages::simulated(seed)).unwrap();
+        job.wait().unwrap();
+        assert!(job.metrics().edges.iter().any(|edge| edge.spilled_bytes > 0), "{:?}", job.metrics());
+        let late = list.take().into_iter().filter(|(ordinal, _)| *ordinal == 1).map(|(_, item)| item);
+        assert!(late.eq(0..ITEMS), "out of order with seed {seed}");
+    }
+}
+
 #[test]
 fn a_buffer_without_a_codec_fails_its_job_at_its_limit() {
     let stages = Stages::start().unwrap();

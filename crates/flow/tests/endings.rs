@@ -168,18 +168,29 @@ fn blocking_counted(stages: &Stages, calls: &Arc<AtomicUsize>) -> (Job, mpsc::Se
     (dag.build().unwrap().submit(stages).unwrap(), sender, list)
 }
 
+/// With one worker, which the call would keep from everybody else.
 #[test]
 fn a_processor_that_blocks_has_a_thread_of_its_own() {
-    let stages = Stages::start().unwrap();
-    let (job, sender, list) = blocking(&stages);
-    for n in 0..1_000 {
+    let stages = Stages::builder().set("flow.threads", 1).start().unwrap();
+    let calls = Arc::default();
+    let (job, sender, list) = blocking_counted(&stages, &calls);
+    wait_until("its call", || calls.load(Ordering::Relaxed) > 0);
+    for n in 0..10 {
+        // It stands in the call for this item, or begins it soon: nothing was sent.
+        let (other, seen) = (Collected::new(), calls.load(Ordering::Relaxed));
+        let mut dag = DagBuilder::new("beside it");
+        let source = dag.vertex("source", iterate(|_| 0..100_u64));
+        let sink = dag.vertex("sink", collect(&other));
+        dag.edge(source.output().to(sink.input()));
+        let beside = dag.build().unwrap().submit(&stages).unwrap();
+        beside.wait_timeout(Duration::from_secs(60)).expect("its call keeps no worker");
+        assert_eq!(other.take().len(), 100);
         sender.send(n).unwrap();
+        wait_until("its next call", || calls.load(Ordering::Relaxed) > seen);
     }
     drop(sender);
     job.wait().unwrap();
-    let mut items = list.take();
-    items.sort_unstable();
-    assert_eq!(items, (0..1_000).collect::<Vec<_>>());
+    assert_eq!(list.take(), (0..10).collect::<Vec<_>>());
 }
 
 #[test]

@@ -3,12 +3,13 @@
 
 mod tokens;
 
+use filbert_flow::aggregate::count;
 use filbert_flow::pipeline::{Head, Stream};
 use filbert_flow::processors::{Collected, collect, for_each, iterate, with_parallelism};
 use filbert_flow::transform::Recipe;
 use filbert_flow::{
-    Failure, Inbox, JobError, JobStatus, Many, MetaSupplier, Outbox, Pipeline, Processor, ProcessorContext,
-    Share, Step, Supplier,
+    DataCodec, Failure, Inbox, JobError, JobStatus, Many, MetaSupplier, Outbox, Pipeline, Processor,
+    ProcessorContext, Share, Step, Supplier,
 };
 use filbert_pool::{Stages, simulate};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -147,6 +148,26 @@ fn joins_in_a_row_and_of_a_stream_with_itself() {
         found.sort_unstable();
         assert!(found.into_iter().eq((2..LARGE).step_by(2).map(|n| (n, n))));
     });
+}
+
+/// Bug: the edges of pipelines had no codec, so that a stream joined with what was made of itself failed at a million items.
+#[test]
+fn a_large_stream_is_joined_with_what_was_made_of_itself() {
+    const ITEMS: u64 = filbert_flow::BUFFER_ITEMS as u64 + 100_000;
+    let found = |spills: bool| {
+        let stages = Stages::start().unwrap();
+        let list = Collected::new();
+        let numbers =
+            Pipeline::read(iterate(|share| share.part_of(0..ITEMS).map(|n| n as i64))).parallelism(1);
+        let both = if spills { numbers.spilling(DataCodec) } else { numbers.fork() };
+        let counts = both.clone().group_by(|n| n % 7).aggregate(count());
+        let joined = both.parallelism(1).hash_join(counts, |n| n % 7, |count| count.0, |_, count| count.1);
+        let job = joined.parallelism(1).aggregate(count()).write(collect(&list)).to_dag().unwrap();
+        job.submit(&stages).unwrap().wait().map(|()| list.take())
+    };
+    assert_eq!(found(true).unwrap(), [ITEMS]);
+    let failed = found(false).unwrap_err().to_string();
+    assert!(failed.contains("`Stream::spilling`"), "{failed}");
 }
 
 /// All numbers below one, each from the processor that has it, as a source that is not ours.

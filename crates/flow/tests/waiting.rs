@@ -193,7 +193,7 @@ fn a_long_call_that_says_wait_is_counted() {
         std::thread::yield_now();
     }
     let metrics = job.metrics();
-    assert_eq!(metrics.vertices[0].long_calls, 1, "{metrics:?}");
+    assert!(metrics.vertices[0].long_calls > 0, "{metrics:?}");
     assert!(metrics.vertices[0].longest_call >= Duration::from_millis(3), "{metrics:?}");
     job.cancel();
     assert!(job.wait().is_err());

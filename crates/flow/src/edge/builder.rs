@@ -132,6 +132,25 @@ pub(crate) enum CodecCode {
     Closure,
 }
 
+/// A codec for all edges that leave a vertex.
+pub(crate) struct StreamCodec<T> {
+    codec: Arc<dyn ItemCodec<T>>,
+    code: CodecCode,
+}
+
+impl<T> Clone for StreamCodec<T> {
+    fn clone(&self) -> Self {
+        Self { codec: Arc::clone(&self.codec), code: self.code }
+    }
+}
+
+impl<T> StreamCodec<T> {
+    pub(crate) fn new<C: ItemCodec<T>>(codec: C) -> Self {
+        let is_data = TypeId::of::<C>() == TypeId::of::<DataCodec>();
+        Self { codec: Arc::new(codec), code: if is_data { CodecCode::Data } else { CodecCode::Closure } }
+    }
+}
+
 impl EdgeParts {
     pub(crate) fn new(from: PortId, to: PortId) -> Self {
         Self {
@@ -286,10 +305,14 @@ impl<T: Send + 'static> Edge<T> {
     }
 
     /// How items are written as bytes, should the edge need it.
-    pub fn with_codec<C: ItemCodec<T>>(mut self, codec: C) -> Self {
-        let is_data = TypeId::of::<C>() == TypeId::of::<DataCodec>();
-        self.codec = Some(Arc::new(codec));
-        self.parts.codec = if is_data { CodecCode::Data } else { CodecCode::Closure };
+    pub fn with_codec(self, codec: impl ItemCodec<T>) -> Self {
+        self.with_codec_of(&StreamCodec::new(codec))
+    }
+
+    /// The codec of the stream that the edge belongs to.
+    pub(crate) fn with_codec_of(mut self, stream: &StreamCodec<T>) -> Self {
+        self.codec = Some(Arc::clone(&stream.codec));
+        self.parts.codec = stream.code;
         self
     }
 

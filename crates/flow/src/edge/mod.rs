@@ -19,5 +19,5 @@ pub(crate) mod unicast;
 pub(crate) mod wiring;
 
 pub use builder::{BUFFER_ITEMS, Edge, Forwarding};
-pub(crate) use builder::{CodecCode, EdgeParts, ForwardingCode, PortId};
+pub(crate) use builder::{CodecCode, EdgeParts, ForwardingCode, PortId, StreamCodec};
 pub use codec::{DataCodec, ItemCodec};

@@ -153,8 +153,9 @@ impl<T: Send + 'static> Spool<T> {
 
     fn overflow(&self) -> Failure {
         format!(
-            "the buffer of the edge {} has reached its limit of {} items in memory; give the edge a codec \
-             (`buffered`), so that it can spill to disk, or a higher limit (`buffered_in_memory`)",
+            "the buffer of the edge {} has reached its limit of {} items in memory; say how its items \
+             are written, so that they can spill to disk (`Edge::buffered`, in a pipeline `Stream::spilling` where the \
+             stream is used twice), or give the edge a higher limit (`Edge::buffered_in_memory`)",
             self.settings.buffer.edge, self.settings.buffer.memory
         )
         .into()

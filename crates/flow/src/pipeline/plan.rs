@@ -1,7 +1,7 @@
 //! From a pipeline to a DAG: every vertex once, however many streams lead to it, and the edges between them.
 
 use crate::dag::{DagBuilder, In, Vertex, VertexOf};
-use crate::edge::Edge;
+use crate::edge::{Edge, StreamCodec};
 use crate::processor::MetaSupplier;
 use crate::processors::transform;
 use crate::signature::Many;
@@ -49,6 +49,8 @@ struct NodeParts<T> {
     build: Box<dyn Fn(&mut Plan) -> usize + Send + Sync>,
     /// How items are copied for all edges but one; set when a second stream begins here.
     copy: OnceLock<fn(&T) -> T>,
+    /// How items are written, should an edge have to keep many of them.
+    codec: OnceLock<StreamCodec<T>>,
 }
 
 impl<T> Clone for Node<T> {
@@ -60,7 +62,13 @@ impl<T> Clone for Node<T> {
 impl<T: Send + 'static> Node<T> {
     /// `build` adds the vertex, and what is before it, to a plan; it returns the vertex's index.
     pub(crate) fn new(build: impl Fn(&mut Plan) -> usize + Send + Sync + 'static) -> Self {
-        Self { inner: Arc::new(NodeParts { build: Box::new(build), copy: OnceLock::new() }) }
+        Self {
+            inner: Arc::new(NodeParts {
+                build: Box::new(build),
+                copy: OnceLock::new(),
+                codec: OnceLock::new(),
+            }),
+        }
     }
 
     /// Several streams may begin here.
@@ -69,6 +77,11 @@ impl<T: Send + 'static> Node<T> {
         T: Clone,
     {
         self.inner.copy.get_or_init(|| T::clone);
+    }
+
+    /// Edges that begin here may write items so. The first codec that is given counts.
+    pub(crate) fn allow_spilling(&self, codec: &StreamCodec<T>) {
+        self.inner.codec.get_or_init(|| codec.clone());
     }
 }
 
@@ -137,13 +150,18 @@ impl Plan {
     ) {
         let mut from = self.build(node);
         let mut copy = node.inner.copy.get().copied();
+        let codec = node.inner.codec.get();
+        let spilling = |edge: Edge<T>| match codec {
+            Some(codec) => edge.with_codec_of(codec),
+            None => edge,
+        };
         if !self.pairs.insert((from, to)) {
             // Two streams from one vertex meet again: a DAG has one edge between two vertices, so the second goes round a corner.
             let corner = self.vertex("copy".to_owned(), None, transform::<T, _>(Identity));
-            self.edge(from, copy, corner.input(), |edge| edge);
+            self.edge(from, copy, corner.input(), spilling);
             (from, copy) = (corner.index, None);
         }
-        self.edge(from, copy, input, shape);
+        self.edge(from, copy, input, |edge| shape(spilling(edge)));
     }
 
     /// All nodes at the ports of one vertex, by their order.

@@ -5,6 +5,7 @@ use super::grouped::Grouped;
 use super::head::{FromNodes, FromSided, Head};
 use super::plan::{Label, Node, Shape};
 use crate::aggregate::Aggregate;
+use crate::edge::{ItemCodec, StreamCodec};
 use crate::processor::{MetaSupplier, Processor};
 use crate::signature::Many;
 use crate::transform::{
@@ -141,6 +142,28 @@ impl<H: Head, X: Recipe<H::Item>> Stream<H, X> {
     /// ```
     pub fn fork(self) -> Stream<FromNodes<X::Out>> {
         Stream::new(FromNodes::new(self.nodes()))
+    }
+
+    /// Ends the vertex, as [`Stream::fork`] does, and lets what waits behind it spill to disk. A stream that is joined with what was made of itself
+    /// has to wait until the other side is complete: without a codec a million items wait in memory for each processor at most, and one
+    /// more fails the job.
+    ///
+    /// ```
+    /// use filbert_flow::{DataCodec, Pipeline, aggregate::count, processors::{Collected, collect, iterate}};
+    ///
+    /// let list = Collected::new();
+    /// let words = Pipeline::read(iterate(|share| share.part_of(0..1_000).map(|n| n as i64 % 10))).spilling(DataCodec);
+    /// let counts = words.clone().group_by_item().aggregate(count());
+    /// let job = words.hash_join(counts, |n| *n, |count| count.0, |n, count| (n, count.1)).write(collect(&list));
+    /// job.to_dag()?.submit(&filbert_pool::Stages::start()?)?.wait()?;
+    /// assert!(list.take().into_iter().all(|(_, count)| count == 100));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[doc(alias = "with_codec")]
+    pub fn spilling(self, codec: impl ItemCodec<X::Out>) -> Stream<FromNodes<X::Out>> {
+        let (nodes, codec) = (self.nodes(), StreamCodec::new(codec));
+        nodes.iter().for_each(|node| node.allow_spilling(&codec));
+        Stream::new(FromNodes::new(nodes))
     }
 
     /// The items of both, as they come.

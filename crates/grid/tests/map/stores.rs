@@ -4,7 +4,7 @@ use filbert_grid::{
     Code, Entry, EntryProcessor, Grid, GridError, GridSettings, Interest, Lifetime, Map, MapEventKind,
     MapSettings, MapStore, MapStoreSettings, Registry,
 };
-use filbert_pool::Stages;
+use filbert_pool::{Stages, TaskError};
 use filbert_wire::Data;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Barrier, Condvar, Mutex};
@@ -331,15 +331,21 @@ fn the_end_of_the_member_ends_waiting() {
     let write = map.set(int(1), int(1));
     eventually("it is being written", || !shelf.calls.lock().unwrap().is_empty());
     let second = map.set(int(2), int(2));
-    let opens = Arc::clone(&shelf);
+    let (opens, ending) = (Arc::clone(&shelf), stages.clone());
     let opener = std::thread::spawn(move || {
-        // sleeps because the shutdown must have begun before the store answers
-        std::thread::sleep(Duration::from_millis(50));
+        eventually("the shutdown has begun", || ending.maintenance().submit("late", || ()).is_err());
         opens.set_closed(false);
     });
-    let _ = stages.shutdown(filbert_pool::Shutdown::Drain);
-    let _ = (write.wait(), second.wait());
+    let report = stages.shutdown(filbert_pool::Shutdown::Drain).unwrap();
     opener.join().unwrap();
+    assert!(report.left_behind.is_empty(), "{report:?}");
+    for mut write in [write, second] {
+        let told = write.wait_timeout(Duration::from_secs(60));
+        assert!(
+            !matches!(told, Err(GridError::Task(TaskError::TimedOut { .. }))),
+            "each is told how it ended: {told:?}"
+        );
+    }
 }
 
 /// Tasks that wait for their puts hold every thread of `mixed`: the store is called on others.

@@ -6,43 +6,43 @@ use filbert_sql::{Sql, SqlSettings};
 use futures::StreamExt;
 use futures::executor::block_on;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Sorts what takes seconds, and asks for a number over and over until the first row is there. How long the sort took to it, and the longest wait
-/// of the others.
-fn sorted_beside_others(sql: &Sql, sort: &str) -> (Duration, Duration) {
+/// Others have more answers than this while a sort works: dozens.
+const ANSWERS: usize = 5;
+
+/// Sorts what takes seconds, and asks for a number over and over until the first row is there. How many answers there were by then.
+fn sorted_beside_others(sql: &Sql, sort: &str) -> usize {
     let is_sorted = AtomicBool::new(false);
-    let began = Instant::now();
     std::thread::scope(|scope| {
         let sorts = scope.spawn(|| {
             let mut query = sql.session().query(sort).unwrap();
             let first = block_on(query.next()).unwrap().map(|batch| batch.num_rows());
             is_sorted.store(true, Ordering::Release);
-            (first, began.elapsed())
+            first
         });
         let session = sql.session();
-        let mut longest = Duration::ZERO;
+        let mut answers = 0;
         while !is_sorted.load(Ordering::Acquire) {
-            let asked = Instant::now();
             assert_eq!(number(&session, "SELECT 1"), 1);
-            longest = longest.max(asked.elapsed());
+            answers += 1;
         }
-        let (first, took) = sorts.join().unwrap();
-        assert!(first.unwrap() > 0);
-        (took, longest)
+        assert!(sorts.join().unwrap().unwrap() > 0);
+        answers
     })
 }
 
-/// One worker: who does not end its turns stops everybody. As a share of the sort's time, which is as slow as the machine is.
+/// One worker: who does not end its turns stops everybody. Without turns one other is answered before the sort and one after it, on whatever
+/// machine.
 #[test]
 fn nobody_waits_for_the_end_of_a_sort() {
     let stages = Stages::builder().set("fragment.threads", 1).start().unwrap();
     let sql = Sql::start(&stages, SqlSettings::default()).unwrap();
     for order in ["value * 7919 % 1000003", "value % 10, value * 7919 % 1000003"] {
         let sort = format!("SELECT value FROM generate_series(1, 1500000) ORDER BY {order}");
-        let (took, longest) = sorted_beside_others(&sql, &sort);
-        println!("ORDER BY {order}: the first row after {took:?}, the longest wait of others {longest:?}");
-        assert!(longest < took / 3, "others waited {longest:?} of the {took:?} that the sort took");
+        let answers = sorted_beside_others(&sql, &sort);
+        println!("ORDER BY {order}: {answers} answers before its first row");
+        assert!(answers > ANSWERS, "others had {answers} answers while the sort worked");
     }
     idle(&stages, &sql);
 }
@@ -58,9 +58,9 @@ fn nobody_waits_for_a_sort_that_spills() {
     let line =
         analysed.lines().find(|line| line.contains("SortRunsExec")).unwrap_or_else(|| panic!("{analysed}"));
     assert!(line.contains("spill_count=") && !line.contains("spill_count=0,"), "{line}");
-    let (took, longest) = sorted_beside_others(&sql, sort);
-    println!("the first row after {took:?}, the longest wait of others {longest:?}");
-    assert!(longest < took / 3, "others waited {longest:?} of the {took:?} that the sort took");
+    let answers = sorted_beside_others(&sql, sort);
+    println!("{answers} answers before the first row");
+    assert!(answers > ANSWERS, "others had {answers} answers while the sort worked");
     idle(&stages, &sql);
 }
 
