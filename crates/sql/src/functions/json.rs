@@ -27,10 +27,10 @@ pub(super) fn functions() -> Vec<Arc<ScalarUDF>> {
     let text = || Field::new("value", DataType::Utf8, true);
     let json = || ColumnForm::Json.mark(text());
     vec![
-        PlainFunction::new(GET, two(), json(), |args| got(args, |value| Some(value.to_owned()))),
-        PlainFunction::new(GET_TEXT, two(), text(), |args| got(args, text_of)),
-        PlainFunction::new("json_value", more(), text(), value),
-        PlainFunction::new("json_query", more(), json(), query),
+        PlainFunction::function(GET, two(), json(), |args| got(args, |value| Some(value.to_owned()))),
+        PlainFunction::function(GET_TEXT, two(), text(), |args| got(args, text_of)),
+        PlainFunction::function("json_value", more(), text(), value),
+        PlainFunction::function("json_query", more(), json(), query),
     ]
 }
 

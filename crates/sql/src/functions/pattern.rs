@@ -21,8 +21,8 @@ pub(super) fn functions() -> Vec<Arc<ScalarUDF>> {
     let two = || Signature::string(2, Volatility::Immutable);
     let text = || Field::new("pattern", DataType::Utf8, true);
     vec![
-        PlainFunction::new(LIKE_PATTERN, two(), text(), |args| changed(args, like_pattern)),
-        PlainFunction::new(SIMILAR_PATTERN, two(), text(), |args| changed(args, similar_pattern)),
+        PlainFunction::function(LIKE_PATTERN, two(), text(), |args| changed(args, like_pattern)),
+        PlainFunction::function(SIMILAR_PATTERN, two(), text(), |args| changed(args, similar_pattern)),
     ]
 }
 

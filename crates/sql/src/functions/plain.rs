@@ -25,7 +25,7 @@ pub(super) struct PlainFunction {
 
 impl PlainFunction {
     /// A function whose answer has the type of `returns`, and the marks that it has.
-    pub(super) fn new(
+    pub(super) fn function(
         name: &'static str,
         signature: Signature,
         returns: Field,

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 static FUNCTION: LazyLock<Arc<ScalarUDF>> = LazyLock::new(|| {
     let signature = Signature::exact(vec![DataType::UInt64, DataType::Int64], Volatility::Immutable);
-    PlainFunction::new("__sampled", signature, Field::new("number", DataType::Float64, true), numbers)
+    PlainFunction::function("__sampled", signature, Field::new("number", DataType::Float64, true), numbers)
 });
 
 /// A number from 0 to 1, of the number of a row and a seed.
