@@ -63,9 +63,9 @@ pub use items::{ItemChange, ItemEvent};
 pub use list::List;
 pub use listeners::Listeners;
 pub use map::{
-    EntryView, EvictionPolicy, InterceptorId, Interest, JournalEvent, JournalPage, JournalReader,
-    JournalSettings, JournalSpan, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind, MapSettings,
-    MapStoreSettings, MaxSize, Owner, ReadingPairs, TypedMap, TypedMapEvent,
+    EntryView, EvictionPolicy, IndexDeclaration, InterceptorId, Interest, JournalEvent, JournalPage,
+    JournalReader, JournalSettings, JournalSpan, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind,
+    MapSettings, MapStoreSettings, MaxSize, Owner, ReadingPairs, TypedMap, TypedMapEvent,
 };
 pub use multi_map::{MultiMap, ValueCollection};
 pub use operation::{Action, Operation, Step, Target, Turn};

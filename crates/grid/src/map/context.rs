@@ -5,7 +5,7 @@ use crate::map::behind::Behind;
 use crate::map::events::MapListeners;
 use crate::map::interceptors::Interceptors;
 use crate::map::settings::{EvictionPolicy, MapSettings, MaxSize};
-use crate::query::Catalog;
+use crate::query::{Catalog, IndexSettings};
 use crate::settings::GridSettings;
 use crate::structures::Service;
 use filbert_pool::Stages;
@@ -35,6 +35,8 @@ pub(crate) struct MapContext {
     pub(crate) seed: u64,
     /// Where its changes go, when it is kept on disk.
     pub(crate) log: Option<MapLog>,
+    /// Those that it has from the start: of the settings, and of the disk.
+    pub(crate) indexes: Vec<Arc<IndexSettings>>,
     /// What of it could not be read from disk; known before anyone uses the map.
     damage: OnceLock<Vec<Damage>>,
     destroyed: AtomicBool,
@@ -56,7 +58,14 @@ impl MapContext {
         let of_map = if service == Service::Map { settings.maps.of(name) } else { MapSettings::default() };
         let behind = of_map.store.as_ref().map(|store| Arc::new(Behind::new(name, store, registry, stages)));
         let log = of_map.persistence.as_ref().zip(store).map(|(settings, store)| store.log(name, settings));
+        let mut indexes = if log.is_some() { catalog.indexes_of(name) } else { Vec::new() };
+        for index in of_map.indexes.iter().filter_map(|declared| declared.of_map(name).ok()) {
+            if indexes.iter().all(|known| known.name() != index.name()) {
+                indexes.push(index.into());
+            }
+        }
         Self {
+            indexes,
             service,
             name: Arc::clone(name),
             settings: of_map,

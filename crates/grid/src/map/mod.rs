@@ -45,7 +45,9 @@ pub use journal_reader::JournalReader;
 pub use locks::Owner;
 pub(crate) use locks::{Locks, Unlocked};
 pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSignal};
-pub use settings::{EvictionPolicy, JournalSettings, MapSettings, MapStoreSettings, MaxSize};
+pub use settings::{
+    EvictionPolicy, IndexDeclaration, JournalSettings, MapSettings, MapStoreSettings, MaxSize,
+};
 pub(crate) use store::copied;
 pub use store::{Slot, Store};
 pub use typed::{ReadingPairs, TypedMap, TypedMapEvent};
