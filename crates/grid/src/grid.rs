@@ -23,7 +23,7 @@ use crate::settings::GridSettings;
 use crate::structures::{Service, Structures};
 use crate::topic::Topic;
 use filbert_pool::{Clock, Stages};
-use filbert_store::{Store, StoreError};
+use filbert_store::{Damage, Store, StoreError};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
@@ -61,6 +61,8 @@ struct Inner {
     /// Where maps are kept that are kept on disk.
     store: Option<Store>,
     recovered: OnceLock<Vec<RecoveredMap>>,
+    /// What of schemas and indexes could not be read from disk.
+    damaged_definitions: OnceLock<Vec<Damage>>,
 }
 
 fn not_loaded(map: &str) {
@@ -129,6 +131,11 @@ impl Grid {
         progress: &dyn Fn(&RecoveryProgress),
     ) -> Result<Self, StoreError> {
         let grid = Self::over(stages, settings, registry, Some(store.clone()));
+        let damage = grid.catalog().open(stages, &store)?;
+        for damage in &damage {
+            tracing::error!(%damage, "Compact schemas or indexes on disk cannot be read; values that need them cannot be either");
+        }
+        let _ = grid.inner.damaged_definitions.set(damage);
         let mut recovered = Vec::new();
         for name in store.maps()? {
             let Some(settings) = grid.settings().maps.of(&name).persistence else {
@@ -153,6 +160,11 @@ impl Grid {
             }
             recovered.push(RecoveredMap { name, entries, damage });
         }
+        for map in grid.catalog().indexed_maps() {
+            if grid.settings().maps.of(&map).persistence.is_some() {
+                grid.map(&map);
+            }
+        }
         let _ = grid.inner.recovered.set(recovered);
         Ok(grid)
     }
@@ -160,6 +172,11 @@ impl Grid {
     /// The maps that came back from disk when it was opened.
     pub fn recovered(&self) -> &[RecoveredMap] {
         self.inner.recovered.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// The places on disk where Compact schemas and indexes could not be read.
+    pub fn damaged_definitions(&self) -> &[Damage] {
+        self.inner.damaged_definitions.get().map_or(&[], Vec::as_slice)
     }
 
     /// How many partitions of a map are not served, because what they held could not be read from disk.
@@ -188,6 +205,7 @@ impl Grid {
             handles: AtomicI64::new(1),
             store,
             recovered: OnceLock::new(),
+            damaged_definitions: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
     }

@@ -64,7 +64,7 @@ pub use items::{ItemChange, ItemEvent};
 pub use list::List;
 pub use listeners::Listeners;
 pub use map::{
-    EntryView, EvictionPolicy, InterceptorId, Interest, Invalidation, JournalEvent, JournalPage,
+    EntryView, EvictionPolicy, IndexDeclaration, InterceptorId, Interest, Invalidation, JournalEvent, JournalPage,
     JournalReader, JournalSettings, JournalSpan, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind,
     MapSettings, MapStoreSettings, MaxSize, Owner, ReadingPairs, TypedMap, TypedMapEvent,
 };

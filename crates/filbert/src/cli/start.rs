@@ -110,6 +110,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             ),
         });
     }
+    if let Some(damage) = member.grid().damaged_definitions().first() {
+        say(&format!("Compact schemas or indexes on disk cannot be read: {damage}; see `filbert verify`"));
+    }
     say(&format!("the cluster is called {cluster:?}; Ctrl-C ends the member"));
     let signal = end.wait()?;
     if signal == "SIGINT" && std::io::stdout().is_terminal() {

@@ -89,7 +89,11 @@ impl Monitor {
             );
             (partitions > 0).then_some(line)
         };
-        self.grid.recovered().iter().filter_map(damaged).collect()
+        let definitions = match self.grid.damaged_definitions().len() {
+            0 => None,
+            places => Some(format!("Compact schemas and indexes: {places} places on disk cannot be read\n")),
+        };
+        definitions.into_iter().chain(self.grid.recovered().iter().filter_map(damaged)).collect()
     }
 }
 

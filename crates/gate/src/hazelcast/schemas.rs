@@ -2,6 +2,7 @@
 
 use super::call::Call;
 use super::failure::{Failure, Handled};
+use filbert_grid::Invocation;
 use filbert_grid::query::Catalog;
 use filbert_wire::compact::{FieldDescriptor, FieldKind, Schema, SchemaSource};
 use filbert_wire::messages::answers::Done;
@@ -11,16 +12,22 @@ use filbert_wire::messages::structures as wire;
 
 /// One member: a schema that it knows is known everywhere.
 pub(super) fn send_schema(call: Call<'_, SendSchema>, request: SendSchema) -> Handled {
-    keep(call.desk.host.grid.catalog(), &request.schema)?;
+    let kept = keep(call.desk.host.grid.catalog(), &request.schema)?;
     let member = call.desk.host.grid.member();
-    call.now(SchemaSent { replicated_members: vec![member] })
+    // On disk before the client may send an object that needs it.
+    call.answering().follow(kept, move |()| SchemaSent { replicated_members: vec![member] })
 }
 
 pub(super) fn send_all_schemas(call: Call<'_, SendAllSchemas>, request: SendAllSchemas) -> Handled {
+    let mut last = Invocation::ready(Ok(()));
     for schema in &request.schemas {
-        keep(call.desk.host.grid.catalog(), schema)?;
+        match keep(call.desk.host.grid.catalog(), schema)?.now() {
+            Ok(kept) => kept?,
+            // They are written in this order.
+            Err(later) => last = later,
+        }
     }
-    call.now(Done {})
+    call.answering().follow(last, |()| Done {})
 }
 
 pub(super) fn fetch_schema(call: Call<'_, FetchSchema>, request: FetchSchema) -> Handled {
@@ -28,7 +35,8 @@ pub(super) fn fetch_schema(call: Call<'_, FetchSchema>, request: FetchSchema) ->
     call.now(SchemaFetched { schema: known.map(|schema| to_wire(&schema)) })
 }
 
-fn keep(catalog: &Catalog, schema: &wire::Schema) -> Handled {
+/// Keeps a schema; done when it is where the entries are that need it.
+fn keep(catalog: &Catalog, schema: &wire::Schema) -> Result<Invocation<()>, Failure> {
     let bad = |text: String| Failure::new(ErrorCode::IllegalArgument, text);
     let mut fields = Vec::with_capacity(schema.fields.len());
     for field in &schema.fields {
@@ -41,7 +49,7 @@ fn keep(catalog: &Catalog, schema: &wire::Schema) -> Handled {
         fields.push(FieldDescriptor { name: field.name.to_string(), kind });
     }
     let schema = Schema::new(schema.type_name.to_string(), fields).map_err(|error| bad(error.to_string()))?;
-    Ok(catalog.add_schema(schema.into())?)
+    Ok(catalog.define_schema(schema.into()))
 }
 
 fn to_wire(schema: &Schema) -> wire::Schema {

@@ -8,7 +8,7 @@ use crate::map::interceptors::Interceptors;
 use crate::map::near_cache::NearCache;
 use crate::map::settings::{EvictionPolicy, MapSettings, MaxSize};
 use crate::memory::MemoryAccount;
-use crate::query::Catalog;
+use crate::query::{Catalog, IndexSettings};
 use crate::structures::Service;
 use filbert_pool::Stages;
 use filbert_store::{Damage, MapLog, StoreError};
@@ -41,6 +41,8 @@ pub(crate) struct MapContext {
     pub(crate) seed: u64,
     /// Where its changes go, when it is kept on disk.
     pub(crate) log: Option<MapLog>,
+    /// Those that it has from the start: of the settings, and of the disk.
+    pub(crate) indexes: Vec<Arc<IndexSettings>>,
     /// What of it could not be read from disk; known before anyone uses the map.
     damage: OnceLock<Vec<Damage>>,
     destroyed: AtomicBool,
@@ -58,7 +60,14 @@ impl MapContext {
         let of_map = if service == Service::Map { settings.maps.of(name) } else { MapSettings::default() };
         let behind = of_map.store.as_ref().map(|store| Arc::new(Behind::new(name, store, registry, stages)));
         let log = of_map.persistence.as_ref().zip(*store).map(|(settings, store)| store.log(name, settings));
+        let mut indexes = if log.is_some() { catalog.indexes_of(name) } else { Vec::new() };
+        for index in of_map.indexes.iter().filter_map(|declared| declared.of_map(name).ok()) {
+            if indexes.iter().all(|known| known.name() != index.name()) {
+                indexes.push(index.into());
+            }
+        }
         Self {
+            indexes,
             service,
             name: Arc::clone(name),
             settings: of_map,

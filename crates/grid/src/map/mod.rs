@@ -49,7 +49,9 @@ pub(crate) use locks::{Locks, Unlocked};
 pub use near_cache::Invalidation;
 pub(crate) use near_cache::NearCaches;
 pub use partition::{EntryView, EntryWatch, LocalMapStats, MapPartition, MapSignal};
-pub use settings::{EvictionPolicy, JournalSettings, MapSettings, MapStoreSettings, MaxSize};
+pub use settings::{
+    EvictionPolicy, IndexDeclaration, JournalSettings, MapSettings, MapStoreSettings, MaxSize,
+};
 pub(crate) use store::copied;
 pub use store::{Slot, Store};
 pub use typed::{ReadingPairs, TypedMap, TypedMapEvent};

@@ -1,6 +1,7 @@
 //! What can be set per map, by name or by pattern.
 
-use filbert_pool::settings_fields::{Field, Shape};
+use crate::query::{IndexKind, IndexSettings, QueryError};
+use filbert_pool::settings_fields::{Field, Shape, is_named};
 use filbert_store::PersistenceSettings;
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +68,30 @@ filbert_pool::settings_struct! {
         pub journal: Option<JournalSettings> = None => Shape::Table(JournalSettings::FIELDS),
         /// The store behind the map, which its entries are written to and loaded from. Not set: there is none.
         pub store: Option<MapStoreSettings> = None => Shape::Table(MapStoreSettings::FIELDS),
+        /// Indexes that the map has from the start. Clients may add others; those of a map on disk are kept there.
+        pub indexes as "index": Vec<IndexDeclaration> = Vec::new() => Shape::List(IndexDeclaration::FIELDS),
         /// Keeps the map on disk, in grid.data_directory. Not set: in memory only.
         pub persistence: Option<PersistenceSettings> = None => Shape::Table(PersistenceSettings::FIELDS),
+    }
+}
+
+filbert_pool::settings_struct! {
+    /// An index of a map.
+    pub struct IndexDeclaration {
+        /// How it keeps its keys: in order, for equality and ranges (sorted), by hash, for equality (hash), or as sets of entries, of one
+        /// attribute with few values (bitmap).
+        pub kind as "type": IndexKind = IndexKind::Sorted => Shape::Words(&["sorted", "hash", "bitmap"]),
+        /// The attributes of the values that it is of, or __key; at least one.
+        pub attributes: Vec<String> = Vec::new() => Shape::Texts(is_named),
+        /// What it is called. Not set: after map, type and attributes.
+        pub name: Option<String> = None => Shape::Text(any_text),
+    }
+}
+
+impl IndexDeclaration {
+    /// The index of a map of that name.
+    pub(crate) fn of_map(&self, map: &str) -> Result<IndexSettings, QueryError> {
+        IndexSettings::new(map, self.kind, self.name.as_deref(), &self.attributes)
     }
 }
 
@@ -107,7 +130,16 @@ filbert_pool::settings_struct! {
 
 impl MapSettings {
     /// What is wrong with them, if anything is: a policy takes a size.
-    pub(crate) fn problem(&self) -> Option<&'static str> {
+    pub(crate) fn problem(&self) -> Option<String> {
+        for (number, index) in self.indexes.iter().enumerate() {
+            if let Err(error) = index.of_map("") {
+                return Some(format!("index[{number}]: {error}"));
+            }
+        }
+        self.unusable_bound().map(str::to_owned)
+    }
+
+    fn unusable_bound(&self) -> Option<&'static str> {
         use EvictionPolicy::{Lfu, Lru, None as Never, Random};
         if self.store.as_ref().is_some_and(|store| store.name.trim().is_empty()) {
             return Some("store: name says which of the stores that are registered with the member it is");

@@ -1,11 +1,17 @@
 //! `Catalog`: what queries of a member look up: the schemas that clients sent with their Compact objects, and comparators.
 
+use super::definitions::{self, Definition, DefinitionsOnDisk};
 use super::error::QueryError;
+use super::index::IndexSettings;
 use super::paging::{Comparators, EntryComparator};
+use crate::error::GridError;
+use crate::invocation::Invocation;
+use filbert_pool::Stages;
+use filbert_store::{Damage, Store, StoreError};
 use filbert_wire::Data;
 use filbert_wire::compact::{Schema, SchemaSource};
 use std::collections::HashMap;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 
 /// How many schemas a member keeps. They are never forgotten, as entries may still need them, so that clients must not add without end.
 const MAX_SCHEMAS: usize = 1 << 16;
@@ -35,12 +41,16 @@ type MakeComparator = Arc<dyn Fn(&Data) -> Result<Arc<dyn EntryComparator>, Stri
 #[derive(Clone, Default)]
 pub struct Catalog {
     shared: Arc<RwLock<Known>>,
+    /// Where schemas and indexes are kept, when maps are.
+    disk: Arc<OnceLock<DefinitionsOnDisk>>,
 }
 
 #[derive(Default)]
 struct Known {
     schemas: HashMap<i64, Arc<Schema>>,
     schema_bytes: usize,
+    /// By map: those that are on disk.
+    indexes: HashMap<String, Vec<Arc<IndexSettings>>>,
     comparators: HashMap<(i32, i32), MakeComparator>,
 }
 
@@ -49,7 +59,73 @@ impl Catalog {
         self.shared.read().unwrap_or_else(|broken| broken.into_inner())
     }
 
-    /// Keeps a schema.
+    /// Takes over what a data directory has, and keeps schemas and indexes there from now on; what of it cannot be read. Blocks.
+    pub(crate) fn open(&self, stages: &Stages, store: &Store) -> Result<Vec<Damage>, StoreError> {
+        let found = store.read_definitions()?;
+        let disk = DefinitionsOnDisk::new(stages, store.definitions());
+        for (key, value) in found.all {
+            match definitions::read(&key, &value) {
+                Some(Definition::Schema(schema)) => {
+                    if let Err(error) = self.add_schema(schema.into()) {
+                        tracing::warn!(%error, "a Compact schema on disk is not kept");
+                    }
+                }
+                Some(Definition::Index(map, index)) => {
+                    let mut known = self.shared.write().unwrap_or_else(|broken| broken.into_inner());
+                    known.indexes.entry(map).or_default().push(index.into());
+                }
+                None => tracing::warn!(?key, "a definition on disk is of a kind that is not known"),
+            }
+            disk.found(key);
+        }
+        let _ = self.disk.set(disk);
+        Ok(found.damage)
+    }
+
+    /// Keeps a schema; done when it is on disk too, where maps are. An entry that needs it may be written then.
+    pub fn define_schema(&self, schema: Arc<Schema>) -> Invocation<()> {
+        if let Err(error) = self.add_schema(Arc::clone(&schema)) {
+            return Invocation::ready(Err(GridError::Query(error)));
+        }
+        match self.disk.get() {
+            Some(disk) => disk.put(definitions::schema_key(&schema), &definitions::schema_value(&schema)),
+            None => Invocation::ready(Ok(())),
+        }
+    }
+
+    /// Keeps an index of a map that is on disk; done when it is there too.
+    pub(crate) fn define_index(&self, map: &str, index: &IndexSettings) -> Invocation<()> {
+        let Some(disk) = self.disk.get() else { return Invocation::ready(Ok(())) };
+        let mut known = self.shared.write().unwrap_or_else(|broken| broken.into_inner());
+        let all = known.indexes.entry(map.to_owned()).or_default();
+        if all.iter().all(|known| known.name() != index.name()) {
+            all.push(index.clone().into());
+        }
+        drop(known);
+        disk.put(definitions::index_key(map, index), &definitions::index_value(map, index))
+    }
+
+    /// Forgets the indexes of a map that is destroyed.
+    pub(crate) fn forget_indexes(&self, map: &str) {
+        let mut known = self.shared.write().unwrap_or_else(|broken| broken.into_inner());
+        let gone = known.indexes.remove(map);
+        drop(known);
+        if let Some(disk) = self.disk.get() {
+            gone.iter().flatten().for_each(|index| disk.remove(&definitions::index_key(map, index)));
+        }
+    }
+
+    /// The indexes of a map that are on disk.
+    pub(crate) fn indexes_of(&self, map: &str) -> Vec<Arc<IndexSettings>> {
+        self.read().indexes.get(map).cloned().unwrap_or_default()
+    }
+
+    /// The maps that have indexes on disk.
+    pub(crate) fn indexed_maps(&self) -> Vec<String> {
+        self.read().indexes.keys().cloned().collect()
+    }
+
+    /// Keeps a schema in memory: for a member that keeps no entries on disk. Others have [`Catalog::define_schema`].
     pub fn add_schema(&self, schema: Arc<Schema>) -> Result<(), QueryError> {
         let mut known = self.shared.write().unwrap_or_else(|broken| broken.into_inner());
         if known.schemas.contains_key(&schema.id()) {

@@ -134,10 +134,21 @@ impl Map {
         }
     }
 
-    /// Adds an index; done when every partition has it. Other operations have their turn while it is built.
+    /// Adds an index; done when every partition has it, and for a map on disk when that has it too. Other operations have their turn
+    /// while it is built.
     pub fn add_index(&self, settings: IndexSettings) -> Invocation<()> {
         let settings = Shared::new(settings);
-        self.everywhere(|| AddIndex::new(settings.clone()), drop)
+        let built = self.everywhere(|| AddIndex::new(settings.clone()), drop);
+        if !self.is_on_disk() {
+            return built;
+        }
+        let (promise, later) = self.strands().stages().promise(StageKind::Partition, "map.add_index");
+        let (name, catalog) = (Arc::clone(self.name()), self.catalog().clone());
+        built.on_complete(move |result| match result {
+            Ok(()) => catalog.define_index(&name, &settings).on_complete(move |result| promise.keep(result)),
+            Err(error) => promise.keep(Err(error)),
+        });
+        Invocation::later(later)
     }
 
     /// The indexes that queries use. All partitions have the same ones but for those that are being added.

@@ -13,6 +13,7 @@ mod attribute;
 mod catalog;
 mod class_name;
 mod codec;
+mod definitions;
 mod error;
 mod extract;
 mod handle;

@@ -20,7 +20,7 @@ pub(crate) async fn run(statement: OwnStatement, state: &SessionState) -> Result
     let columns = statement.columns();
     match statement {
         OwnStatement::CreateMapping { mapping, replaces, if_not_exists } => {
-            create_mapping(maps, mapping, replaces, if_not_exists)?;
+            create_mapping(maps, mapping, replaces, if_not_exists).await?;
         }
         OwnStatement::DropMapping { name, if_exists } => {
             if !maps.drop_mapping(&name) && !if_exists {
@@ -46,7 +46,7 @@ pub(crate) async fn run(statement: OwnStatement, state: &SessionState) -> Result
     Ok(RecordBatch::new_empty(columns))
 }
 
-fn create_mapping(
+async fn create_mapping(
     maps: &MapsSchema,
     mapping: Mapping,
     replaces: bool,
@@ -66,7 +66,7 @@ fn create_mapping(
             ))),
         };
     }
-    maps.add_mapping(mapping)
+    maps.add_mapping(mapping).await
 }
 
 async fn create_index(

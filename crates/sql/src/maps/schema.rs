@@ -57,12 +57,14 @@ impl Maps {
     }
 
     /// Believes a mapping, in place of one that had its name.
-    pub(crate) fn add_mapping(&self, mapping: Mapping) -> std::result::Result<(), SqlError> {
+    pub(crate) async fn add_mapping(&self, mapping: Mapping) -> std::result::Result<(), SqlError> {
         let layout = mapping.layout()?;
         for side in [Side::Key, Side::Value] {
             if let Format::Compact(schema) = layout.format(side) {
-                let added = self.grid.catalog().add_schema(Arc::clone(schema));
-                added.map_err(|error| SqlError::Refused(format!("mapping {:?}: {error}", mapping.name)))?;
+                let added = self.grid.catalog().define_schema(Arc::clone(schema));
+                added
+                    .await
+                    .map_err(|error| SqlError::Refused(format!("mapping {:?}: {error}", mapping.name)))?;
             }
         }
         let known = Known { mapping: Arc::new(mapping), layout: Arc::new(layout) };

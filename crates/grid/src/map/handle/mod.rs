@@ -115,6 +115,7 @@ impl Structure for MapStructure {
         // Nothing that still happens to it is stored: what is stored from now on is of the next map of that name.
         if let Some(log) = &self.context.log {
             log.reset();
+            self.context.catalog.forget_indexes(&self.context.name);
         }
     }
 
@@ -190,6 +191,11 @@ impl Map {
 
     fn is_damaged(&self, partition: PartitionId) -> bool {
         self.structure.context.damage_of(partition).is_some()
+    }
+
+    /// True when it is kept on disk.
+    pub(crate) fn is_on_disk(&self) -> bool {
+        self.structure.context.log.is_some()
     }
 
     /// What its queries look up.

@@ -26,7 +26,7 @@ use crate::map::locks::Locks;
 use crate::map::settings::EvictionPolicy;
 use crate::map::store::{Side, Slot, Store, copied};
 use crate::operation::{Target, Turn};
-use crate::query::operations::SharedIndexes;
+use crate::query::operations::{SharedIndexes, indexes_of};
 use crate::strands::{Alarms, Strands};
 use expiring::Sweeping;
 use filbert_wire::{Data, PartitionId};
@@ -106,7 +106,7 @@ type MapTurn<'a> = Turn<'a, MapPartition>;
 
 impl MapPartition {
     pub(crate) fn new(context: &Arc<MapContext>, home: Weak<Strands<Self>>, partition: PartitionId) -> Self {
-        Self {
+        let mut map = Self {
             store: Store::new(context.seed),
             expiry: Side::new(),
             entry_stats: context.settings.per_entry_stats.then(Side::new),
@@ -122,7 +122,12 @@ impl MapPartition {
             sweeping: Sweeping::default(),
             absences: 0,
             lease_alarms: Alarms::default(),
+        };
+        // There are no entries yet: they are ready at once.
+        for index in &context.indexes {
+            indexes_of(&mut map).lock().add(Arc::clone(index));
         }
+        map
     }
 
     /// The entries, to read.

@@ -9,6 +9,7 @@ const MAX_ATTRIBUTES: usize = 255;
 
 /// How an index keeps its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum IndexKind {
     /// In order: for equality and ranges.
     Sorted,
@@ -40,6 +41,15 @@ impl UniqueKeyTransformation {
             _ => Err(bad(format!(
                 "{number} is no transformation of a unique key; 0 (object), 1 (long) and 2 (raw) are"
             ))),
+        }
+    }
+
+    /// Its word.
+    pub const fn as_word(self) -> &'static str {
+        match self {
+            Self::Object => "object",
+            Self::Long => "long",
+            Self::Raw => "raw",
         }
     }
 

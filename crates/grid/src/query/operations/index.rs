@@ -47,6 +47,18 @@ impl EntryWatch for IndexWatch {
     }
 }
 
+/// The indexes of a partition; made when it has none yet.
+pub(crate) fn indexes_of(map: &mut MapPartition) -> SharedIndexes {
+    if let Some(indexes) = map.indexes() {
+        return indexes.clone();
+    }
+    let indexes = SharedIndexes::default();
+    let catalog = map.context().catalog.clone();
+    map.watch(Box::new(IndexWatch { indexes: indexes.clone(), catalog }));
+    map.set_indexes(indexes.clone());
+    indexes
+}
+
 /// Adds an index; nothing to do when there is one of that name.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct AddIndex {
@@ -63,13 +75,7 @@ impl AddIndex {
 
     /// False when there is nothing to do.
     fn begin(&self, map: &mut MapPartition) -> bool {
-        if map.indexes().is_none() {
-            let indexes = SharedIndexes::default();
-            let catalog = map.context().catalog.clone();
-            map.watch(Box::new(IndexWatch { indexes: indexes.clone(), catalog }));
-            map.set_indexes(indexes);
-        }
-        let Some(indexes) = map.indexes() else { return false };
+        let indexes = indexes_of(map);
         let mut indexes = indexes.lock();
         // One that was begun and never finished, because its operation was lost, is read in again.
         indexes.begin((*self.settings).clone().into()) || !indexes.is_ready(self.settings.name())
