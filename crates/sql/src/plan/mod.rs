@@ -1,5 +1,6 @@
 //! From a plan of DataFusion to fragments: where it is cut, and where an operator must let others have a turn.
 
+mod costly;
 mod cut;
 mod dates;
 mod lists;
@@ -8,6 +9,7 @@ mod passing;
 mod plannable;
 mod pushdown;
 mod size;
+mod splitting;
 mod wrong;
 mod yielding;
 
