@@ -50,6 +50,17 @@ fn action(access: Access) -> Action {
 }
 
 impl TableRights for UserTables {
+    /// A statement costs time and memory also where it reads no table, so it takes some right on a map.
+    fn may_ask(&self) -> Result<(), String> {
+        if self.rights.any_of(Service::Map) {
+            return Ok(());
+        }
+        let user = &self.user;
+        Err(format!(
+            "user {user:?} has no right to run SQL: that needs a right on a map, such as \"map/orders: read\""
+        ))
+    }
+
     fn check(&self, access: Access, object: &Object) -> Result<(), String> {
         if self.rights.are_everything() {
             return Ok(());
@@ -121,6 +132,18 @@ mod tests {
         ] {
             let said = some.check(access, &object).unwrap_err();
             assert!(said.contains("\"ann\"") && said.contains(&object.to_string()), "{said}");
+        }
+    }
+
+    #[test]
+    fn who_has_no_right_on_any_map_runs_no_sql() {
+        let lines: [&[&str]; 2] = [&[], &["topic/*", "list/orders: read"]];
+        for none in lines {
+            let said = tables(none).may_ask().unwrap_err();
+            assert!(said.contains("\"ann\"") && said.contains("a right on a map"), "{said}");
+        }
+        for some in ["*", "map/orders: read", "map/log*: put"] {
+            assert_eq!(tables(&[some]).may_ask(), Ok(()), "{some}");
         }
     }
 

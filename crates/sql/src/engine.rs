@@ -1,5 +1,6 @@
 //! The SQL engine of a member: tables, memory, admission, and the stages it runs on.
 
+use crate::bounded;
 use crate::error::SqlError;
 use crate::files::{CacheSnapshot, CopyFiles, Files};
 use crate::functions;
@@ -128,6 +129,7 @@ impl Sql {
         for function in stream::window_functions().into_iter().chain(functions::functions()) {
             state.register_udf(function)?;
         }
+        bounded::bound_functions(&mut state)?;
         files.attach(state.catalog_list(), "filbert", "public")?;
         let memory = TotalMemory::new(settings.memory_bytes);
         let rest = Duration::from_millis(settings.resting_after_ms);

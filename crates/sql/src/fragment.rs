@@ -5,6 +5,7 @@
 //! exchange wakes it) or nothing to read (an input exchange, a map or a file wakes it). Operators that would loop for ever inside one
 //! poll are interrupted by [`YieldExec`](crate::plan::YieldExec).
 
+use crate::bounded;
 use crate::error::SqlError;
 use crate::exchange::{Room, Router, Sender};
 use crate::query::QueryContext;
@@ -137,7 +138,11 @@ impl Fragment {
     /// Plans and opens; false while a plan waits for something.
     fn begin(&mut self, context: &mut Context<'_>, cx: &TurnContext<'_>) -> Result<bool, SqlError> {
         if let State::Planning(planning, _) = &mut self.state {
-            let Poll::Ready(work) = planning.poll_unpin(context) else { return Ok(false) };
+            let planned = {
+                let _plans = bounded::enter_planning();
+                planning.poll_unpin(context)
+            };
+            let Poll::Ready(work) = planned else { return Ok(false) };
             let work = work?;
             self.state = match std::mem::replace(&mut self.state, State::Over) {
                 State::Planning(_, sender) => State::New(work, sender),
@@ -178,6 +183,7 @@ impl Tasklet for Fragment {
             return Turn::Idle;
         }
         let _entered = query.enter_reactor();
+        let _charged = bounded::enter(&query);
         let began = cx.used();
         if self.worker.replace(cx.worker()).is_some_and(|before| before != cx.worker()) {
             self.figures.steals.add(1);

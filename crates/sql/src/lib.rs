@@ -20,6 +20,7 @@
     allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")
 )]
 
+mod bounded;
 mod column_form;
 mod description;
 mod dialect;

@@ -107,6 +107,14 @@ pub trait TableRights: Send + Sync {
     /// # Errors
     /// The refusal, as the user shall read it.
     fn check(&self, access: Access, object: &Object) -> Result<(), String>;
+
+    /// Allows the session to run statements at all, also those that name no table, or says why it may not.
+    ///
+    /// # Errors
+    /// The refusal, as the user shall read it.
+    fn may_ask(&self) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// The rights of the session that runs a query: an extension of its configuration, for tables that show each user something else, such as
@@ -135,6 +143,7 @@ impl TableRights for AllRights {
 
 /// Refuses a statement that does what its session may not.
 pub(crate) fn check(parsed: &Parsed, state: &SessionState, rights: &dyn TableRights) -> Result<(), SqlError> {
+    rights.may_ask().map_err(SqlError::Denied)?;
     for (access, object) in demands(parsed, state)? {
         rights.check(access, &object).map_err(SqlError::Denied)?;
     }

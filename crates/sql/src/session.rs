@@ -312,11 +312,12 @@ impl Session {
         let group = workers.group(&id.to_string()).with_head_start(head_start);
         let turnstile = Turnstile::new((id, self.id), group, admission, opened);
         let credits = Credits { batches: settings.exchange_batches, bytes: settings.exchange_bytes };
-        let context = QueryContext::new(workers.clone(), &turnstile, inner.reactor.clone(), credits);
-        let context = Arc::new(context);
         let engaged = inner.stages.engage(StageKind::Fragment)?;
         let used = Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &pool.memory));
         let pool: Arc<dyn MemoryPool> = Arc::clone(&used) as _;
+        let reactor = inner.reactor.clone();
+        let context = QueryContext::new(workers.clone(), &turnstile, reactor, credits, Arc::clone(&pool));
+        let context = Arc::new(context);
         let runtime = Arc::new(RuntimeEnv { memory_pool: pool, ..inner.runtime.as_ref().clone() });
         let memory = MemoryConsumer::new("result").register(&runtime.memory_pool);
         let (mut senders, mut receivers) = channels(1, 1, credits, memory);

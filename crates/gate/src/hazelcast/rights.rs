@@ -122,7 +122,7 @@ impl Rights {
     }
 
     /// True when there is a right to any action on any structure of that kind.
-    pub(super) fn any_of(&self, service: Service) -> bool {
+    pub(crate) fn any_of(&self, service: Service) -> bool {
         let fits = |right: &Right| right.service.is_none_or(|known| known == service) && right.actions.any();
         self.rights.iter().any(fits)
     }

@@ -29,6 +29,10 @@ impl SessionTables {
 }
 
 impl TableRights for SessionTables {
+    fn may_ask(&self) -> Result<(), String> {
+        self.tables.may_ask()
+    }
+
     fn check(&self, access: Access, object: &Object) -> Result<(), String> {
         if access != Access::Read && self.reads_only.load(Ordering::Acquire) {
             let word = match access {

@@ -10,19 +10,24 @@
 //!
 //! It is the last step of the physical optimizer, so `EXPLAIN` shows what will run.
 
+use super::costly::{self, FEW_ROWS};
 use super::pacing::PaceExec;
+use super::splitting::split_lists;
 use super::yielding::YieldExec;
+use crate::bounded::Weight;
 use crate::exchange::ExchangeExec;
 use crate::sort::SortRunsExec;
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{JoinType, Result, internal_err};
 use datafusion::physical_optimizer::PhysicalOptimizerRule;
 use datafusion::physical_plan::analyze::AnalyzeExec;
 use datafusion::physical_plan::buffer::BufferExec;
 use datafusion::physical_plan::coalesce_partitions::CoalescePartitionsExec;
 use datafusion::physical_plan::coop::CooperativeExec;
-use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
+use datafusion::physical_plan::execution_plan::{
+    Boundedness, ChildrenPropertiesMode, ReplaceChildrenOptions,
+};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::{
     HashJoinExec, NestedLoopJoinExec, PiecewiseMergeJoinExec, SortMergeJoinExec,
@@ -47,7 +52,17 @@ impl PhysicalOptimizerRule for CutFragments {
         config: &ConfigOptions,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let batch_rows: usize = config.execution.batch_size.into();
-        Ok(plan.transform_up(|plan| cut(plan, batch_rows))?.data)
+        let mut most = Weight::Light;
+        plan.apply(|plan| {
+            most = most.max(costly::weight(&**plan)?);
+            Ok(TreeNodeRecursion::Continue)
+        })?;
+        if most != Weight::Huge || batch_rows <= FEW_ROWS {
+            return Ok(plan.transform_up(|plan| cut(plan, batch_rows))?.data);
+        }
+        let plan = plan.transform_up(few_at_a_time)?.data;
+        let cut = plan.transform_up(|plan| cut(plan, FEW_ROWS))?.data;
+        Ok(Arc::new(YieldExec::with_batches_of(FEW_ROWS, cut)))
     }
 
     fn name(&self) -> &str {
@@ -93,6 +108,18 @@ fn cut(plan: Arc<dyn ExecutionPlan>, batch_rows: usize) -> Result<Transformed<Ar
     {
         return changed(yielding(Arc::new(sort)));
     }
+    if plan.children().len() == 1
+        && plan.boundedness() == Boundedness::Bounded
+        && costly::weight(&*plan)? != Weight::Light
+    {
+        return changed(in_small_pieces(plan)?);
+    }
+    if let Some(unnest) = plan.downcast_ref::<UnnestExec>()
+        && let Some(input) = split_lists(unnest)
+    {
+        let keep = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+        return changed(yielding(plan.replace_children(vec![input], keep)?));
+    }
     if let Some(inputs) = paced(&*plan) {
         let keep = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
         return changed(yielding(plan.replace_children(inputs, keep)?));
@@ -116,6 +143,21 @@ fn paced(plan: &dyn ExecutionPlan) -> Option<Vec<Arc<dyn ExecutionPlan>>> {
     let keeps_pairs =
         matches!(join.join_type(), JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full);
     (join.filter().is_some() || !keeps_pairs).then(|| vec![left, Arc::new(PaceExec::by_turns(right)) as _])
+}
+
+/// A filter of a plan with huge rows gathers few of them.
+fn few_at_a_time(plan: Arc<dyn ExecutionPlan>) -> Result<Transformed<Arc<dyn ExecutionPlan>>> {
+    let Some(filter) = plan.downcast_ref::<FilterExec>() else { return Ok(Transformed::no(plan)) };
+    Ok(Transformed::yes(Arc::new(filter.with_batch_size(FEW_ROWS)?)))
+}
+
+/// A node whose rows may take long or become large, with an input that is read in pieces as large as a turn allows.
+fn in_small_pieces(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
+    let inputs =
+        plan.children().into_iter().map(|input| Arc::new(PaceExec::one_by_one(Arc::clone(input))) as _);
+    let inputs = inputs.collect();
+    let keep = ReplaceChildrenOptions::new(ChildrenPropertiesMode::Keep);
+    plan.replace_children(inputs, keep)
 }
 
 /// True for joins that keep rows until they fill a batch.

@@ -1,6 +1,7 @@
 //! From a plan of DataFusion to fragments: where it is cut, and where an operator must let others have a turn.
 
 mod clauses;
+mod costly;
 mod cut;
 mod dates;
 mod expressions;
@@ -15,6 +16,7 @@ mod pushdown;
 mod rewritten;
 mod sample;
 mod size;
+mod splitting;
 mod unordered;
 mod wrong;
 mod yielding;

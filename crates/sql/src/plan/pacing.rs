@@ -1,4 +1,4 @@
-//! Hands a join the side that it reads in pieces.
+//! Hands a join the side that it reads in pieces, and a node with costly functions its input.
 //!
 //! A join compares each batch of this side with the rows of the other before it asks for the next one, and comes back earlier only with rows that
 //! met its condition. When nothing does, a batch takes as long as the other side is large: eight thousand rows against ten million
@@ -7,7 +7,9 @@
 //! - One that looks up keys takes pieces of any size at the same cost per row. How many rows have a key is not known before, so the next piece
 //!   is half as large when the turn is over after one, and twice as large when it is not.
 //! - One that compares all pairs is many times slower with few rows at a time, so its pieces are no smaller than it needs to be quick, unless
-//!   the other side, whose rows are [counted](TallyExec), is so large that this would take seconds.
+//!   the other side, whose rows are [counted](TallyExec), is so large that this would take far longer than a turn.
+//!
+//! Functions are like a look-up of keys, but a single row may take a turn: their first piece has one.
 
 use super::passing::{Pass, PassExec};
 use arrow::array::RecordBatch;
@@ -33,7 +35,12 @@ pub(crate) type TallyExec = PassExec<Tally>;
 impl PaceExec {
     /// For a join that looks up keys.
     pub(super) fn by_turns(input: Arc<dyn ExecutionPlan>) -> Self {
-        Self::of(Pieces { other_rows: None }, input)
+        Self::of(Pieces { other_rows: None, first: FIRST_ROWS }, input)
+    }
+
+    /// For a node where a single row may take a turn.
+    pub(super) fn one_by_one(input: Arc<dyn ExecutionPlan>) -> Self {
+        Self::of(Pieces { other_rows: None, first: 1 }, input)
     }
 
     /// For a join that compares all pairs: both sides of it.
@@ -42,7 +49,7 @@ impl PaceExec {
         read: Arc<dyn ExecutionPlan>,
     ) -> [Arc<dyn ExecutionPlan>; 2] {
         let rows = Arc::new(AtomicUsize::new(0));
-        let pieces = Pieces { other_rows: Some(Arc::clone(&rows)) };
+        let pieces = Pieces { other_rows: Some(Arc::clone(&rows)), first: 1 };
         [Arc::new(TallyExec::of(Tally { rows }, kept)), Arc::new(Self::of(pieces, read))]
     }
 }
@@ -53,8 +60,9 @@ const FIRST_ROWS: usize = 64;
 /// Pairs that are compared within a few milliseconds.
 const PAIRS_OF_A_TURN: usize = 1 << 22;
 
-/// Pairs that are compared within a second or two.
-const PAIRS_AT_MOST: usize = 1 << 30;
+/// Pairs that are compared within one or two tenths of a second, for which a spare worker serves others. With fewer of them, joins with a side of
+/// a hundred thousand rows would already go the slow way.
+const PAIRS_AT_MOST: usize = 1 << 27;
 
 /// The rows of a piece that is compared with so many others, when batches have `batch_rows`.
 fn rows_against(others: usize, batch_rows: usize) -> usize {
@@ -72,6 +80,8 @@ fn rows_against(others: usize, batch_rows: usize) -> usize {
 pub(crate) struct Pieces {
     /// How many rows the other side has, where each is compared with all of them.
     other_rows: Option<Arc<AtomicUsize>>,
+    /// Rows of the first piece otherwise.
+    first: usize,
 }
 
 impl Pass for Pieces {
@@ -86,7 +96,7 @@ impl Pass for Pieces {
         let batch_rows = context.session_config().batch_size();
         let input = input.execute(partition, context)?;
         let pace = match &self.other_rows {
-            None => Pace::new(FIRST_ROWS),
+            None => Pace::new(self.first),
             Some(others) => Pace { others: Some((Arc::clone(others), batch_rows)), ..Pace::new(1) },
         };
         Ok(Box::pin(Paced { input, rest: None, pace }))
@@ -220,7 +230,7 @@ mod tests {
         assert_eq!(rows_against(100, 8_192), 8_192);
         assert_eq!(rows_against(2_048, 8_192), 2_048);
         assert_eq!(rows_against(100_000, 8_192), 1_024);
-        assert_eq!(rows_against(1_000_000, 8_192), 1_024);
+        assert_eq!(rows_against(1_000_000, 8_192), 1);
         assert_eq!(rows_against(10_000_000, 8_192), 1);
         assert_eq!(rows_against(10_000_000, 7), 1);
         assert_eq!(rows_against(usize::MAX, usize::MAX), 1);

@@ -4,9 +4,10 @@ use super::turnstile::Turnstile;
 use crate::error::SqlError;
 use crate::exchange::Credits;
 use crate::fragment::Fragment;
+use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation};
 use filbert_pool::{Reactor, TaskWaker, WorkStealing};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 /// A query's number, never used twice by a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,6 +26,9 @@ pub(crate) struct QueryContext {
     turnstile: Arc<Turnstile>,
     reactor: Reactor,
     credits: Credits,
+    memory: Arc<dyn MemoryPool>,
+    /// Of what its plan holds.
+    held: Mutex<Vec<MemoryReservation>>,
 }
 
 impl QueryContext {
@@ -33,8 +37,9 @@ impl QueryContext {
         turnstile: &Arc<Turnstile>,
         reactor: Reactor,
         credits: Credits,
+        memory: Arc<dyn MemoryPool>,
     ) -> Self {
-        Self { fragment, turnstile: Arc::clone(turnstile), reactor, credits }
+        Self { fragment, turnstile: Arc::clone(turnstile), reactor, credits, memory, held: Mutex::default() }
     }
 
     pub(crate) fn spawn(&self, fragment: Fragment) -> Result<(), SqlError> {
@@ -60,6 +65,16 @@ impl QueryContext {
 
     pub(crate) fn credits(&self) -> Credits {
         self.credits
+    }
+
+    /// Keeps a charge until nothing of the query is left.
+    pub(crate) fn hold(&self, held: MemoryReservation) {
+        self.held.lock().unwrap_or_else(|broken| broken.into_inner()).push(held);
+    }
+
+    /// The account of what the query holds.
+    pub(crate) fn memory(&self) -> &Arc<dyn MemoryPool> {
+        &self.memory
     }
 }
 

@@ -4,6 +4,7 @@
 mod admission;
 mod answers;
 mod asking;
+mod bounded;
 mod copies;
 mod fairness;
 mod limits;
