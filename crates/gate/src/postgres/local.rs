@@ -23,6 +23,12 @@ pub(super) enum Local {
         /// Until the transaction ends.
         local: bool,
     },
+    /// `SELECT set_config('name', 'value', is_local)`: frameworks set their zone so.
+    SetConfig {
+        name: String,
+        value: String,
+        local: bool,
+    },
     /// How the transaction goes on, as far as that has an effect.
     SetTransaction {
         read_only: Option<bool>,
@@ -76,6 +82,9 @@ pub(super) fn local(text: &str) -> Option<Local> {
         "beg", "sta", "com", "end", "rol", "abo", "sav", "rel", "set", "res", "sho", "dis", "dea", "unl",
         "pre", "exe", "dec", "fet", "clo", "cop", "/*", "--",
     ];
+    if first == "sel" {
+        return set_config(text);
+    }
     if !begins.iter().any(|begin| first.starts_with(begin)) {
         return None;
     }
@@ -214,6 +223,33 @@ fn set(tokens: &[Token]) -> Option<Local> {
     }
 }
 
+/// Reads a query that does nothing but call `set_config` with constants.
+fn set_config(text: &str) -> Option<Local> {
+    const BEGIN: &str = "select set_config";
+    let plain = text.trim_start().get(..BEGIN.len())?.eq_ignore_ascii_case(BEGIN);
+    let tokens = if plain { tokens(text)? } else { return None };
+    let [
+        _,
+        _,
+        Token::Sign('('),
+        Token::Quoted(name),
+        Token::Sign(','),
+        Token::Quoted(value),
+        Token::Sign(','),
+        is_local,
+        Token::Sign(')'),
+    ] = tokens.as_slice()
+    else {
+        return None;
+    };
+    let local = switch(&is_local.word()?)?;
+    (is_variable(name) && !name.eq_ignore_ascii_case("transaction_read_only")).then(|| Local::SetConfig {
+        name: name.clone(),
+        value: value.clone(),
+        local,
+    })
+}
+
 /// True for `datafusion.execution.time_zone`.
 fn is_engine_zone(tokens: &[Token]) -> bool {
     let words = ["datafusion", ".", "execution", ".", "time_zone"];
@@ -340,6 +376,10 @@ mod tests {
             ("SET TIME ZONE 'UTC'", set("TimeZone", "UTC")),
             ("SET TIME ZONE -3.5", set("TimeZone", "-3.5")),
             ("SET TIME ZONE DEFAULT", Local::Reset(Some("TimeZone".into()))),
+            (
+                "SELECT set_config('TimeZone', 'Asia/Tokyo', false)",
+                Local::SetConfig { name: "TimeZone".into(), value: "Asia/Tokyo".into(), local: false },
+            ),
             ("RESET TIME ZONE", Local::Reset(Some("TimeZone".into()))),
             ("set datafusion.execution.time_zone = 'Asia/Tokyo'", set("TimeZone", "Asia/Tokyo")),
             ("RESET datafusion.execution.time_zone", Local::Reset(Some("TimeZone".into()))),
@@ -402,6 +442,8 @@ mod tests {
     fn everything_else_is_sql() {
         for text in [
             "SELECT 1",
+            "SELECT set_config('jit', 'off', false), 1",
+            "SELECT set_config('TimeZone', $1, false)",
             "",
             "SHOW TABLES",
             "SHOW MAPPINGS",

@@ -20,6 +20,7 @@ impl Session<'_> {
         let variables = &self.guest.variables;
         let (names, columns): (Vec<&str>, Vec<Vec<&str>>) = match known {
             Local::Show(name) => (vec![name.as_str()], vec![vec![variables.get(name)?]]),
+            Local::SetConfig { value, .. } => (vec!["set_config"], vec![vec![value.as_str()]]),
             Local::ShowAll => {
                 let (names, values) = variables.all().unzip();
                 (vec!["name", "setting"], vec![names, values])
@@ -74,13 +75,16 @@ impl Session<'_> {
                 "SET"
             }
             Local::Set { name, value, local } => {
-                let variables = &mut self.guest.variables;
-                let told = if *local { variables.set_local(name, value) } else { variables.set(name, value) };
-                if let Some((name, value)) = told? {
-                    self.line.out.parameter_status(name, value);
-                }
-                self.heed_variables()?;
+                self.set(name, value, *local)?;
                 "SET"
+            }
+            Local::SetConfig { name, value, local } => {
+                // Alone, it is a transaction of its own, with whose end it would end.
+                if !*local || self.transaction != Transaction::None {
+                    self.set(name, value, *local)?;
+                }
+                self.show(known, formats)?;
+                "SELECT 1"
             }
             Local::SetNothing => "SET",
             Local::Reset(name) => {
@@ -131,6 +135,15 @@ impl Session<'_> {
         };
         self.line.out.complete(tag);
         Ok(())
+    }
+
+    fn set(&mut self, name: &str, value: &str, local: bool) -> Result<(), Failure> {
+        let variables = &mut self.guest.variables;
+        let told = if local { variables.set_local(name, value) } else { variables.set(name, value) };
+        if let Some((name, value)) = told? {
+            self.line.out.parameter_status(name, value);
+        }
+        self.heed_variables()
     }
 
     /// Lets the transaction only read, or not.

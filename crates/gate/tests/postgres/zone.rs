@@ -112,6 +112,11 @@ fn what_is_set_locally_ends_with_its_transaction() {
     assert_eq!(one(&mut client, moment), "2000-06-01 19:00:00+09");
     client.query("COMMIT").ok();
     assert_eq!(one(&mut client, moment), "2000-06-01 10:00:00+00");
+    // As Django sets it.
+    let set = client.query("SELECT set_config('TimeZone', 'Asia/Tokyo', false)").ok();
+    assert_eq!((set.texts(), set.tags), (vec![vec!["Asia/Tokyo".to_owned()]], vec!["SELECT 1".to_owned()]));
+    assert_eq!(one(&mut client, moment), "2000-06-01 19:00:00+09");
+    assert_eq!(client.query("SELECT set_config('TimeZone', 'Mars/Olympus', false)").code(), "22023");
 }
 
 #[test]
