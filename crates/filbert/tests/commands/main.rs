@@ -11,6 +11,7 @@ mod job;
 #[allow(dead_code, reason = "shared with the tests of the door, which use more of it")]
 mod line;
 mod map;
+mod memory;
 #[path = "../hostile/process.rs"]
 #[allow(dead_code, reason = "shared with the hostile tests, which use more of it")]
 mod process;

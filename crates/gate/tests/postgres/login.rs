@@ -51,6 +51,24 @@ fn a_wrong_password_and_an_unknown_user_look_the_same() {
     assert_eq!(client.until_ready().code(), "08P01");
 }
 
+/// A hundred guesses a second from one thread went unnoticed.
+#[test]
+fn guesses_wait_their_turn_and_others_do_not() {
+    let member = Member::with(with_users());
+    let address = member.address();
+    let code =
+        move |name: &str, password: &str| Client::connect(address).scram(name, password).code().to_owned();
+    for _ in 0..5 {
+        assert_eq!(code("ann", "guess"), "28P01");
+    }
+    let guessers: Vec<_> = (0..60).map(|_| std::thread::spawn(move || code("ann", "guess"))).collect();
+    let codes: Vec<String> = guessers.into_iter().map(|guesser| guesser.join().unwrap()).collect();
+    let refused = codes.iter().filter(|code| *code == "28000").count();
+    assert!(refused >= 5, "{refused} of 60 were not looked at: {codes:?}");
+    assert!(codes.iter().all(|code| code == "28000" || code == "28P01"), "{codes:?}");
+    assert_eq!(code("bob", "guess"), "28P01", "nobody else waits");
+}
+
 /// A certificate for `localhost`, signed by itself.
 fn certificate() -> (tempfile::TempDir, TlsSettings) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
