@@ -12,8 +12,8 @@ use std::fmt;
 /// Whether groups are made by the table or by the cube.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TableGroups {
-    /// By a table that would rather, where its answer is the same to the last bit: not where floats are added up, of the table or made
-    /// by other measures, because their last bits depend on the order.
+    /// By a table that would rather, where its answer is the same to the last bit: not where it would add up floats, because their last
+    /// bits depend on its order. Floats that measures make of its groups are added up by the cube, exactly.
     #[default]
     WhereExact,
     /// By the table wherever it can.

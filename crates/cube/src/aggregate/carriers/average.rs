@@ -7,7 +7,7 @@ use super::sum::Total;
 use super::{Carriers, same, saved};
 use crate::error::CubeError;
 use arrow::array::{ArrayRef, Float64Array};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, i256};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -18,30 +18,50 @@ pub(super) fn of(kind: Kind, input: &DataType) -> Box<dyn Carriers> {
     };
     match kind {
         Kind::Float => float_sum::averages(),
-        Kind::Int => Box::new(Averages::<i64>::new(scale)),
-        Kind::Wide => Box::new(Averages::<i128>::new(scale)),
+        Kind::Int => Box::new(Averages::<i64, i128>::new(scale)),
+        Kind::Wide => Box::new(Averages::<i128, i256>::new(scale)),
     }
 }
 
-struct Averages<N> {
+/// A total that can be divided.
+trait Divided {
+    fn float(self) -> f64;
+}
+
+impl Divided for i128 {
+    fn float(self) -> f64 {
+        self as f64
+    }
+}
+
+impl Divided for i256 {
+    fn float(self) -> f64 {
+        match self.to_i128() {
+            Some(total) => total as f64,
+            None => {
+                let (low, high) = self.to_parts();
+                high as f64 * 2_f64.powi(128) + low as f64
+            }
+        }
+    }
+}
+
+struct Averages<N, T> {
     /// Side by side, because both are touched for every row.
-    carriers: Vec<(i128, i64)>,
+    carriers: Vec<(T, i64)>,
     scale: f64,
     number: PhantomData<fn(N)>,
 }
 
-impl<N> Averages<N> {
+impl<N, T> Averages<N, T> {
     fn new(scale: f64) -> Self {
         Self { carriers: Vec::new(), scale, number: PhantomData }
     }
 }
 
-impl<N: Number> Carriers for Averages<N>
-where
-    i128: Total<N>,
-{
+impl<N: Number, T: Total<N> + Divided> Carriers for Averages<N, T> {
     fn grow(&mut self, groups: usize) {
-        self.carriers.resize(groups, (0, 0));
+        self.carriers.resize(groups, (T::default(), 0));
     }
 
     fn add(&mut self, groups: &[u32], values: &Values<'_>) -> Result<(), CubeError> {
@@ -65,17 +85,17 @@ where
 
     fn finish(self: Box<Self>) -> Result<ArrayRef, CubeError> {
         let average =
-            |(total, count): &(i128, i64)| (*count > 0).then(|| *total as f64 / *count as f64 / self.scale);
+            |(total, count): &(T, i64)| (*count > 0).then(|| total.float() / *count as f64 / self.scale);
         Ok(Arc::new(self.carriers.iter().map(average).collect::<Float64Array>()))
     }
 
     fn bytes(&self) -> usize {
-        self.carriers.capacity() * size_of::<(i128, i64)>()
+        self.carriers.capacity() * size_of::<(T, i64)>()
     }
 
     fn save(&self, groups: &[u32]) -> Result<Option<Vec<ArrayRef>>, CubeError> {
         let chosen = || groups.iter().map(|group| self.carriers[*group as usize]);
-        let totals = saved::Saved::saved(chosen().map(|(total, _)| total).collect::<Vec<i128>>());
+        let totals = T::saved(chosen().map(|(total, _)| total).collect());
         let counts = saved::Saved::saved(chosen().map(|(_, count)| count).collect::<Vec<i64>>());
         Ok(Some(vec![totals, counts]))
     }
@@ -83,8 +103,7 @@ where
     fn load(&mut self, columns: &[ArrayRef]) -> Result<(), CubeError> {
         let [totals, counts] = saved::columns(columns)?;
         let counts: Vec<i64> = saved::Saved::loaded(counts);
-        let totals: Vec<i128> = saved::Saved::loaded(totals);
-        self.carriers = totals.into_iter().zip(counts).collect();
+        self.carriers = T::loaded(totals).into_iter().zip(counts).collect();
         Ok(())
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::saved::{wide_column, wides_of};
 use crate::error::CubeError;
-use arrow::array::{ArrayRef, AsArray, Float64Array, Int64Array};
-use arrow::datatypes::{Float64Type, Int64Type};
+use arrow::array::{Array, ArrayRef, AsArray, FixedSizeBinaryArray, Float64Array, Int64Array};
+use arrow::datatypes::{Float64Type, Int64Type, i256};
 use std::sync::Arc;
 
 /// A number that is written as it is.
@@ -39,6 +39,19 @@ impl Saved for i128 {
 
     fn loaded(column: &ArrayRef) -> Vec<Self> {
         wides_of(column).to_vec()
+    }
+}
+
+impl Saved for i256 {
+    fn saved(values: Vec<Self>) -> ArrayRef {
+        let bytes: Vec<u8> = values.into_iter().flat_map(Self::to_le_bytes).collect();
+        Arc::new(FixedSizeBinaryArray::new(size_of::<Self>() as i32, bytes.into(), None))
+    }
+
+    fn loaded(column: &ArrayRef) -> Vec<Self> {
+        let bytes = column.as_fixed_size_binary();
+        let of_row = |row| bytes.value(row).try_into().map_or(Self::default(), Self::from_le_bytes);
+        (0..bytes.len()).map(of_row).collect()
     }
 }
 

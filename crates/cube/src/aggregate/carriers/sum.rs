@@ -1,4 +1,4 @@
-//! SUM. Integers and decimals are added in 128 bits, so that only a total that does not fit is an error, and not a sum on the way to it. Floats are
+//! SUM. Integers are added in 128 bits and decimals in 256, so that only a total that does not fit is an error, and not a sum on the way to it. Floats are
 //! in `float_sum.rs`.
 
 use super::super::values::{Kind, Values};
@@ -8,7 +8,7 @@ use super::seen::Seen;
 use super::{Carriers, same, saved};
 use crate::error::CubeError;
 use arrow::array::{ArrayRef, Decimal128Array, Int64Array};
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DataType, i256};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(super) fn of(kind: Kind, input: &DataType) -> Box<dyn Carriers> {
     match kind {
         Kind::Float => float_sum::sums(Told::Rounded),
         Kind::Int => Box::new(Sums::<i64, i128>::new(input)),
-        Kind::Wide => Box::new(Sums::<i128, i128>::new(input)),
+        Kind::Wide => Box::new(Sums::<i128, i256>::new(input)),
     }
 }
 
@@ -45,17 +45,15 @@ impl Total<i64> for i128 {
     }
 }
 
-impl Total<i128> for i128 {
+impl Total<i128> for i256 {
     #[inline(always)]
     fn plus(self, number: i128) -> Self {
-        // Values have at most 38 digits, so that hundreds of rows fit before this matters; then it is the largest number, which is
-        // refused below.
-        self.saturating_add(number)
+        self.wrapping_add(Self::from_i128(number))
     }
 
     #[inline(always)]
     fn and(self, other: Self) -> Self {
-        self.saturating_add(other)
+        self.wrapping_add(other)
     }
 
     fn column(totals: Vec<Self>, seen: Seen, input: &DataType) -> Result<ArrayRef, CubeError> {
@@ -64,9 +62,9 @@ impl Total<i128> for i128 {
             _ => 0,
         };
         const MOST: u128 = 10_u128.pow(38) - 1;
-        if totals.iter().any(|total| total.unsigned_abs() > MOST) {
-            return Err(too_large("38 digits"));
-        }
+        let narrow = |total: i256| total.to_i128().filter(|total| total.unsigned_abs() <= MOST);
+        let totals: Option<Vec<i128>> = totals.into_iter().map(narrow).collect();
+        let totals = totals.ok_or_else(|| too_large("38 digits"))?;
         let array = Decimal128Array::new(totals.into(), seen.finish()).with_precision_and_scale(38, scale);
         array.map(|array| Arc::new(array) as ArrayRef).map_err(|error| CubeError::arrow("sum", &error))
     }
