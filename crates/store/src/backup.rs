@@ -102,7 +102,7 @@ fn read_all(
     let maps = store::maps(directory)?;
     let steps = ((maps.len() + 1) * SHELVES) as u64;
     let mut read_one = |name: String, folder: &Path, number: usize| {
-        let recovery = Recovery::read(&name, folder, &Access::Look, 0)?;
+        let recovery = Recovery::read(&name, folder, &Access::Look, 0, None)?;
         let (torn_bytes, mut damage) = (recovery.torn_bytes, recovery.damage.clone());
         let (mut entries, mut bytes, mut failed) = (0, 0, Ok(()));
         for (shelf, state) in recovery.into_shelves().into_iter().enumerate() {
@@ -124,7 +124,7 @@ fn read_all(
         report.maps.push(read_one(name, &folder, number)?);
     }
     // Last: what a map has by now, they have too.
-    let folder = definitions::folder(directory);
+    let folder = folder::or_aside(definitions::folder(directory));
     if folder.is_dir() {
         begin(Part::Definitions)?;
         let number = report.maps.len();
@@ -270,23 +270,26 @@ impl Restored {
     }
 }
 
-/// The definitions of a data directory, for those of a backup to be put on top; what of them is damaged is left out.
-fn with_those_there(directory: &Path) -> Result<Restored, StoreError> {
+/// The definitions of a data directory that those of a backup are put on top of; and what of them is damaged.
+fn definitions_there(directory: &Path) -> Result<(Vec<crate::Entry>, Vec<Damage>), StoreError> {
     let folder = definitions::folder(directory);
-    let mut restored = Restored::new(folder.with_extension("restored"))?;
-    if folder.is_dir() {
-        let recovery = Recovery::read(definitions::NAME, &folder, &Access::Look, 0)?;
-        let mut there = Vec::new();
-        for shelf in recovery.into_shelves() {
-            shelf.read(|entry| there.push(entry))?;
-        }
-        there.into_iter().try_for_each(|entry| restored.add(entry))?;
+    let mut there = Vec::new();
+    if !folder.is_dir() {
+        return Ok((there, Vec::new()));
     }
-    Ok(restored)
+    let recovery = Recovery::read(definitions::NAME, &folder, &Access::Look, 0, None)?;
+    let mut damage = recovery.damage.clone();
+    for shelf in recovery.into_shelves() {
+        damage.extend(shelf.read(|entry| there.push(entry))?);
+    }
+    Ok((there, damage))
 }
 
 /// Puts the maps of a backup into a data directory that no member uses, or a new one. The backup is read to its end before anything is
 /// changed. A map that is there already is refused, or replaced as a whole when `replaces`.
+///
+/// Definitions of the backup are put on top of those that are there, all of them: what they say, and of which map, is not known here. When
+/// some that are there are damaged they would be lost: that is refused, or told in the report when `replaces`.
 pub fn restore(
     backup: impl AsRef<Path>,
     directory: impl AsRef<Path>,
@@ -295,7 +298,7 @@ pub fn restore(
 ) -> Result<Report, StoreError> {
     let (backup, directory) = (backup.as_ref(), directory.as_ref());
     let named = read_backup(backup, &mut |_| {}, |_| Ok(()), |_| Ok(()))?;
-    let _lock = store::claim(directory)?;
+    let (_lock, marker) = store::claim(directory)?;
     let home = |name: &str| maps_folder(directory).join(folder::of_map(name));
     if let Some(there) = named.maps.iter().find(|map| !replaces && home(&map.name).exists()) {
         let error = std::io::Error::new(
@@ -304,31 +307,45 @@ pub fn restore(
         );
         return Err(StoreError::io("restore into", directory, &error));
     }
+    let (there, lost) =
+        if named.definitions.is_some() { definitions_there(directory)? } else { Default::default() };
+    if let Some(damage) = lost.first().filter(|_| !replaces) {
+        let error = std::io::Error::new(
+            std::io::ErrorKind::InvalidData,
+            format!(
+                "some of the definitions there are damaged ({damage}); --replace keeps those that can be read"
+            ),
+        );
+        return Err(StoreError::io("restore into", directory, &error));
+    }
+    marker.renew(&Room::default())?;
     // No name of a map's folder has a dot.
     let beside = |name: &str| home(name).with_extension("restored");
     let current = std::cell::RefCell::new(None::<Restored>);
     let finish = || current.borrow_mut().take().map_or(Ok(()), Restored::finish);
     let begin = |part: Part<'_>| {
         finish()?;
-        *current.borrow_mut() = Some(match part {
+        let restored = match part {
             Part::Map(name) => Restored::new(beside(name))?,
-            Part::Definitions => with_those_there(directory)?,
-        });
+            Part::Definitions => {
+                let mut restored = Restored::new(definitions::folder(directory).with_extension("restored"))?;
+                there.iter().cloned().try_for_each(|entry| restored.add(entry))?;
+                restored
+            }
+        };
+        *current.borrow_mut() = Some(restored);
         Ok(())
     };
     let each = |entry| current.borrow_mut().as_mut().map_or(Ok(()), |map| map.add(entry));
-    let report = read_backup(backup, progress, begin, each)?;
+    let mut report = read_backup(backup, progress, begin, each)?;
     finish()?;
     let maps = report.maps.iter().map(|map| (beside(&map.name), home(&map.name)));
     let folder = definitions::folder(directory);
     // The definitions first: a map that is there can be read.
     let definitions = report.definitions.iter().map(|_| (folder.with_extension("restored"), folder.clone()));
     for (new, home) in definitions.chain(maps) {
-        if home.exists() {
-            folder::remove(&home)?;
-        }
-        std::fs::rename(&new, &home).map_err(|error| StoreError::io("rename", &new, &error))?;
-        folder::sync_parent(&home)?;
+        folder::put_in_place(&new, &home)?;
     }
+    report.definitions.iter_mut().for_each(|definitions| definitions.damage.extend_from_slice(&lost));
     Ok(report)
 }

@@ -3,7 +3,7 @@
 use crate::error::StoreError;
 use crate::room::Room;
 use std::fs::{DirBuilder, File};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Makes a folder that only its owner may look into, and those above it; flushes that they are there.
 pub(crate) fn make(folder: &Path) -> Result<(), StoreError> {
@@ -31,9 +31,77 @@ pub(crate) fn remove(folder: &Path) -> Result<(), StoreError> {
     if gone.exists() {
         std::fs::remove_dir_all(gone).map_err(failed)?;
     }
-    std::fs::rename(folder, gone).map_err(failed)?;
-    sync_parent(folder)?;
+    rename(folder, gone)?;
     std::fs::remove_dir_all(gone).map_err(failed)
+}
+
+/// What the name of a folder ends with that stands aside while another one takes its place. No name of a map has a dot.
+pub(crate) const ASIDE: &str = ".old";
+
+fn aside(home: &Path) -> PathBuf {
+    let mut old = home.as_os_str().to_owned();
+    old.push(ASIDE);
+    old.into()
+}
+
+/// Puts the folder `new` in the place of `home`. The one that is there stands aside until that is done; after a crash [`settle`] goes on.
+pub(crate) fn put_in_place(new: &Path, home: &Path) -> Result<(), StoreError> {
+    if home.exists() {
+        rename(home, &aside(home))?;
+    }
+    rename(new, home)?;
+    settle(home)
+}
+
+/// Finishes what a crash left of [`put_in_place`], or undoes it when nothing took the place of the one that stands aside.
+pub(crate) fn settle(home: &Path) -> Result<(), StoreError> {
+    let old = aside(home);
+    match (old.is_dir(), home.exists()) {
+        (false, _) => Ok(()),
+        (true, true) => remove(&old),
+        (true, false) => rename(&old, home),
+    }
+}
+
+/// Where a folder is for those who only look: it may stand aside after a crash.
+pub(crate) fn or_aside(home: PathBuf) -> PathBuf {
+    let old = aside(&home);
+    if !home.exists() && old.is_dir() { old } else { home }
+}
+
+/// Renames a folder, and flushes that.
+fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
+    #[cfg(test)]
+    crash::step(from)?;
+    std::fs::rename(from, to).map_err(|error| StoreError::io("rename", from, &error))?;
+    sync_parent(to)
+}
+
+/// Ends what a thread does before one of its renames, as a kill would.
+#[cfg(test)]
+pub(crate) mod crash {
+    use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        static RENAMES_LEFT: Cell<Option<usize>> = const { Cell::new(None) };
+    }
+
+    /// So many renames of folders are done by this thread, and those after them fail; all are done with `None`.
+    pub(crate) fn after(renames: Option<usize>) {
+        RENAMES_LEFT.set(renames);
+    }
+
+    pub(super) fn step(from: &Path) -> Result<(), StoreError> {
+        match RENAMES_LEFT.get() {
+            None => Ok(()),
+            Some(0) => Err(StoreError::io("rename", from, &std::io::Error::other("killed by the test"))),
+            Some(left) => {
+                RENAMES_LEFT.set(Some(left - 1));
+                Ok(())
+            }
+        }
+    }
 }
 
 /// Flushes the folder that a file is in: that it is there, or is not any more.

@@ -15,6 +15,7 @@
 //! | `log.rs`, `segment.rs` | the log: appended, committed, flushed, sealed |
 //! | `shelf.rs`, `sums.rs`, `overlay.rs` | the snapshot, and what a log changes of it |
 //! | `manifest.rs` | which files there have to be |
+//! | `marker.rs` | what a data directory is, and in which version |
 //! | `definitions.rs` | what is to be known to read the maps |
 //! | `store.rs` | the data directory of a member |
 //! | `backup.rs`, `backup_file.rs` | backups: made, read, verified |
@@ -31,6 +32,7 @@ mod folder;
 mod frame;
 mod log;
 mod manifest;
+mod marker;
 mod overlay;
 mod room;
 mod segment;

@@ -22,6 +22,7 @@ use crate::error::StoreError;
 use crate::folder;
 use crate::frame::{self, Kind, NO_PARTITION};
 use crate::manifest::Manifest;
+use crate::marker::Marker;
 use crate::room::Room;
 use crate::settings::{Fsync, PersistenceSettings};
 use filbert_pool::{MixedPool, Stages};
@@ -67,6 +68,7 @@ pub(crate) struct Log {
     /// Commits and flushes run there.
     pool: MixedPool,
     room: Room,
+    marker: Arc<Marker>,
     /// Of all segments that this process writes.
     salt: u64,
     state: Mutex<State>,
@@ -134,6 +136,7 @@ impl MapLog {
         settings: PersistenceSettings,
         stages: &Stages,
         room: Room,
+        marker: Arc<Marker>,
     ) -> Self {
         let unusable = folder::check_name(name, &folder).err();
         let log = Log {
@@ -145,6 +148,7 @@ impl MapLog {
             stages: stages.clone(),
             pool: stages.mixed_pool(POOL),
             room,
+            marker,
             salt: stages.clock().random(),
             state: Mutex::default(),
             files: Mutex::default(),

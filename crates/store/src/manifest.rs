@@ -19,7 +19,7 @@ use crate::folder;
 use crate::frame::checksum;
 use crate::room::Room;
 use crate::segment::{self, Segment};
-use crate::shelf::SHELVES;
+use crate::shelf::{SHELVES, Shelf};
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -75,6 +75,18 @@ impl Manifest {
     pub(crate) fn new(id: u64) -> Self {
         let (segments, shelves) = (Vec::new(), [None; SHELVES]);
         Self { id, generation: 0, first: 0, is_after_lost: false, segments, shelves }
+    }
+
+    /// One for a folder that was written before there were manifests: it lists what is there.
+    pub(crate) fn adopted(folder: &Path, id: u64) -> Result<Self, StoreError> {
+        let mut manifest = Self::new(id);
+        for number in segment::numbers(folder)? {
+            manifest.begun(number, Segment::read(folder, number)?.salt().unwrap_or_default());
+        }
+        for shelf in Shelf::all(folder).filter(Shelf::exists) {
+            manifest.shelves[shelf.number()] = Some(0);
+        }
+        Ok(manifest)
     }
 
     /// One for a folder whose own cannot be read: it lists what is there, and remembers that something may be missing. The identity is

@@ -19,20 +19,17 @@ use crate::error::{Damage, Reach, StoreError};
 use crate::folder;
 use crate::log::{MapLog, fold_lock};
 use crate::manifest::{FlushedEnd, Found, Manifest};
+use crate::marker::{self, Marker};
 use crate::overlay::{LogFiles, LogState, Overlay};
 use crate::room::Room;
-use crate::segment::{self, Segment};
+use crate::segment;
 use crate::settings::PersistenceSettings;
 use crate::shelf::{Access, Expected, Shelf, Stamp};
 use filbert_pool::Stages;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
-
-const MARKER: &str = "filbert-data";
-const VERSION: &str = "filbert data 1\n";
 
 /// The data directory of a member, locked: a handle that is cheap to clone.
 ///
@@ -60,6 +57,7 @@ struct Inner {
     directory: PathBuf,
     stages: Stages,
     room: Room,
+    marker: Arc<Marker>,
     logs: Mutex<BTreeMap<String, MapLog>>,
     definitions: OnceLock<MapLog>,
     _lock: File,
@@ -74,42 +72,49 @@ pub(crate) fn maps_folder(directory: &Path) -> PathBuf {
 pub(crate) fn maps(directory: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
     let maps = maps_folder(directory);
     let names = folder::names(&maps)?;
-    Ok(names.iter().filter_map(|name| Some((folder::map_of(name)?, maps.join(name)))).collect())
+    let found = names.iter().filter_map(|name| {
+        // One whose restore was interrupted stands aside, until the next start.
+        let aside = name.strip_suffix(folder::ASIDE).filter(|home| !maps.join(home).exists());
+        Some((folder::map_of(aside.unwrap_or(name))?, maps.join(name)))
+    });
+    Ok(found.collect())
 }
 
 /// True when `directory` is a data directory.
 pub(crate) fn is_one(directory: &Path) -> bool {
-    std::fs::read_to_string(directory.join(MARKER)).is_ok_and(|text| text == VERSION)
+    Marker::find(directory).is_some()
 }
 
-/// Makes a data directory where none is, and locks it.
-pub(crate) fn claim(directory: &Path) -> Result<File, StoreError> {
+/// Makes a data directory where none is, locks it, and finishes or undoes a restore that was interrupted.
+pub(crate) fn claim(directory: &Path) -> Result<(File, Marker), StoreError> {
     folder::make(directory)?;
     let shown = || directory.display().to_string();
-    if !is_one(directory) {
-        if !folder::names(directory)?.is_empty() {
+    let marker = match Marker::find(directory) {
+        Some(marker) => marker,
+        None if folder::names(directory)?.is_empty() => Marker::create(directory)?,
+        None => {
             return Err(StoreError::NotADataDirectory {
                 directory: shown(),
-                marker: MARKER,
-                expected: VERSION.trim_end(),
+                marker: marker::NAME,
+                expected: marker::CURRENT.trim_end(),
             });
         }
-        let marker = directory.join(MARKER);
-        let written = File::create(&marker).and_then(|mut file| {
-            file.write_all(VERSION.as_bytes())?;
-            file.sync_all()
-        });
-        written.map_err(|error| StoreError::io("write", &marker, &error))?;
-        folder::sync_parent(&marker)?;
-    }
+    };
     let path = directory.join("lock");
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(&path);
     let file = file.map_err(|error| StoreError::io("open", &path, &error))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Locked { directory: shown() }),
-        Err(TryLockError::Error(error)) => Err(StoreError::io("lock", &path, &error)),
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { directory: shown() }),
+        Err(TryLockError::Error(error)) => return Err(StoreError::io("lock", &path, &error)),
     }
+    folder::settle(&definitions::folder(directory))?;
+    let maps = maps_folder(directory);
+    for name in folder::names(&maps)? {
+        let home = name.strip_suffix(folder::ASIDE).filter(|home| folder::map_of(home).is_some());
+        home.map_or(Ok(()), |home| folder::settle(&maps.join(home)))?;
+    }
+    Ok((file, marker))
 }
 
 impl Store {
@@ -121,9 +126,10 @@ impl Store {
     /// The same with a bound for its logs, for tests of a disk that is full.
     pub fn open_with(stages: &Stages, directory: impl AsRef<Path>, room: Room) -> Result<Self, StoreError> {
         let directory = directory.as_ref().to_owned();
-        let lock = claim(&directory)?;
-        let (stages, logs, definitions) = (stages.clone(), Mutex::default(), OnceLock::new());
-        Ok(Self { inner: Arc::new(Inner { directory, stages, room, logs, definitions, _lock: lock }) })
+        let (_lock, marker) = claim(&directory)?;
+        let (stages, marker) = (stages.clone(), Arc::new(marker));
+        let (logs, definitions) = (Mutex::default(), OnceLock::new());
+        Ok(Self { inner: Arc::new(Inner { directory, stages, room, marker, logs, definitions, _lock }) })
     }
 
     /// The names of the maps in a data directory that is not opened; none when it is no such directory.
@@ -144,8 +150,9 @@ impl Store {
         if let Some(known) = logs.get(name) {
             return known.renewed();
         }
-        let (stages, room) = (&self.inner.stages, self.inner.room.clone());
-        let log = MapLog::new(name, self.folder(name), *settings, stages, room);
+        let Inner { stages, room, marker, .. } = &*self.inner;
+        let (room, marker) = (room.clone(), Arc::clone(marker));
+        let log = MapLog::new(name, self.folder(name), *settings, stages, room, marker);
         logs.insert(name.to_owned(), log.clone());
         log
     }
@@ -181,7 +188,7 @@ impl Store {
             return Ok(None);
         }
         let (access, new_id) = (Access::Own(self.inner.room.clone()), self.inner.stages.clock().random());
-        let recovery = Recovery::read(name, folder, &access, new_id)?;
+        let recovery = Recovery::read(name, folder, &access, new_id, Some(&self.inner.marker))?;
         if recovery.is_gone && recovery.damage.is_empty() {
             return Ok(Some(recovery));
         }
@@ -199,10 +206,11 @@ impl Store {
 
     /// The log of the definitions.
     pub(crate) fn definitions_log(&self) -> MapLog {
-        let Inner { directory, stages, room, definitions: known, .. } = &*self.inner;
+        let Inner { directory, stages, room, marker, definitions: known, .. } = &*self.inner;
         let (name, folder, settings) =
             (definitions::NAME, definitions::folder(directory), definitions::settings());
-        known.get_or_init(|| MapLog::new(name, folder, settings, stages, room.clone())).clone()
+        let log = || MapLog::new(name, folder, settings, stages, room.clone(), Arc::clone(marker));
+        known.get_or_init(log).clone()
     }
 
     /// As [`Store::recover`], for the definitions.
@@ -269,8 +277,14 @@ pub struct ShelfState {
 
 impl Recovery {
     /// Reads what a folder says. One of our own whose files are not listed yet, because it was written before there were manifests, is
-    /// given a manifest with `new_id`.
-    pub(crate) fn read(map: &str, folder: &Path, access: &Access, new_id: u64) -> Result<Self, StoreError> {
+    /// given a manifest with `new_id`, once the marker of the data directory says that there are such.
+    pub(crate) fn read(
+        map: &str,
+        folder: &Path,
+        access: &Access,
+        new_id: u64,
+        marker: Option<&Marker>,
+    ) -> Result<Self, StoreError> {
         let lock = Arc::new(fold_lock(folder)?);
         // The lists before the files: a member that runs lists a file only when it is there.
         let (found, flushed) = (Manifest::find(folder)?, FlushedEnd::find(folder));
@@ -323,12 +337,13 @@ impl Recovery {
             }
         }
         if let Access::Own(room) = access {
-            let mut manifest = manifest.map_or_else(|| adopted(folder, &numbers, new_id), Ok)?;
+            let mut manifest = manifest.map_or_else(|| Manifest::adopted(folder, new_id), Ok)?;
             let flushed = flushed.filter(|flushed| flushed.id == manifest.id);
             let flushed = flushed.map(|flushed| (flushed.number, flushed.end));
             flushed.into_iter().chain(finished).for_each(|(number, end)| manifest.flushed(number, end));
             // On a disk without room the log does it later.
-            if let Err(error) = manifest.write(folder, room) {
+            let renewed = marker.map_or(Ok(()), |marker| marker.renew(room));
+            if let Err(error) = renewed.and_then(|()| manifest.write(folder, room)) {
                 tracing::warn!(map, %error, "the list of a map's files is not written yet");
             }
         }
@@ -348,21 +363,6 @@ impl Recovery {
     pub fn into_shelves(self) -> Vec<ShelfState> {
         self.shelves
     }
-}
-
-/// A manifest of what is in a folder that has none: it was written before there were manifests.
-fn adopted(folder: &Path, numbers: &[u64], id: u64) -> Result<Manifest, StoreError> {
-    let mut manifest = Manifest::new(id);
-    for number in numbers {
-        // One that was not even begun is gone by now.
-        if segment::path(folder, *number).exists() {
-            manifest.begun(*number, Segment::read(folder, *number)?.salt().unwrap_or_default());
-        }
-    }
-    for shelf in Shelf::all(folder).filter(Shelf::exists) {
-        manifest.shelves[shelf.number()] = Some(0);
-    }
-    Ok(manifest)
 }
 
 impl ShelfState {

@@ -220,14 +220,21 @@ impl Log {
         Ok(())
     }
 
-    /// The manifest; one that is not there is made, and is on the disk before anything that it has to list.
+    /// The manifest; one that is not there is made, and is on the disk before anything that it has to list. A start on a full disk leaves the
+    /// files of an earlier version without one: they are listed now, since those that are not listed are not served.
     fn known_manifest<'a>(&self, known: &'a mut Option<Manifest>) -> Result<&'a Manifest, StoreError> {
         if known.is_none() {
             let mut found = match Manifest::find(&self.folder)? {
-                Found::Manifest(manifest) => return Ok(known.insert(*manifest)),
-                Found::Nothing => Manifest::new(self.salt),
-                Found::Lost => Manifest::in_place_of_a_lost_one(&self.folder, self.salt)?,
+                Found::Manifest(manifest) => {
+                    self.marker.renew(&self.room)?;
+                    return Ok(known.insert(*manifest));
+                }
+                Found::Nothing if !segment::any_named(&self.folder, &segment::numbers(&self.folder)?)? => {
+                    Manifest::adopted(&self.folder, self.salt)?
+                }
+                Found::Nothing | Found::Lost => Manifest::in_place_of_a_lost_one(&self.folder, self.salt)?,
             };
+            self.marker.renew(&self.room)?;
             found.write(&self.folder, &self.room)?;
             *known = Some(found);
         }

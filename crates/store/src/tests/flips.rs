@@ -102,7 +102,7 @@ fn nothing_corrupt_is_loaded() {
         std::fs::write(victim, &bytes).unwrap();
         let what = format!("flip {flip}: bit {bit} of {}", victim.display());
 
-        let seen = Recovery::read(MAP, &map, &Access::Look, 0).unwrap();
+        let seen = Recovery::read(MAP, &map, &Access::Look, 0, None).unwrap();
         let damage = compare(seen, &content, &what);
         if flip % START_EVERY == 0 {
             assert_eq!(verify(folder.path(), &mut |_| {}).unwrap().is_sound(), damage.is_empty(), "{what}");

@@ -6,6 +6,7 @@ mod flips;
 mod logs;
 mod restarts;
 mod trials;
+mod versions;
 
 use crate::{Change, Entry, Fsync, MapLog, PersistenceSettings, Store, StoreError};
 use filbert_pool::{Shutdown, Stages};

@@ -1,9 +1,12 @@
 //! Random changes, folds and restarts against an oracle; and backups of what came of them.
 
+use super::flips::copy_all;
 use super::*;
+use crate::folder::crash;
 use crate::store::maps_folder;
 use crate::{Life, backup, incomplete, restore, segment, verify};
 use proptest::prelude::*;
+use std::path::PathBuf;
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -171,30 +174,34 @@ fn nothing_of_a_damaged_backup_is_restored() {
     assert!(verify(&target, &mut |_| {}).is_err());
 }
 
+fn define(opened: &Store, key: &[u8], value: Option<&[u8]>) {
+    let (told, wait) = mpsc::channel();
+    let definitions = opened.definitions();
+    let pending = match value {
+        Some(value) => definitions.put(key, value),
+        None => definitions.remove(key),
+    };
+    pending.unwrap().then(move |result| told.send(result).unwrap());
+    wait.recv().unwrap().unwrap();
+}
+
+/// What a start finds of definitions.
+fn definitions_of(data: &Path) -> Vec<String> {
+    with_store(data, |opened| {
+        let found = opened.read_definitions().unwrap();
+        assert_eq!(found.damage, Vec::new());
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        found.all.into_iter().map(|(key, value)| text(key) + "=" + &text(value)).collect()
+    })
+}
+
 /// Definitions come back after a restart, and with a backup: on top of those that are there.
 #[test]
 fn definitions_come_back_and_are_in_backups() {
     let folder = tempfile::tempdir().unwrap();
     let (data, second, file) =
         (folder.path().join("data"), folder.path().join("second"), folder.path().join("backup"));
-    let define = |opened: &Store, key: &[u8], value: Option<&[u8]>| {
-        let (told, wait) = mpsc::channel();
-        let definitions = opened.definitions();
-        let pending = match value {
-            Some(value) => definitions.put(key, value),
-            None => definitions.remove(key),
-        };
-        pending.unwrap().then(move |result| told.send(result).unwrap());
-        wait.recv().unwrap().unwrap();
-    };
-    let found = |data: &Path| {
-        with_store(data, |opened| {
-            let found = opened.read_definitions().unwrap();
-            assert_eq!(found.damage, Vec::new());
-            let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-            found.all.into_iter().map(|(key, value)| text(key) + "=" + &text(value)).collect::<Vec<_>>()
-        })
-    };
+    let found = definitions_of;
     with_store(&data, |opened| {
         store(&opened.log(MAP, &settings(1 << 20)), 1, &put(1, 1, "v").as_change()).unwrap();
         define(opened, b"a", Some(b"1"));
@@ -216,4 +223,75 @@ fn definitions_come_back_and_are_in_backups() {
     std::fs::write(second.join("definitions/shelf-00.redb"), b"nothing").unwrap();
     let report = verify(&second, &mut |_| {}).unwrap();
     assert!(!report.is_sound() && report.maps.iter().all(|map| map.damage.is_empty()), "{report:?}");
+}
+
+/// A data directory with a map and a definition, a backup of it, and another one with other values in both.
+fn with_definitions(folder: &Path) -> [PathBuf; 3] {
+    let paths = ["data", "backup", "target"].map(|name| folder.join(name));
+    for (data, key, value) in [(&paths[0], b"backed up", "new"), (&paths[2], b"was there", "old")] {
+        with_store(data, |opened| {
+            store(&opened.log(MAP, &settings(1 << 20)), 1, &put(1, 1, value).as_change()).unwrap();
+            define(opened, key, Some(b"1"));
+        });
+    }
+    backup(&paths[0], &paths[1], 9, &mut |_| {}).unwrap();
+    paths
+}
+
+/// A restore put the definitions of a backup on top of what could be read of those there, and nobody heard of the rest.
+#[test]
+fn a_restore_onto_damaged_definitions_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let [_, file, target] = with_definitions(folder.path());
+    std::fs::remove_dir_all(maps_folder(&target)).unwrap();
+    let log = segment::path(&target.join("definitions"), 1);
+    let mut bytes = std::fs::read(&log).unwrap();
+    // In the definition.
+    let at = bytes.windows(9).position(|bytes| bytes == b"was there").unwrap();
+    bytes[at] ^= 1;
+    std::fs::write(&log, &bytes).unwrap();
+    let refused = restore(&file, &target, false, &mut |_| {}).unwrap_err();
+    assert!(refused.to_string().contains("definitions there are damaged"), "{refused}");
+    assert_eq!(std::fs::read(&log).unwrap(), bytes);
+    assert_eq!(Store::maps_in(&target), Vec::<String>::new());
+    let report = restore(&file, &target, true, &mut |_| {}).unwrap();
+    let definitions = report.definitions.as_ref().unwrap();
+    assert!(!report.is_sound() && definitions.damage.len() == 1, "{report:?}");
+    assert_eq!(definitions_of(&target), ["backed up=1"]);
+}
+
+/// A restore removed what it replaces before the new was in its place: a kill between the two left all maps without definitions.
+#[test]
+fn a_restore_that_is_killed_takes_nothing_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let [_, file, sound] = with_definitions(folder.path());
+    let mut seen = std::collections::BTreeSet::new();
+    for renames in 0.. {
+        let target = folder.path().join(format!("target-{renames}"));
+        std::fs::create_dir(&target).unwrap();
+        copy_all(&sound, &target);
+        crash::after(Some(renames));
+        let restored = restore(&file, &target, true, &mut |_| {});
+        crash::after(None);
+        let seen_aside = verify(&target, &mut |_| {}).unwrap();
+        assert!(seen_aside.is_sound() && seen_aside.entries() == 1, "after {renames}: {seen_aside:?}");
+        assert!(seen_aside.definitions.is_some_and(|definitions| definitions.entries >= 1));
+        let (map, damage) = reading(&target, |opened| recovered(opened, &settings(1 << 20)));
+        assert_eq!(damage, Vec::new());
+        let values: Vec<_> = map.into_values().map(|entry| String::from_utf8(entry.value).unwrap()).collect();
+        let definitions = definitions_of(&target);
+        assert!(definitions.contains(&"was there=1".to_owned()), "after {renames}: {definitions:?}");
+        // The definitions first: a map that is there can be read.
+        assert!(values == ["old"] || definitions.contains(&"backed up=1".to_owned()), "after {renames}");
+        let is_aside = |name: &String| name.ends_with(crate::folder::ASIDE);
+        for folder in [&target, &maps_folder(&target)] {
+            assert!(!crate::folder::names(folder).unwrap().iter().any(is_aside));
+        }
+        seen.insert((values, definitions));
+        if restored.is_ok() {
+            assert_eq!(renames, 6);
+            break;
+        }
+    }
+    assert_eq!(seen.len(), 3, "before, between, and after: {seen:?}");
 }
