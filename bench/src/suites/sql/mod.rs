@@ -50,17 +50,44 @@ pub(crate) fn run(effort: Effort, only: &str, report: &mut Report) {
         ("scan", scan::run),
         ("cancel", cancel::run),
     ];
+    let mut any = false;
     for (name, part) in parts {
         let is_asked_for = *name != "duckdb" || !only.is_empty();
         if name.contains(only) && is_asked_for {
+            any = true;
             part(effort, report);
         }
     }
+    if let Some(why) = left_out(only, any) {
+        eprintln!("{why}");
+    }
 }
+
+/// Says which parts that were asked for are not built, and how to have them; or that there is none of that name.
+fn left_out(only: &str, any: bool) -> Option<String> {
+    let missing: Vec<&str> = if cfg!(feature = "sql-peers") { Vec::new() } else { PEERS.to_vec() };
+    let missing: Vec<&str> = missing.into_iter().filter(|name| name.contains(only)).collect();
+    if !missing.is_empty() {
+        let names = missing.join(", ");
+        return Some(format!("sql: without {names}: not built; add --features sql-peers to the command"));
+    }
+    (!any).then(|| format!("sql: no part has {only:?} in its name"))
+}
+
+/// The parts that need the peers.
+const PEERS: [&str; 2] = ["tpch", "duckdb"];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_built_or_not_there_is_said() {
+        let built = cfg!(feature = "sql-peers");
+        assert_eq!(left_out("duckdb", built).is_none(), built);
+        assert_eq!(left_out("control", true), None);
+        assert!(left_out("nothing", false).unwrap().contains("no part has \"nothing\""));
+    }
 
     #[test]
     fn the_suite_runs_at_a_tiny_size() {

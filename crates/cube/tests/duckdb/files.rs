@@ -3,6 +3,7 @@
 //! The library is the one that `FILBERT_DUCKDB_LIBRARY` names, or what `tests/duckdb/setup.sh` has fetched. Where there is neither, tests say
 //! that they do nothing; `cargo xtask verify` names one, so there none is left out.
 
+use crate::asking::skipped;
 use adbc_core::options::{AdbcVersion, OptionDatabase, OptionValue};
 use adbc_core::{Connection, Database, Driver, Statement};
 use adbc_driver_manager::{ManagedConnection, ManagedDriver};
@@ -19,9 +20,7 @@ pub(crate) fn library() -> Option<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home)?;
     let fetched = cache.join("filbert/duckdb/libduckdb.so");
     if !fetched.exists() {
-        eprintln!(
-            "SKIPPED: there is no DuckDB here; run tests/duckdb/setup.sh, or set FILBERT_DUCKDB_LIBRARY"
-        );
+        skipped("there is no DuckDB here; run tests/duckdb/setup.sh, or set FILBERT_DUCKDB_LIBRARY");
         return None;
     }
     Some(fetched)

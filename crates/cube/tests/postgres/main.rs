@@ -10,7 +10,7 @@ use arrow::array::{
     ArrayRef, BooleanArray, Date32Array, Decimal128Array, Float32Array, Float64Array, Int16Array, Int32Array,
     Int64Array, RecordBatch, StringArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
-use asking::{Numbers, all, answer, apart, begun, close_twice, eventually, rows, stages, wait};
+use asking::{Numbers, all, answer, apart, begun, close_twice, eventually, rows, skipped, stages, wait};
 use filbert_cube::{
     Aggregation, Aggregator, Combination, Cube, CubeError, Filter, Filtrator, Forest, MemoryTable,
     Partitionor, PostgresTable, Query, Table, TableGroups, TableQuery,
@@ -260,8 +260,7 @@ fn what_goes_wrong_is_told_without_the_password() {
 fn tls_is_checked() {
     let Some(server) = Server::shared() else { return };
     let Some(certificate) = server.certificate() else {
-        eprintln!("SKIPPED: there is no openssl to make a certificate with");
-        return;
+        return skipped("there is no openssl to make a certificate with");
     };
     drop(server.database("safe", "CREATE TABLE n AS SELECT 1 AS n"));
     let stages = stages();

@@ -1,9 +1,9 @@
 //! A PostgreSQL server of the tests' own: in a temporary folder, on a free port of this machine, gone with the last test that uses it.
 //!
 //! Its programs are looked for in the folder that `FILBERT_POSTGRES_BIN` names, where Debian has them, and on the path. Where there are none,
-//! tests say that they do nothing.
+//! tests say that they do nothing; in CI they fail.
 
-use crate::asking::eventually;
+use crate::asking::{eventually, skipped};
 use postgres::{Client, NoTls};
 use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
@@ -33,9 +33,7 @@ impl Server {
             return Some(server);
         }
         let Some(programs) = programs() else {
-            eprintln!(
-                "SKIPPED: there is no PostgreSQL server here; install `postgresql` or set FILBERT_POSTGRES_BIN"
-            );
+            skipped("there is no PostgreSQL server here; install `postgresql` or set FILBERT_POSTGRES_BIN");
             return None;
         };
         let server = Arc::new(Self::start(&programs));
