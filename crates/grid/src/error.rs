@@ -214,10 +214,10 @@ pub enum GridError {
     /// A change that is not on disk, or data on disk that cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The data of this member takes all the memory that it may. Of an operation on one key or item nothing was done.
+    /// The data of this member takes all the memory that it may. Nothing was done, unless `in_part` says so.
     #[error(
         "{operation}: the data of this member takes {used} of {limit} bytes, and there is no room for more; remove something, or raise \
-         the setting grid.memory_bytes (memory.limit_bytes for the whole member)"
+         the setting grid.memory_bytes (memory.limit_bytes for the whole member){}", done_in_part(*in_part)
     )]
     OutOfMemory {
         /// What was tried.
@@ -226,11 +226,13 @@ pub enum GridError {
         used: u64,
         /// What it may take.
         limit: u64,
+        /// Of several keys or items some were done already.
+        in_part: bool,
     },
-    /// A map has as much as it may, and nothing is evicted from it. Nothing was done.
+    /// A map has as much as it may, and nothing is evicted from it. Nothing was done, unless `in_part` says so.
     #[error(
         "map {map} is full: its setting max_size allows {limit} {unit}, and nothing is evicted; remove entries, raise max_size, or set \
-         eviction = \"lru\""
+         eviction = \"lru\"{}", done_in_part(*in_part)
     )]
     MapFull {
         /// Its name.
@@ -239,6 +241,8 @@ pub enum GridError {
         limit: u64,
         /// Of what.
         unit: &'static str,
+        /// Of several keys some were done already.
+        in_part: bool,
     },
     /// Something that this version does not do.
     #[error("{what} is not supported by this version; see docs/compatibility.md")]
@@ -252,6 +256,11 @@ pub enum GridError {
         /// Its kind and name.
         structure: String,
     },
+}
+
+/// What the message of an error says beside the error.
+fn done_in_part(in_part: bool) -> &'static str {
+    if in_part { "; some keys were done already, so look before you do it again" } else { "" }
 }
 
 impl From<QueryError> for GridError {
@@ -272,15 +281,25 @@ impl GridError {
             GridError::TimedOut { .. } | GridError::Destroyed { .. } => true,
             GridError::TooMuch(TooMuch::ForAll { .. }) | GridError::TooMany { .. } => true,
             GridError::TooManyTasks { .. } => true,
-            GridError::OutOfMemory { .. } | GridError::MapFull { .. } => true,
+            GridError::OutOfMemory { in_part, .. } | GridError::MapFull { in_part, .. } => !in_part,
             _ => false,
         }
+    }
+
+    /// The same error of an operation that has done some of its keys already: nobody may take it for undone.
+    #[must_use]
+    pub(crate) fn after_a_part(mut self) -> Self {
+        if let GridError::OutOfMemory { in_part, .. } | GridError::MapFull { in_part, .. } = &mut self {
+            *in_part = true;
+        }
+        self
     }
 
     /// True when the operation may have been done although there is no result.
     pub fn is_indeterminate(&self) -> bool {
         match self {
             GridError::Task(_) | GridError::TimedOutInPart { .. } => true,
+            GridError::OutOfMemory { in_part, .. } | GridError::MapFull { in_part, .. } => *in_part,
             GridError::Store(error) => error.is_indeterminate(),
             _ => false,
         }
@@ -305,5 +324,9 @@ mod tests {
         assert!(part.is_indeterminate() && !part.is_retryable());
         let nothing = GridError::TimedOut { operation: "map.put" };
         assert!(!nothing.is_indeterminate() && nothing.is_retryable());
+        let full = GridError::OutOfMemory { operation: "map.put_all", used: 1, limit: 1, in_part: false };
+        assert!(!full.is_indeterminate() && full.is_retryable());
+        let part = full.after_a_part();
+        assert!(part.is_indeterminate() && !part.is_retryable() && part.to_string().contains("look before"));
     }
 }

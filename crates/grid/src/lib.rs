@@ -64,9 +64,9 @@ pub use items::{ItemChange, ItemEvent};
 pub use list::List;
 pub use listeners::Listeners;
 pub use map::{
-    EntryView, EvictionPolicy, IndexDeclaration, InterceptorId, Interest, Invalidation, JournalEvent, JournalPage,
-    JournalReader, JournalSettings, JournalSpan, Lifetime, LocalMapStats, Map, MapEvent, MapEventKind,
-    MapSettings, MapStoreSettings, MaxSize, Owner, ReadingPairs, TypedMap, TypedMapEvent,
+    EntryView, EvictionPolicy, IndexDeclaration, InterceptorId, Interest, Invalidation, JournalEvent,
+    JournalPage, JournalReader, JournalSettings, JournalSpan, Lifetime, LocalMapStats, Map, MapEvent,
+    MapEventKind, MapSettings, MapStoreSettings, MaxSize, Owner, ReadingPairs, TypedMap, TypedMapEvent,
 };
 pub use memory::{MachineMemory, MemoryAccount, default_grid_bytes};
 pub use multi_map::{MultiMap, ValueCollection};

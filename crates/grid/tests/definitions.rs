@@ -1,7 +1,7 @@
 //! Compact schemas and indexes: of maps on disk they come back with the maps, and indexes can be declared in the settings.
 
 use filbert_grid::query::{IndexKind, IndexSettings, Predicate};
-use filbert_grid::{Grid, GridSettings, Map, MapSettings, PersistenceSettings, Registry, Service};
+use filbert_grid::{Grid, GridError, GridSettings, Map, MapSettings, PersistenceSettings, Registry, Service};
 use filbert_pool::Stages;
 use filbert_wire::compact::{Compact as _, Schema, SchemaSource};
 use filbert_wire::{Compact, Data, ToData};
@@ -74,6 +74,22 @@ fn schemas_and_indexes_come_back_with_the_maps() {
             assert_eq!(names(&grid.map("gone")), Vec::<String>::new());
         });
     }
+}
+
+/// The index was built, its map destroyed, and only then it was kept: the next map of that name had it.
+#[test]
+fn an_index_of_a_map_that_is_destroyed_meanwhile_is_not_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings(folder.path());
+    with_grid(&settings, |grid| {
+        let map = grid.map("m");
+        let adding = map.add_index(IndexSettings::new("m", IndexKind::Sorted, None, ["this"]).unwrap());
+        assert!(grid.structures().destroy(Service::Map, "m"));
+        let refused = adding.wait();
+        assert!(matches!(refused, Err(GridError::Destroyed { .. })), "{refused:?}");
+        assert_eq!(names(&grid.map("m")), Vec::<String>::new());
+    });
+    with_grid(&settings, |grid| assert_eq!(names(&grid.map("m")), Vec::<String>::new()));
 }
 
 /// In a backup too, so that what is restored elsewhere can be read.

@@ -126,11 +126,12 @@ impl<S: State> Keeper<S> {
     ) -> Self {
         let (stages, ended) = (grid.stages(), Arc::new(AtomicBool::new(false)));
         let (of_states, ends) = (Arc::clone(name), Arc::clone(&ended));
-        let strands = Strands::partitioned_with_home(stages, grid.memory(), name, move |home, partition| Kept {
-            state: state(home, partition),
-            name: Arc::clone(&of_states),
-            ended: ends.load(Ordering::Acquire),
-        });
+        let strands =
+            Strands::partitioned_with_home(stages, grid.memory(), name, move |home, partition| Kept {
+                state: state(home, partition),
+                name: Arc::clone(&of_states),
+                ended: ends.load(Ordering::Acquire),
+            });
         Self { strands, partition: partition_of_name(name), clock: stages.clock(), ended }
     }
 
@@ -185,13 +186,13 @@ impl<S: State> Keeper<S> {
         self.strands.call_all(spread, acts, combine)
     }
 
-    /// Runs an act on each partition; where a mailbox is full, as soon as it is not.
+    /// Runs an act on each partition that was used; where a mailbox is full, as soon as it is not. For what an unused partition does not need.
     pub(crate) fn everywhere_until_taken<A>(&self, act: impl Fn() -> A)
     where
         A: Act<State = S> + Clone,
     {
         let home = self.home();
-        for partition in self.strands.partitions() {
+        for partition in self.strands.used_partitions() {
             if self.strands.call(partition, Do(act())).now().is_ok_and(|done| done.is_err()) {
                 mail(&home, partition, &self.clock, act());
             }

@@ -54,7 +54,9 @@ impl MapContext {
     pub(crate) fn new(
         service: Service,
         name: &Arc<str>,
-        MapSurroundings { stages, settings, registry, catalog, store, near_caches, memory }: &MapSurroundings<'_>,
+        MapSurroundings { stages, settings, registry, catalog, store, near_caches, memory }: &MapSurroundings<
+            '_,
+        >,
     ) -> Self {
         // Only a map is set by its name.
         let of_map = if service == Service::Map { settings.maps.of(name) } else { MapSettings::default() };

@@ -44,10 +44,10 @@ pub(crate) enum Unlocked {
     WasFree,
 }
 
-/// What a lock takes, with its key and its place in the table.
+/// What a lock takes with its place in the table, beside the bytes of its key.
 const LOCK_BYTES: usize = 192;
 
-/// What a lease takes, with its copy of the key.
+/// What a lease takes, beside the bytes of its copy of the key.
 const LEASE_BYTES: usize = 128;
 
 /// The locks of a partition.
@@ -57,6 +57,8 @@ pub(crate) struct Locks {
     /// The keys by the end of their lease; as many as locks that have one, so that leases cost nothing once the lock is given back.
     leases: BTreeMap<(Duration, u64), Data>,
     next_lease: u64,
+    /// The bytes of all keys, here and there: a key may be of any length.
+    key_bytes: usize,
 }
 
 impl Locks {
@@ -64,9 +66,18 @@ impl Locks {
         self.locks.is_empty()
     }
 
-    /// What they take, roughly: keys are taken to be short.
+    /// What they take, roughly.
     pub(crate) fn bytes(&self) -> usize {
-        LOCK_BYTES * self.locks.len() + LEASE_BYTES * self.leases.len()
+        LOCK_BYTES * self.locks.len() + LEASE_BYTES * self.leases.len() + self.key_bytes
+    }
+
+    /// What they would take more if `key` were locked, perhaps with a lease; nothing when it is locked already.
+    pub(crate) fn growth(&self, key: &Data, leased: bool) -> usize {
+        let length = key.as_bytes().len();
+        match self.locks.contains_key(key) {
+            true => 0,
+            false => LOCK_BYTES + length + if leased { LEASE_BYTES + length } else { 0 },
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -79,6 +90,7 @@ impl Locks {
         let before = match self.locks.get_mut(key) {
             None => {
                 self.locks.insert(key.detached(), Lock { owner, count: 1, lease, system: false });
+                self.key_bytes += key.as_bytes().len();
                 None
             }
             Some(lock) if lock.owner == owner && !lock.system => {
@@ -91,20 +103,24 @@ impl Locks {
         if let Some(lease) = lease {
             self.next_lease += 1;
             self.leases.insert(lease, key.detached());
+            self.key_bytes += key.as_bytes().len();
         }
         true
     }
 
     /// A lease is no more.
     fn end(&mut self, lease: Option<(Duration, u64)>) {
-        if let Some(lease) = lease {
-            self.leases.remove(&lease);
+        if let Some(lease) = lease
+            && let Some(key) = self.leases.remove(&lease)
+        {
+            self.key_bytes -= key.as_bytes().len();
         }
     }
 
     /// Nobody holds `key` any more; false when nobody did.
     fn remove(&mut self, key: &Data) -> bool {
-        let Some(lock) = self.locks.remove(key) else { return false };
+        let Some((key, lock)) = self.locks.remove_entry(key) else { return false };
+        self.key_bytes -= key.as_bytes().len();
         self.end(lock.lease);
         true
     }
@@ -117,13 +133,18 @@ impl Locks {
     /// A key whose lease is over by `now`: each is told once.
     pub(crate) fn next_over(&mut self, now: Duration) -> Option<Data> {
         let first = self.leases.first_entry().filter(|first| first.key().0 <= now)?;
-        Some(first.remove())
+        let key = first.remove();
+        self.key_bytes -= key.as_bytes().len();
+        Some(key)
     }
 
     /// Locks `key` for the member itself, over the lock that the caller may hold; the latter is given back by [`Locks::unlock_system`].
     pub(crate) fn lock_system(&mut self, key: &Data, owner: Owner) {
-        let lock =
-            self.locks.entry(key.detached()).or_insert(Lock { owner, count: 0, lease: None, system: true });
+        let key_bytes = &mut self.key_bytes;
+        let lock = self.locks.entry(key.detached()).or_insert_with(|| {
+            *key_bytes += key.as_bytes().len();
+            Lock { owner, count: 0, lease: None, system: true }
+        });
         lock.system = true;
     }
 
@@ -194,18 +215,21 @@ impl Locks {
     /// Gives back all locks of the owners that `condition` says, but those of the member itself; the keys.
     pub(crate) fn release(&mut self, condition: impl Fn(&Owner) -> bool) -> Vec<Data> {
         let mut keys = Vec::new();
-        let leases = &mut self.leases;
+        let (leases, key_bytes) = (&mut self.leases, &mut self.key_bytes);
         self.locks.retain(|key, lock| {
             if !condition(&lock.owner) {
                 return true;
             }
-            if let Some(lease) = lock.lease.take() {
-                leases.remove(&lease);
+            if let Some(lease) = lock.lease.take()
+                && let Some(copy) = leases.remove(&lease)
+            {
+                *key_bytes -= copy.as_bytes().len();
             }
             if lock.system {
                 lock.count = 0;
                 return true;
             }
+            *key_bytes -= key.as_bytes().len();
             keys.push(key.clone());
             false
         });
@@ -236,5 +260,34 @@ mod tests {
         assert!(locks.end_lease(&key(5), hour / 2));
         assert_eq!(locks.release(|_| true).len(), 2);
         assert_eq!((locks.len(), locks.leases.len()), (0, 0));
+    }
+
+    /// A lock of a key of 16 MB counted 192 bytes.
+    #[test]
+    fn a_lock_counts_its_key_and_gives_all_of_it_back() {
+        let owner = Owner { id: Uuid::from_u128(1), thread: 1 };
+        let other = Owner { id: Uuid::from_u128(2), thread: 1 };
+        let key = |number: u8| Data::new(-12, &vec![number; 100_000]);
+        let (mut locks, hour) = (Locks::default(), Duration::from_secs(3_600));
+        let growth = locks.growth(&key(1), false);
+        assert!(locks.lock(&key(1), owner, None));
+        assert_eq!(locks.bytes(), growth);
+        assert!(growth > 100_000 && locks.growth(&key(1), true) == 0, "{growth}");
+        let growth = locks.growth(&key(2), true);
+        assert!(locks.lock(&key(2), owner, Some(hour)) && growth > 200_000);
+        assert!(locks.bytes() > 300_000);
+        // Each way that a lock can end.
+        assert!(locks.lock(&key(2), owner, Some(hour / 2)), "a new lease in the place of the old one");
+        assert_eq!(locks.next_over(hour), Some(key(2)));
+        assert!(locks.end_lease(&key(2), hour));
+        locks.lock_system(&key(1), owner);
+        locks.lock_system(&key(3), other);
+        assert!(!locks.unlock_system(&key(1)) && locks.unlock_system(&key(3)));
+        assert_eq!(locks.unlock(&key(1), owner), Unlocked::Free);
+        assert_eq!(locks.bytes(), 0);
+        assert!(locks.lock(&key(4), owner, Some(hour)) && locks.lock(&key(5), other, None));
+        assert!(locks.force_unlock(&key(5)));
+        assert_eq!(locks.release(|_| true).len(), 1);
+        assert_eq!((locks.bytes(), locks.key_bytes), (0, 0));
     }
 }

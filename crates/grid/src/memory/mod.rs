@@ -5,12 +5,13 @@
 //! ```
 //!
 //! A strand knows what its target holds and tells the account of a difference only when it is worth it: a kilobyte, or a 64th of what the
-//! strand holds. So a small write costs no shared atomic change, and the account is right to about two percent. What a strand gives up
-//! altogether is told at once.
+//! strand holds. So a small write costs no shared atomic change, and the account is right to about two percent. The first that a strand holds is told
+//! at once, and so is what it gives up altogether.
 //!
-//! Counted are the bytes of keys, values and items with what the structures need for each. Not counted: the allocator's own losses, and
-//! an empty structure. Writes are judged before they run and may run side by side, so each thread of stage `partition` can exceed the limit by one
-//! write. Reads, removals, locks and atomic numbers are never refused; what comes back from disk at a start is not either.
+//! Counted are the bytes of keys, values and items with what the structures need for each, locks with their keys, and each strand itself.
+//! Not counted: the allocator's own losses, and a structure that nobody has used. Writes are judged before they run and may run side by side,
+//! so each thread of stage `partition` can exceed the limit by one write. A lock of a key that nobody has locked is judged like a write.
+//! Reads, removals, the unlocking of keys and atomic numbers are never refused; what comes back from disk at a start is not either.
 //!
 //! Rejected: an allocator that counts (a cost for every allocation of every query, and nothing to refuse where it is noticed).
 
@@ -24,6 +25,10 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// A difference that a strand keeps to itself in any case.
 const STEP: usize = 1 << 10;
+
+/// What a strand takes that holds nothing: its mailbox, its target and its waiting room, roughly. A map has one for each partition that
+/// is used, so that thousands of maps with few entries are not for nothing.
+pub(crate) const STRAND_BYTES: usize = 1_536;
 
 /// The part of what a strand holds that it may be wrong by.
 const PART: usize = 64;
@@ -100,7 +105,7 @@ impl MemoryAccount {
                 "writes are refused: the memory for data is used up (grid.memory_bytes)"
             );
         }
-        GridError::OutOfMemory { operation, used, limit }
+        GridError::OutOfMemory { operation, used, limit, in_part: false }
     }
 
     fn add(&self, bytes: i64) {
@@ -131,7 +136,7 @@ impl Drop for TakenMemory {
     }
 }
 
-/// What one strand holds. Used by whoever runs the strand; dropped, it holds nothing.
+/// What one strand holds, beside [`STRAND_BYTES`] for itself. Used by whoever runs the strand; dropped, it gives all back.
 #[derive(Debug)]
 pub(crate) struct MemoryShare {
     account: Arc<MemoryAccount>,
@@ -140,8 +145,9 @@ pub(crate) struct MemoryShare {
 }
 
 impl MemoryShare {
-    /// A share of nothing yet.
+    /// The share of a strand that holds nothing yet.
     pub(crate) fn new(account: &Arc<MemoryAccount>) -> Self {
+        account.add(signed(STRAND_BYTES));
         Self { account: Arc::clone(account), told: 0 }
     }
 
@@ -153,7 +159,7 @@ impl MemoryShare {
     #[inline]
     pub(crate) fn set(&mut self, held: usize) {
         let apart = held.abs_diff(self.told);
-        if apart > STEP + self.told / PART || (held == 0 && apart > 0) {
+        if apart > STEP + self.told / PART || (apart > 0 && (held == 0 || self.told == 0)) {
             self.tell(held);
         }
     }
@@ -167,6 +173,7 @@ impl MemoryShare {
 impl Drop for MemoryShare {
     fn drop(&mut self) {
         self.tell(0);
+        self.account.add(-signed(STRAND_BYTES));
     }
 }
 
@@ -178,16 +185,20 @@ mod tests {
     fn a_share_tells_what_is_worth_it_and_takes_all_back() {
         let account = MemoryAccount::new(100_000);
         let mut share = MemoryShare::new(&account);
-        share.set(STEP);
-        assert_eq!(account.used(), 0, "a small difference stays with the strand");
+        let own = STRAND_BYTES as u64;
+        assert_eq!(account.used(), own, "a strand that holds nothing takes something");
+        share.set(10);
+        assert_eq!(account.used(), own + 10, "the first is told however little it is");
+        share.set(10 + STEP);
+        assert_eq!(account.used(), own + 10, "a small difference stays with the strand");
         share.set(64_000);
-        assert_eq!(account.used(), 64_000);
+        assert_eq!(account.used(), own + 64_000);
         share.set(64_000 + STEP + 64_000 / PART);
-        assert_eq!(account.used(), 64_000, "a 64th of what it holds is small too");
+        assert_eq!(account.used(), own + 64_000, "a 64th of what it holds is small too");
         share.set(50);
-        assert_eq!(account.used(), 50);
+        assert_eq!(account.used(), own + 50);
         share.set(0);
-        assert_eq!(account.used(), 0, "nothing is told however little it was");
+        assert_eq!(account.used(), own, "nothing is told however little it was");
         share.set(90_000);
         drop(share);
         assert_eq!(account.used(), 0);
@@ -200,7 +211,10 @@ mod tests {
         let taken = account.take(1_000);
         assert!(!account.has_room(0), "a full account takes nothing at all");
         let refused = account.admit("list.add", 1).unwrap_err();
-        assert_eq!(refused, GridError::OutOfMemory { operation: "list.add", used: 1_000, limit: 1_000 });
+        assert_eq!(
+            refused,
+            GridError::OutOfMemory { operation: "list.add", used: 1_000, limit: 1_000, in_part: false }
+        );
         let text = refused.to_string();
         assert!(text.contains("1000 bytes") && text.contains("grid.memory_bytes"), "{text}");
         drop(taken);

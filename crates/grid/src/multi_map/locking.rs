@@ -56,6 +56,10 @@ acts! {
     Lock "multimap.lock" Lock { key: Data, owner: Owner, lease_ms: Option<u64>, patience: Patience } -> bool
         = |self, part, turn| {
             part.end_lease(turn, &self.key);
+            let growth = part.locks.growth(&self.key, self.lease_ms.is_some());
+            if growth > 0 && let Err(refused) = part.shared.memory.admit("multimap.lock", growth) {
+                return Step::failed(refused);
+            }
             let lease = self.lease_ms.map(Duration::from_millis);
             let until = lease.and_then(|lease| turn.now().checked_add(lease));
             if part.locks.lock(&self.key, self.owner, until) {

@@ -4,6 +4,7 @@ use crate::allowance::Weighs;
 use crate::grid::Grid;
 use crate::keeper::{Home, KeptTurn, State};
 use crate::map::{Locks, MapEvent, MapEventKind, MapListeners};
+use crate::memory::MemoryAccount;
 use crate::strands::Alarms;
 use crate::structures::Service;
 use filbert_wire::{Data, PartitionId};
@@ -36,6 +37,7 @@ pub(super) struct Shared {
     pub(super) listeners: MapListeners,
     pub(super) collection: ValueCollection,
     pub(super) lock_wait: Duration,
+    pub(super) memory: Arc<MemoryAccount>,
     pub(super) destroyed: AtomicBool,
 }
 
@@ -46,6 +48,7 @@ impl Shared {
             listeners: MapListeners::new(grid.stages().event(), Service::MultiMap, name),
             collection: settings.multi_maps.of(name).collection,
             lock_wait: Duration::from_millis(settings.lock_wait_ms),
+            memory: Arc::clone(grid.memory()),
             destroyed: AtomicBool::new(false),
         }
     }

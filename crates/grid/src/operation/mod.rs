@@ -85,6 +85,8 @@ pub trait Operation: Serialize + DeserializeOwned + Send + Sized + 'static {
     /// True when a target that nobody has used yet has nothing for it, and needs nothing of it: then an operation on all partitions leaves
     /// those out.
     const SKIPS_UNUSED: bool = false;
+    /// True when it is refused where a strand would have to be made for it and there is no memory left.
+    const NEEDS_ROOM: bool = matches!(Self::ACTION, Action::Put);
     /// True when it goes before all others: of the system, not of users.
     const PRIORITY: bool = false;
 

@@ -93,23 +93,31 @@ impl Catalog {
         }
     }
 
-    /// Keeps an index of a map that is on disk; done when it is there too.
-    pub(crate) fn define_index(&self, map: &str, index: &IndexSettings) -> Invocation<()> {
+    /// Keeps an index of a map that is on disk; done when it is there too. Refused when `is_gone` says that the map was destroyed: that is
+    /// asked while indexes can be neither added nor forgotten, so that none is left of a map that is destroyed meanwhile.
+    pub(crate) fn define_index(
+        &self,
+        map: &str,
+        index: &IndexSettings,
+        is_gone: impl FnOnce() -> bool,
+    ) -> Invocation<()> {
         let Some(disk) = self.disk.get() else { return Invocation::ready(Ok(())) };
         let mut known = self.shared.write().unwrap_or_else(|broken| broken.into_inner());
+        if is_gone() {
+            return Invocation::ready(Err(GridError::Destroyed { structure: format!("map {map}") }));
+        }
         let all = known.indexes.entry(map.to_owned()).or_default();
         if all.iter().all(|known| known.name() != index.name()) {
             all.push(index.clone().into());
         }
-        drop(known);
+        // With the lock: whoever forgets them comes after it on disk too.
         disk.put(definitions::index_key(map, index), &definitions::index_value(map, index))
     }
 
-    /// Forgets the indexes of a map that is destroyed.
+    /// Forgets the indexes of a map that is destroyed, and that says so already.
     pub(crate) fn forget_indexes(&self, map: &str) {
         let mut known = self.shared.write().unwrap_or_else(|broken| broken.into_inner());
         let gone = known.indexes.remove(map);
-        drop(known);
         if let Some(disk) = self.disk.get() {
             gone.iter().flatten().for_each(|index| disk.remove(&definitions::index_key(map, index)));
         }

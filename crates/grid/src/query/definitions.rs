@@ -8,7 +8,7 @@ use crate::invocation::Invocation;
 use filbert_pool::{StageKind, Stages};
 use filbert_store as store;
 use filbert_wire::compact::{FieldDescriptor, FieldKind, Schema};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// What a promise of a definition is called.
@@ -31,8 +31,32 @@ pub(super) enum Definition {
 pub(super) struct DefinitionsOnDisk {
     stages: Stages,
     disk: store::Definitions,
-    /// The keys of those that are on disk.
-    stored: Arc<Mutex<HashSet<Vec<u8>>>>,
+    stored: Arc<Mutex<Stored>>,
+}
+
+/// What is known to be on disk.
+#[derive(Debug, Default)]
+struct Stored {
+    /// The keys of those that are there.
+    keys: HashSet<Vec<u8>>,
+    /// The keys that are on their way there, each with the number of the last put: a removal takes it out, so that a put whose answer comes
+    /// after it does not count.
+    under_way: HashMap<Vec<u8>, u64>,
+    /// The number of the next put.
+    next: u64,
+}
+
+impl Stored {
+    /// The put of that number is over.
+    fn end(&mut self, key: Vec<u8>, number: u64, is_stored: bool) {
+        if self.under_way.get(&key) != Some(&number) {
+            return;
+        }
+        self.under_way.remove(&key);
+        if is_stored {
+            self.keys.insert(key);
+        }
+    }
 }
 
 impl DefinitionsOnDisk {
@@ -40,30 +64,34 @@ impl DefinitionsOnDisk {
         Self { stages: stages.clone(), disk, stored: Arc::default() }
     }
 
-    fn stored(&self) -> MutexGuard<'_, HashSet<Vec<u8>>> {
-        self.stored.lock().unwrap_or_else(|broken| broken.into_inner())
+    fn stored(&self) -> MutexGuard<'_, Stored> {
+        locked(&self.stored)
     }
 
     /// Notes that one was found on disk.
     pub(super) fn found(&self, key: Vec<u8>) {
-        self.stored().insert(key);
+        self.stored().keys.insert(key);
     }
 
     /// Writes a definition; done when it is on disk.
     pub(super) fn put(&self, key: Vec<u8>, value: &[u8]) -> Invocation<()> {
-        if self.stored().contains(&key) {
+        // Both under the lock: the order of puts and removals on disk is that of what is known of them.
+        let mut known = self.stored();
+        if known.keys.contains(&key) {
             return Invocation::ready(Ok(()));
         }
         if let Some(refused) = self.disk.refuses() {
             return Invocation::ready(Err(GridError::Store(refused)));
         }
         let Some(pending) = self.disk.put(&key, value) else { return Invocation::ready(Ok(())) };
+        let number = known.next;
+        known.next += 1;
+        known.under_way.insert(key.clone(), number);
+        drop(known);
         let (promise, later) = self.stages.promise(StageKind::Mixed, DEFINE);
         let stored = Arc::clone(&self.stored);
         pending.then(move |result| {
-            if result.is_ok() {
-                stored.lock().unwrap_or_else(|broken| broken.into_inner()).insert(key);
-            }
+            locked(&stored).end(key, number, result.is_ok());
             promise.keep(result.map_err(GridError::Store));
         });
         Invocation::later(later)
@@ -71,9 +99,17 @@ impl DefinitionsOnDisk {
 
     /// Removes one; nobody waits for that.
     pub(super) fn remove(&self, key: &[u8]) {
-        self.stored().remove(key);
-        drop(self.disk.remove(key));
+        let mut known = self.stored();
+        known.keys.remove(key);
+        known.under_way.remove(key);
+        let removed = self.disk.remove(key);
+        drop(known);
+        drop(removed);
     }
+}
+
+fn locked(stored: &Mutex<Stored>) -> MutexGuard<'_, Stored> {
+    stored.lock().unwrap_or_else(|broken| broken.into_inner())
 }
 
 fn text(out: &mut Vec<u8>, text: &str) {
@@ -189,5 +225,26 @@ mod tests {
             assert_eq!(read(&[INDEX], &value[..9]), None);
         }
         assert_eq!(read(&[9], b""), None);
+    }
+
+    /// A put was under way when its key was removed, and its answer made the key known as stored: the next put wrote nothing.
+    #[test]
+    fn a_removal_counts_after_a_put_that_is_under_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let stages = Stages::simulated(1);
+        let store = store::Store::open(&stages, folder.path()).unwrap();
+        let disk = DefinitionsOnDisk::new(&stages, store.definitions());
+        let key = || vec![INDEX, 7];
+        let first = disk.put(key(), b"one");
+        assert!(!first.is_done(), "it is under way");
+        disk.remove(&key());
+        first.wait().unwrap();
+        assert!(!disk.stored().keys.contains(&key()));
+        disk.put(key(), b"two").wait().unwrap();
+        assert!(disk.stored().keys.contains(&key()) && disk.stored().under_way.is_empty());
+        store.close().unwrap();
+        drop((disk, store));
+        let found = store::Store::open(&stages, folder.path()).unwrap().read_definitions().unwrap();
+        assert_eq!(found.all, [(key(), b"two".to_vec())]);
     }
 }

@@ -143,9 +143,12 @@ impl Map {
             return built;
         }
         let (promise, later) = self.strands().stages().promise(StageKind::Partition, "map.add_index");
-        let (name, catalog) = (Arc::clone(self.name()), self.catalog().clone());
+        let map = self.clone();
         built.on_complete(move |result| match result {
-            Ok(()) => catalog.define_index(&name, &settings).on_complete(move |result| promise.keep(result)),
+            Ok(()) => {
+                let defined = map.catalog().define_index(map.name(), &settings, || map.is_destroyed());
+                defined.on_complete(move |result| promise.keep(result));
+            }
             Err(error) => promise.keep(Err(error)),
         });
         Invocation::later(later)

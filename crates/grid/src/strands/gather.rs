@@ -7,7 +7,7 @@
 use super::{Answer, Invoked, Leaving, Strands};
 use crate::error::{GridError, GridResult};
 use crate::invocation::Invocation;
-use crate::operation::{Operation, Target};
+use crate::operation::{Action, Operation, Target};
 use filbert_pool::{Promise, StageId, StageKind, TaskError};
 use filbert_wire::PartitionId;
 use std::collections::VecDeque;
@@ -92,6 +92,10 @@ struct State<O: Operation> {
 impl<O: Operation> State<O> {
     fn result(&mut self) -> GridResult<Vec<O::Output>> {
         match self.error.take() {
+            // A change that some partitions have is not undone by the refusal of another.
+            Some(error) if O::ACTION != Action::Read && self.parts.iter().any(Option::is_some) => {
+                Err(error.after_a_part())
+            }
             Some(error) => Err(error),
             None => Ok(std::mem::take(&mut self.parts).into_iter().flatten().collect()),
         }
@@ -141,9 +145,12 @@ impl<T: Target, O: Operation<Target = T>> Gather<T, O> {
         state.given += 1;
         match result {
             Ok(part) => state.parts[place] = Some(part),
-            Err(error) => {
-                state.error.get_or_insert(error);
-            }
+            Err(error) => match &mut state.error {
+                // That a part was done is not lost with all but the first error.
+                Some(first) if error.is_indeterminate() => *first = first.clone().after_a_part(),
+                Some(_) => {}
+                first => *first = Some(error),
+            },
         }
         if state.all == Some(state.given)
             && let Some(whole) = state.whole.take()

@@ -21,7 +21,7 @@ pub use gather::Spread;
 
 use crate::error::{GridError, GridResult};
 use crate::invocation::Invocation;
-use crate::memory::MemoryAccount;
+use crate::memory::{MemoryAccount, STRAND_BYTES};
 use crate::operation::{Operation, Target, Turn};
 use cell::Cell;
 pub(crate) use cell::FARTHEST;
@@ -178,11 +178,31 @@ impl<T: Target> Strands<T> {
     #[inline]
     fn strand(&self, partition: PartitionId) -> &Strand<Cell<T>> {
         const { assert!(PARTITION_COUNT > 1) };
-        let index = if self.strands.len() == 1 { 0 } else { partition.index() };
-        let strand = &self.strands[index];
+        let strand = self.place_of(partition);
         match strand.get() {
             Some(strand) => strand,
             None => self.make(strand, partition),
+        }
+    }
+
+    #[inline]
+    fn place_of(&self, partition: PartitionId) -> &OnceLock<Strand<Cell<T>>> {
+        let index = if self.strands.len() == 1 { 0 } else { partition.index() };
+        &self.strands[index]
+    }
+
+    /// The strand of `partition`, for an operation: a write does not make one when there is no memory for it.
+    #[inline]
+    fn strand_for<O: Operation<Target = T>>(&self, partition: PartitionId) -> GridResult<&Strand<Cell<T>>> {
+        let strand = self.place_of(partition);
+        match strand.get() {
+            Some(strand) => Ok(strand),
+            None => {
+                if O::NEEDS_ROOM {
+                    self.memory.admit(O::NAME, STRAND_BYTES)?;
+                }
+                Ok(self.make(strand, partition))
+            }
         }
     }
 
@@ -235,7 +255,10 @@ impl<T: Target> Strands<T> {
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
-        let strand = self.strand(partition);
+        let strand = match self.strand_for::<O>(partition) {
+            Ok(strand) => strand,
+            Err(refused) => return Invoked::Here(Err(refused)),
+        };
         let mut call = Some((operation, answer));
         if may_run_here {
             let run = |cell: &mut Cell<T>| {

@@ -7,13 +7,23 @@ use filbert_pool::Stages;
 #[test]
 fn partitions_are_made_when_they_are_used() {
     let stages = Stages::simulated(1);
-    let map = Grid::new(&stages).map("m");
+    let grid = Grid::new(&stages);
+    let map = grid.map("m");
     assert_eq!((map.size().wait(), map.is_empty().wait()), (Ok(0), Ok(true)));
     assert_eq!((map.values().wait(), map.contains_value(&int(1)).wait()), (Ok(Vec::new()), Ok(false)));
     assert_eq!(map.stats().wait(), Ok(LocalMapStats::default()));
     assert_eq!((map.clear().wait(), map.evict_all().wait()), (Ok(()), Ok(())));
     map.release_locks_of(map.owner().id).wait().unwrap();
+    // A client that left made all partitions of all maps.
+    map.free_keys_of(map.owner().id);
+    let multi_map = grid.multi_map("mm");
+    multi_map.free_keys_of(map.owner().id);
     assert_eq!(map.strands().used_partitions(), []);
+    assert_eq!(grid.memory().used(), 0, "each strand would count");
+    let owner = grid.new_owner();
+    assert_eq!(multi_map.lock(&int(1), owner, 0, None).wait(), Ok(true));
+    multi_map.free_keys_of(owner.id);
+    assert_eq!(multi_map.is_locked(&int(1)).wait(), Ok(false), "where there are locks they are freed");
 
     map.set(int(1), int(10)).wait().unwrap();
     assert_eq!(map.strands().used_partitions(), [int(1).partition()]);

@@ -50,6 +50,13 @@ impl MessageReader {
         &self.bytes
     }
 
+    /// The text of the first frame behind the fixed-size fields: in a request for a structure, its name. `None` when something else is there.
+    pub fn first_text(&self) -> Option<&str> {
+        let mut frames = FrameCursor::new(&self.bytes);
+        frames.next().ok()?;
+        std::str::from_utf8(frames.plain().ok()?.payload()).ok()
+    }
+
     /// The fixed-size fields with the byte they begin at, and the frames behind them.
     pub(super) fn split(
         &self,

@@ -7,6 +7,7 @@ use crate::map::operations::BringLoaded;
 use crate::strands::mail_until_taken;
 use filbert_pool::StageKind;
 use filbert_wire::{Data, PartitionId};
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// Some keys of one partition that the store is asked for.
@@ -14,8 +15,58 @@ use std::sync::{Arc, OnceLock};
 pub(crate) struct Errand {
     /// Which signal says that it is over.
     pub(crate) number: u64,
-    /// How many entries came of it, once the strand has them.
-    pub(crate) brought: OnceLock<GridResult<usize>>,
+    /// What came of it, once the strand has it.
+    pub(crate) brought: OnceLock<GridResult<Brought>>,
+}
+
+/// Entries that an errand found.
+#[derive(Debug)]
+pub(crate) struct Brought {
+    /// How many of them the map has now.
+    pub(crate) kept: usize,
+    /// The others.
+    pub(crate) unkept: Unkept,
+    /// How often keys of the partition had been changed by then; see [`MapPartition::store_changes`](crate::map::partition::MapPartition).
+    pub(crate) changes: u64,
+}
+
+/// Loaded values that there was no room for. Reads and removals are answered from them; whatever needs an entry is refused.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Unkept {
+    values: HashMap<Data, Data>,
+    /// Why there was no room.
+    refused: Option<GridError>,
+}
+
+impl Unkept {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    pub(crate) fn add(&mut self, key: &Data, value: &Data, refused: GridError) {
+        self.values.insert(key.clone(), value.clone());
+        self.refused = Some(refused);
+    }
+
+    /// Adds what `other` has of `keys`.
+    pub(crate) fn add_of<'k>(&mut self, other: &Unkept, keys: impl IntoIterator<Item = &'k Data>) {
+        if other.is_empty() {
+            return;
+        }
+        let found = keys.into_iter().filter_map(|key| Some((key.clone(), other.values.get(key)?.clone())));
+        self.values.extend(found);
+        self.refused.clone_from(&other.refused);
+    }
+
+    /// The value that `key` has in the store.
+    pub(crate) fn get(&self, key: &Data) -> Option<&Data> {
+        self.values.get(key)
+    }
+
+    /// Why there was no room.
+    pub(crate) fn refused(&self) -> Option<&GridError> {
+        self.refused.as_ref()
+    }
 }
 
 impl Behind {

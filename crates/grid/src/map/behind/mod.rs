@@ -19,7 +19,7 @@
 mod errand;
 mod queue;
 
-pub(crate) use errand::Errand;
+pub(crate) use errand::{Brought, Errand, Unkept};
 
 use crate::code::{Registry, StoreCalls};
 use crate::error::{GridError, GridResult};

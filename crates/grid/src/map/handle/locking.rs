@@ -45,11 +45,11 @@ impl Map {
     }
 
     /// Frees all keys that a client or member which is gone had locked: at once, or, where a mailbox is full, as soon as it is not. Nobody
-    /// else would ever free them.
+    /// else would ever free them. A partition that nobody has used has no locks, and is not made for this: a lock under way has made its own.
     pub fn free_keys_of(&self, id: Uuid) {
         let strands = self.strands();
         let (home, clock) = (Arc::downgrade(strands), strands.stages().clock());
-        for partition in strands.partitions() {
+        for partition in strands.used_partitions() {
             let release = ReleaseLocksOf { id };
             if strands.call(partition, release).now().is_ok_and(|freed| freed.is_err()) {
                 mail_until_taken(&home, partition, &clock, release, FREE_AGAIN);

@@ -73,9 +73,10 @@ impl MapStructure {
     pub(crate) fn new(service: Service, name: &Arc<str>, around: &MapSurroundings<'_>) -> Self {
         let context = Arc::new(MapContext::new(service, name, around));
         let of_partitions = Arc::clone(&context);
-        let strands = Strands::partitioned_with_home(around.stages, around.memory, name, move |home, partition| {
-            MapPartition::new(&of_partitions, home.clone(), partition)
-        });
+        let strands =
+            Strands::partitioned_with_home(around.stages, around.memory, name, move |home, partition| {
+                MapPartition::new(&of_partitions, home.clone(), partition)
+            });
         if let Some(behind) = &context.behind {
             behind.set_home(&Arc::downgrade(&strands));
         }

@@ -2,7 +2,7 @@
 
 use super::MapTurn;
 use crate::error::{GridError, GridResult};
-use crate::map::behind::Errand;
+use crate::map::behind::{Errand, Unkept};
 use crate::map::partition::{MapPartition, MapSignal};
 use crate::operation::{Action, Operation, Step};
 use filbert_wire::Data;
@@ -14,6 +14,21 @@ use std::sync::Arc;
 pub(crate) struct Asked {
     errand: Option<Arc<Errand>>,
     rounds: u8,
+    /// What was loaded of its keys and there was no room for.
+    unkept: Unkept,
+}
+
+/// What an operation wants of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Entries.
+    Entries,
+    /// Values, to read: without room for an entry too.
+    Values,
+    /// The same, to remove: nothing may have changed since they were loaded.
+    CurrentValues,
+    /// Entries, asked for once; with `replace` in the place of those that are here.
+    Load { replace: bool },
 }
 
 /// How often a key is asked for whose entry goes again before anyone has seen it.
@@ -26,51 +41,127 @@ fn thrashes(operation: &'static str) -> GridError {
 
 impl Asked {
     /// `Some` while the store is asked for those of `keys` that have no entry, or when that failed; `None` when all entries are here that
-    /// there will be. Without a store that is at once.
+    /// there will be. Without a store that is at once. Without room for an entry it fails.
     #[inline]
     pub(super) fn wait<'k, O>(
         &mut self,
         map: &mut MapPartition,
         turn: &mut MapTurn<'_>,
-        keys: impl IntoIterator<Item = &'k Data>,
+        keys: impl IntoIterator<Item = &'k Data> + Clone,
     ) -> Option<Step<O>>
     where
         O: Operation<Target = MapPartition>,
     {
         map.context().behind.as_ref()?;
-        self.wait_for(map, turn, keys, false, false)
+        self.wait_for(map, turn, keys, Wanted::Entries)
+    }
+
+    /// As [`Asked::wait`], for a read: what there is no room for is in [`Asked::unkept`].
+    #[inline]
+    pub(super) fn wait_to_read<'k, O>(
+        &mut self,
+        map: &mut MapPartition,
+        turn: &mut MapTurn<'_>,
+        keys: impl IntoIterator<Item = &'k Data> + Clone,
+    ) -> Option<Step<O>>
+    where
+        O: Operation<Target = MapPartition>,
+    {
+        map.context().behind.as_ref()?;
+        self.wait_for(map, turn, keys, Wanted::Values)
+    }
+
+    /// As [`Asked::wait_to_read`], for a removal in the same turn.
+    #[inline]
+    pub(super) fn wait_to_remove<O>(
+        &mut self,
+        map: &mut MapPartition,
+        turn: &mut MapTurn<'_>,
+        key: &Data,
+    ) -> Option<Step<O>>
+    where
+        O: Operation<Target = MapPartition>,
+    {
+        map.context().behind.as_ref()?;
+        self.wait_for(map, turn, [key], Wanted::CurrentValues)
+    }
+
+    /// The value of `key` that was loaded and that there was no room for. An entry that is there counts before it.
+    #[inline]
+    pub(super) fn unkept(&self, key: &Data) -> Option<&Data> {
+        self.unkept.get(key)
     }
 
     fn wait_for<'k, O>(
         &mut self,
         map: &mut MapPartition,
         turn: &mut MapTurn<'_>,
-        keys: impl IntoIterator<Item = &'k Data>,
-        replace: bool,
-        once: bool,
+        keys: impl IntoIterator<Item = &'k Data> + Clone,
+        wanted: Wanted,
     ) -> Option<Step<O>>
     where
         O: Operation<Target = MapPartition>,
     {
         if let Some(errand) = &self.errand {
-            match errand.brought.get() {
+            let brought = match errand.brought.get() {
                 None => return Some(waits(errand)),
                 Some(Err(error)) => return Some(Step::failed(error.clone())),
-                Some(Ok(brought)) if once || *brought == 0 => {
-                    // Others may have asked for some of them before.
-                    let other = keys.into_iter().find_map(|key| map.errand_for(key).cloned());
-                    return other.map(|errand| waits(self.errand.insert(errand)));
-                }
-                // What came may have gone again to make room: then it is asked for once more.
-                Some(Ok(_)) if self.rounds >= MOST_ROUNDS => return Some(Step::failed(thrashes(O::NAME))),
-                Some(Ok(_)) => self.rounds += 1,
+                Some(Ok(brought)) => brought,
+            };
+            let is_old = wanted == Wanted::CurrentValues
+                && !brought.unkept.is_empty()
+                && brought.changes != map.store_changes();
+            if !is_old {
+                self.unkept.add_of(&brought.unkept, keys.clone());
             }
+            if matches!(wanted, Wanted::Load { .. }) || (brought.kept == 0 && !is_old) {
+                // Others may have asked for some of them before.
+                let mut missing = keys.clone().into_iter().filter(|key| self.unkept.get(key).is_none());
+                let other = missing.find_map(|key| map.errand_for(key).cloned());
+                return match other {
+                    Some(errand) => Some(waits(self.errand.insert(errand))),
+                    None => self.refused(map, turn, keys, wanted),
+                };
+            }
+            // What came may have gone again to make room: then it is asked for once more.
+            if self.rounds >= MOST_ROUNDS {
+                return Some(Step::failed(thrashes(O::NAME)));
+            }
+            self.rounds += 1;
         }
-        match map.ask_store(turn, keys, replace) {
-            Err(error) => Some(Step::failed(error)),
-            Ok(None) => None,
-            Ok(Some(errand)) => Some(waits(self.errand.insert(errand))),
+        let replace = wanted == Wanted::Load { replace: true };
+        let missing = keys.clone().into_iter().filter(|key| self.unkept.get(key).is_none());
+        let asked = match map.ask_store(turn, missing, replace) {
+            Err(error) => return Some(Step::failed(error)),
+            Ok(asked) => asked,
+        };
+        self.unkept.add_of(&asked.unkept, keys.clone());
+        match asked.errand {
+            None => self.refused(map, turn, keys, wanted),
+            Some(errand) => Some(waits(self.errand.insert(errand))),
         }
+    }
+
+    /// `Some` when there was no room for an entry that the operation cannot do without.
+    fn refused<'k, O>(
+        &self,
+        map: &mut MapPartition,
+        turn: &mut MapTurn<'_>,
+        keys: impl IntoIterator<Item = &'k Data>,
+        wanted: Wanted,
+    ) -> Option<Step<O>>
+    where
+        O: Operation<Target = MapPartition>,
+    {
+        let refused = self.unkept.refused()?;
+        let needed = match wanted {
+            Wanted::Values | Wanted::CurrentValues => false,
+            Wanted::Load { replace: true } => true,
+            Wanted::Entries | Wanted::Load { replace: false } => {
+                keys.into_iter().any(|key| self.unkept.get(key).is_some() && map.find(turn, key).is_none())
+            }
+        };
+        needed.then(|| Step::failed(refused.clone()))
     }
 }
 
@@ -157,6 +248,7 @@ impl Operation for LoadKeys {
     const SHORT: bool = false;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        self.asked.wait_for(map, turn, &self.keys, self.replace, true).unwrap_or_else(|| Step::done(()))
+        let wanted = Wanted::Load { replace: self.replace };
+        self.asked.wait_for(map, turn, &self.keys, wanted).unwrap_or_else(|| Step::done(()))
     }
 }

@@ -32,6 +32,9 @@ where
     if map.context().is_destroyed() {
         return Some(Step::failed(super::destroyed(map)));
     }
+    if let Err(refused) = map.check_lock_room(turn, O::NAME, &place.key, lease_ms.is_some()) {
+        return Some(Step::failed(refused));
+    }
     match map.lock(turn, &place.key, place.owner, lease_ms.map(Duration::from_millis)) {
         Ok(()) => None,
         Err(Blocked) => Some(place.patience.wait(map, turn, MapSignal::Free(place.key.clone()))),
@@ -43,6 +46,7 @@ impl Operation for Lock {
     type Output = ();
     const NAME: &'static str = "map.lock";
     const ACTION: Action = Action::Lock;
+    const NEEDS_ROOM: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         lock(&mut self.place, self.lease_ms, map, turn).unwrap_or_else(|| Step::done(()))
@@ -63,6 +67,7 @@ impl Operation for TryLock {
     type Output = bool;
     const NAME: &'static str = "map.try_lock";
     const ACTION: Action = Action::Lock;
+    const NEEDS_ROOM: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         match lock(&mut self.place, self.lease_ms, map, turn) {

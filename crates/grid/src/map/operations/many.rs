@@ -50,14 +50,15 @@ impl Operation for GetAll {
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
         // Before the first is read; what goes meanwhile is asked for no more.
         if self.done == 0
-            && let Some(missing) = self.asked.wait(map, turn, &self.keys)
+            && let Some(missing) = self.asked.wait_to_read(map, turn, &self.keys)
         {
             return missing;
         }
         let chain = map.interceptors();
         let mut slice = Slice::begin(map, turn);
         while let Some(key) = self.keys.get(self.done) {
-            if let Some(value) = map.get(turn, key).map(copied) {
+            let found = map.get(turn, key).map(copied);
+            if let Some(value) = found.or_else(|| self.asked.unkept(key).cloned()) {
                 let given = match &chain {
                     None => Ok(value),
                     Some(chain) => chain.get_found(value),
@@ -122,8 +123,8 @@ impl PutEntry for EntryView {
     }
 }
 
-/// Puts some entries: keys with values, or with all that is known of them. One after the other: when one stays locked for too long, those
-/// before it have theirs.
+/// Puts some entries: keys with values, or with all that is known of them. One after the other: when one stays locked for too long
+/// or is refused, those before it have theirs.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(bound = "")]
 pub struct PutAll<E: PutEntry = (Data, Data)> {
@@ -161,7 +162,7 @@ impl<E: PutEntry> Operation for PutAll<E> {
             }
             map.count_put();
             if let Err(error) = entry.put(map, turn) {
-                return Step::failed(error);
+                return Step::failed(if self.done > 0 { error.after_a_part() } else { error });
             }
             self.done += 1;
             if slice.is_over(turn) {

@@ -160,6 +160,15 @@ impl Place {
     {
         self.asked.wait(map, turn, [&self.key])
     }
+
+    /// As [`Place::missing`], for a removal: what there is no room for can be removed all the same.
+    #[inline]
+    fn missing_to_remove<O>(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Option<Step<O>>
+    where
+        O: Operation<Target = MapPartition>,
+    {
+        self.asked.wait_to_remove(map, turn, &self.key)
+    }
 }
 
 fn destroyed(map: &MapPartition) -> GridError {

@@ -301,6 +301,7 @@ impl Operation for ExecuteOnKeys {
             }
             match process(map, turn, processor, key) {
                 Ok(given) => self.given.extend(given.map(|given| (key.clone(), given))),
+                Err(error) if self.done > 0 => return Step::failed(error.after_a_part()),
                 Err(error) => return Step::failed(error),
             }
             self.done += 1;
@@ -325,6 +326,9 @@ pub struct ExecuteOnEntries<F: EntryFilter> {
     patience: Patience,
     #[serde(skip)]
     cursor: u32,
+    /// Entries were processed.
+    #[serde(skip)]
+    began: bool,
     #[serde(skip)]
     processor: Option<Processor>,
     #[serde(skip)]
@@ -334,7 +338,15 @@ pub struct ExecuteOnEntries<F: EntryFilter> {
 impl<F: EntryFilter> ExecuteOnEntries<F> {
     /// `code` on the entries that `filter` takes.
     pub fn new(filter: F, code: Code) -> Self {
-        Self { filter, code, patience: Patience::default(), cursor: 0, processor: None, given: Vec::new() }
+        Self {
+            filter,
+            code,
+            patience: Patience::default(),
+            cursor: 0,
+            began: false,
+            processor: None,
+            given: Vec::new(),
+        }
     }
 }
 
@@ -375,8 +387,9 @@ impl<F: EntryFilter> Operation for ExecuteOnEntries<F> {
                     Some(EntryChange::Remove) => map.take(turn, slot, MapEventKind::Removed, false).map(drop),
                 };
                 if let Err(error) = changed {
-                    return Step::failed(error);
+                    return Step::failed(if self.began { error.after_a_part() } else { error });
                 }
+                self.began = true;
             }
             self.cursor = slot.number() + 1;
             if slice.is_over_now(turn) {

@@ -30,10 +30,10 @@ impl Operation for Get {
     const ACTION: Action = Action::Read;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(missing) = self.asked.wait(map, turn, [&self.key]) {
+        if let Some(missing) = self.asked.wait_to_read(map, turn, [&self.key]) {
             return missing;
         }
-        Step::Done(map.read(turn, &self.key))
+        Step::Done(map.read(turn, &self.key, self.asked.unkept(&self.key)))
     }
 }
 
@@ -60,10 +60,10 @@ impl Operation for ContainsKey {
     const ACTION: Action = Action::Read;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {
-        if let Some(missing) = self.asked.wait(map, turn, [&self.key]) {
+        if let Some(missing) = self.asked.wait_to_read(map, turn, [&self.key]) {
             return missing;
         }
-        Step::done(map.get(turn, &self.key).is_some())
+        Step::done(map.get(turn, &self.key).is_some() || self.asked.unkept(&self.key).is_some())
     }
 }
 

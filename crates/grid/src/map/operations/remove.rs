@@ -27,12 +27,11 @@ impl Operation for Remove {
         if let Some(blocked) = self.place.blocked(map, turn) {
             return blocked;
         }
-        if let Some(missing) = self.place.missing(map, turn) {
+        if let Some(missing) = self.place.missing_to_remove(map, turn) {
             return missing;
         }
         map.count_remove();
-        let found = map.find(turn, &self.place.key);
-        Step::Done(found.map_or(Ok(None), |slot| map.take(turn, slot, MapEventKind::Removed, true)))
+        Step::Done(take_loaded(map, turn, &self.place, None, true).map(Option::flatten))
     }
 }
 
@@ -53,23 +52,33 @@ impl Operation for Delete {
         if let Some(blocked) = self.place.blocked(map, turn) {
             return blocked;
         }
-        if let Some(missing) = self.place.missing(map, turn) {
+        if let Some(missing) = self.place.missing_to_remove(map, turn) {
             return missing;
         }
         map.count_remove();
-        Step::Done(take_found(map, turn, &self.place.key, MapEventKind::Removed))
+        Step::Done(take_loaded(map, turn, &self.place, None, false).map(|taken| taken.is_some()))
     }
 }
 
-fn take_found(
+/// Removes a key, if it has the value that is expected; what [`MapPartition::take`] gives, when it did. Without an entry it may have a value
+/// that was loaded and that there was no room for.
+fn take_loaded(
     map: &mut MapPartition,
     turn: &mut MapTurn<'_>,
-    key: &Data,
-    kind: MapEventKind,
-) -> GridResult<bool> {
-    match map.find(turn, key) {
-        Some(slot) => map.take(turn, slot, kind, false).map(|_| true),
-        None => Ok(false),
+    place: &Place,
+    expected: Option<&Data>,
+    want_old: bool,
+) -> GridResult<Option<Option<Data>>> {
+    let same = |value: &[u8]| expected.is_none_or(|expected| identity(value) == expected.identity());
+    if let Some(slot) = map.find(turn, &place.key) {
+        if !same(map.store().value(slot)) {
+            return Ok(None);
+        }
+        return map.take(turn, slot, MapEventKind::Removed, want_old).map(Some);
+    }
+    match place.asked.unkept(&place.key) {
+        Some(value) if same(value.as_bytes()) => map.take_unkept(turn, &place.key, value, want_old).map(Some),
+        _ => Ok(None),
     }
 }
 
@@ -92,14 +101,12 @@ impl Operation for RemoveIfSame {
         if let Some(blocked) = self.place.blocked_with(map, turn, [&mut self.expected]) {
             return blocked;
         }
-        if let Some(missing) = self.place.missing(map, turn) {
+        if let Some(missing) = self.place.missing_to_remove(map, turn) {
             return missing;
         }
         map.count_remove();
-        let found = map.find(turn, &self.place.key);
-        let same = found.filter(|slot| identity(map.store().value(*slot)) == self.expected.identity());
-        let taken = same.map(|slot| map.take(turn, slot, MapEventKind::Removed, false).map(|_| true));
-        Step::Done(taken.unwrap_or(Ok(false)))
+        let taken = take_loaded(map, turn, &self.place, Some(&self.expected), false);
+        Step::Done(taken.map(|taken| taken.is_some()))
     }
 }
 
@@ -122,11 +129,11 @@ impl Operation for TryRemove {
             Some(blocked) => return blocked,
             None => {}
         }
-        if let Some(missing) = self.place.missing(map, turn) {
+        if let Some(missing) = self.place.missing_to_remove(map, turn) {
             return missing;
         }
         map.count_remove();
-        Step::Done(take_found(map, turn, &self.place.key, MapEventKind::Removed))
+        Step::Done(take_loaded(map, turn, &self.place, None, false).map(|taken| taken.is_some()))
     }
 
     fn expired(self, _: &mut MapPartition) -> GridResult<bool> {
@@ -151,7 +158,10 @@ impl Operation for Evict {
         if let Some(blocked) = self.place.blocked(map, turn) {
             return blocked;
         }
-        Step::Done(take_found(map, turn, &self.place.key, MapEventKind::Evicted))
+        Step::Done(match map.find(turn, &self.place.key) {
+            Some(slot) => map.take(turn, slot, MapEventKind::Evicted, false).map(|_| true),
+            None => Ok(false),
+        })
     }
 }
 

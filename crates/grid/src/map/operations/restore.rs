@@ -36,6 +36,8 @@ impl Operation for Restore {
     type Output = ();
     const NAME: &'static str = "map.restore";
     const ACTION: Action = Action::Put;
+    // It was let in before.
+    const NEEDS_ROOM: bool = false;
     const SHORT: bool = false;
 
     fn run(&mut self, map: &mut MapPartition, turn: &mut MapTurn<'_>) -> Step<Self> {

@@ -26,6 +26,26 @@ impl MapPartition {
         }
     }
 
+    /// The same for an entry after others of the same turn, which made `grown` bytes more: the account does not know of them yet.
+    pub(super) fn check_room_after(
+        &mut self,
+        turn: &mut MapTurn<'_>,
+        key: &Data,
+        value: usize,
+        grown: &mut usize,
+    ) -> GridResult<()> {
+        self.check_room(turn, key, value)?;
+        let growth = match self.find(turn, key) {
+            Some(slot) => value.saturating_sub(self.store.value(slot).len()),
+            None => key.as_bytes().len() + value + ENTRY_OVERHEAD,
+        };
+        if growth > 0 {
+            self.context.memory.admit(WRITE, *grown + growth)?;
+        }
+        *grown += growth;
+        Ok(())
+    }
+
     /// The same for another value of the entry in `slot`.
     pub(super) fn check_room_at(&self, slot: Slot, value: usize) -> GridResult<()> {
         self.check_growth(0, value.saturating_sub(self.store.value(slot).len()))
@@ -36,7 +56,8 @@ impl MapPartition {
             return Ok(());
         }
         let context = &self.context;
-        let full = |limit, unit| GridError::MapFull { map: context.name.to_string(), limit, unit };
+        let full =
+            |limit, unit| GridError::MapFull { map: context.name.to_string(), limit, unit, in_part: false };
         match context.refusing_bound() {
             Some(MaxSize::Entries(most)) if entries > 0 && context.used() >= most => {
                 return Err(full(most, "entries"));

@@ -16,10 +16,15 @@ impl MapPartition {
         self.context.interceptors.chain()
     }
 
-    /// What a reader of `key` is given; counts as a use.
+    /// What a reader of `key` is given; counts as a use. Without an entry it is `unkept`: what was loaded, and there was no room for.
     #[inline]
-    pub(crate) fn read(&mut self, turn: &mut MapTurn<'_>, key: &Data) -> GridResult<Option<Data>> {
-        let stored = self.get(turn, key).map(copied);
+    pub(crate) fn read(
+        &mut self,
+        turn: &mut MapTurn<'_>,
+        key: &Data,
+        unkept: Option<&Data>,
+    ) -> GridResult<Option<Data>> {
+        let stored = self.get(turn, key).map(copied).or_else(|| unkept.cloned());
         match self.interceptors() {
             None => Ok(stored),
             Some(chain) => {

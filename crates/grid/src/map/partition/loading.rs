@@ -2,10 +2,10 @@
 
 use super::{MapPartition, MapTurn};
 use crate::error::GridResult;
-use crate::map::behind::Errand;
+use crate::map::behind::{Brought, Errand, Unkept};
 use crate::map::events::MapEventKind;
 use crate::map::expiry::Lifetime;
-use crate::map::store::copied;
+use crate::map::store::{Slot, copied};
 use filbert_wire::Data;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -16,6 +16,17 @@ pub(super) struct Loading {
     /// The keys that the store is asked for. A change of a key takes it out: what the store says of it is old by then.
     asked: HashMap<Data, Arc<Errand>>,
     errands: u64,
+    /// Changes of keys so far, as far as there is a store.
+    changes: u64,
+}
+
+/// What was asked of the store, and what was known already.
+#[derive(Debug, Default)]
+pub(crate) struct AskedOfStore {
+    /// What asks for the others; `None` when all is here that there will be.
+    pub(crate) errand: Option<Arc<Errand>>,
+    /// Values that are not written yet, and that there is no room for.
+    pub(crate) unkept: Unkept,
 }
 
 impl MapPartition {
@@ -28,8 +39,11 @@ impl MapPartition {
     /// Someone has changed `key`: the store is to have the value, or none.
     #[inline]
     pub(super) fn tell_store(&mut self, turn: &mut MapTurn<'_>, key: &Data, value: Option<&[u8]>) {
+        if self.context.behind.is_none() {
+            return;
+        }
+        self.forget_store(key);
         let Some(behind) = &self.context.behind else { return };
-        self.loading.asked.remove(key);
         let value = value.map(copied);
         if let Some(under_way) = behind.write(&key.detached(), value) {
             turn.writes(under_way);
@@ -38,7 +52,13 @@ impl MapPartition {
 
     /// A key has another value that the store is not to have: what it says of the key is old.
     pub(super) fn forget_store(&mut self, key: &Data) {
+        self.loading.changes += 1;
         self.loading.asked.remove(key);
+    }
+
+    /// How often keys were changed. While it is the same, what the store said of a key is not old.
+    pub(crate) fn store_changes(&self) -> u64 {
+        self.loading.changes
     }
 
     /// All entries whose keys nobody has locked are to go from the store too.
@@ -61,16 +81,17 @@ impl MapPartition {
         self.loading.asked.get(key)
     }
 
-    /// Asks the store for those of `keys` that have no entry, or with `replace` for all of them. The errand, or nothing when all is here
-    /// that there will be: what is not written yet need not be asked for.
+    /// Asks the store for those of `keys` that have no entry, or with `replace` for all of them. What is not written yet need not be asked
+    /// for.
     pub(crate) fn ask_store<'k>(
         &mut self,
         turn: &mut MapTurn<'_>,
         keys: impl IntoIterator<Item = &'k Data>,
         replace: bool,
-    ) -> GridResult<Option<Arc<Errand>>> {
-        let Some(behind) = self.context.behind.clone() else { return Ok(None) };
+    ) -> GridResult<AskedOfStore> {
+        let Some(behind) = self.context.behind.clone() else { return Ok(AskedOfStore::default()) };
         let (mut wanted, mut others) = (Vec::new(), None);
+        let (mut unkept, mut grown) = (Unkept::default(), 0);
         for key in keys {
             if !replace && self.find(turn, key).is_some() {
                 continue;
@@ -81,24 +102,27 @@ impl MapPartition {
             }
             match behind.unwritten(key) {
                 Some(Some(value)) => {
-                    self.check_room(turn, key, value.as_bytes().len())?;
-                    self.bring(turn, key, &value);
+                    match self.check_room_after(turn, key, value.as_bytes().len(), &mut grown) {
+                        Ok(()) => drop(self.bring(turn, key, &value)),
+                        Err(refused) => unkept.add(key, &value, refused),
+                    }
                 }
                 Some(None) => {}
                 None => wanted.push(key.detached()),
             }
         }
         if wanted.is_empty() {
-            return Ok(others);
+            return Ok(AskedOfStore { errand: others, unkept });
         }
         self.loading.errands += 1;
         let errand = Arc::new(Errand { number: self.loading.errands, brought: OnceLock::new() });
         behind.ask(self.partition, wanted.clone(), replace, &errand)?;
         self.loading.asked.extend(wanted.into_iter().map(|key| (key, Arc::clone(&errand))));
-        Ok(Some(errand))
+        Ok(AskedOfStore { errand: Some(errand), unkept })
     }
 
-    /// An errand is over: `keys` were asked for, and `loaded` was found. What changed meanwhile stays as it is.
+    /// An errand is over: `keys` were asked for, and `loaded` was found. What changed meanwhile stays as it is, and what there is no room
+    /// for is left with the errand, for whoever only wants to read or remove it.
     pub(crate) fn end_errand(
         &mut self,
         turn: &mut MapTurn<'_>,
@@ -114,22 +138,27 @@ impl MapPartition {
                 ours && self.loading.asked.remove(*key).is_some()
             })
             .collect();
-        let brought = loaded.and_then(|entries| {
-            let mut brought = 0;
+        let brought = loaded.map(|entries| {
+            let (mut kept, mut grown, mut unkept) = (0, 0, Unkept::default());
             for (key, value) in &entries {
-                if fresh.contains(key) && (replace || self.find(turn, key).is_none()) {
-                    self.check_room(turn, key, value.as_bytes().len())?;
-                    self.bring(turn, key, value);
-                    brought += 1;
+                if !fresh.contains(key) || (!replace && self.find(turn, key).is_some()) {
+                    continue;
+                }
+                match self.check_room_after(turn, key, value.as_bytes().len(), &mut grown) {
+                    Ok(()) => {
+                        self.bring(turn, key, value);
+                        kept += 1;
+                    }
+                    Err(refused) => unkept.add(key, value, refused),
                 }
             }
-            Ok(brought)
+            Brought { kept, unkept, changes: self.loading.changes }
         });
         let _ = errand.brought.set(brought);
     }
 
     /// Gives `key` the value that the store has for it; listeners hear that it was loaded.
-    fn bring(&mut self, turn: &mut MapTurn<'_>, key: &Data, value: &Data) {
+    fn bring(&mut self, turn: &mut MapTurn<'_>, key: &Data, value: &Data) -> Slot {
         let slot = match self.find(turn, key) {
             Some(slot) => {
                 self.update(turn, slot, value.as_bytes(), false);
@@ -140,6 +169,25 @@ impl MapPartition {
         self.live_for(turn, slot, Lifetime::DEFAULT);
         self.store_entry(turn, slot);
         self.evict_excess(turn, Some(slot));
+        slot
+    }
+
+    /// Removes a key whose loaded value there was no room for: it has an entry for a moment, so that everyone hears of both.
+    pub(crate) fn take_unkept(
+        &mut self,
+        turn: &mut MapTurn<'_>,
+        key: &Data,
+        value: &Data,
+        want_old: bool,
+    ) -> GridResult<Option<Data>> {
+        let slot = self.bring(turn, key, value);
+        let taken = self.take(turn, slot, MapEventKind::Removed, want_old);
+        if taken.is_err()
+            && let Some(slot) = self.find(turn, key)
+        {
+            self.remove(turn, slot, MapEventKind::Evicted);
+        }
+        taken
     }
 
     /// The store refused the last change of `key`: what the entry has is nowhere else, so it goes. One that has changed since stays.

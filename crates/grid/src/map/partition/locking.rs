@@ -1,6 +1,7 @@
 //! A partition's locks, and those who wait for them.
 
 use super::{MapPartition, MapSignal, MapTurn};
+use crate::error::GridResult;
 use crate::map::locks::{Owner, Unlocked};
 use crate::map::operations::EndLeases;
 use crate::map::store::{Slot, copied};
@@ -41,6 +42,21 @@ impl MapPartition {
     /// The same of the entry in a slot.
     pub(crate) fn is_away_entry(&self, slot: Slot) -> bool {
         !self.locks.is_empty() && self.is_away(&copied(self.store.key(slot)))
+    }
+
+    /// Refuses to lock `key` when nobody has locked it and there is no memory for another lock.
+    pub(crate) fn check_lock_room(
+        &mut self,
+        turn: &mut MapTurn<'_>,
+        operation: &'static str,
+        key: &Data,
+        leased: bool,
+    ) -> GridResult<()> {
+        self.end_lease(turn, key);
+        match self.locks.growth(key, leased) {
+            0 => Ok(()),
+            growth => self.context.memory.admit(operation, growth),
+        }
     }
 
     pub(crate) fn lock(
