@@ -7,7 +7,9 @@ use crate::functions;
 use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
-use crate::plan::{CutFragments, NumberFunctions, RightOperators, SampleTables, SessionZone, TimeZone, WholeDates};
+use crate::plan::{
+    CutFragments, NumberFunctions, RightOperators, SampleTables, SessionZone, TimeZone, WholeDates,
+};
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
 use crate::rights::{AllRights, TableRights};
@@ -102,6 +104,8 @@ impl Sql {
         // Whether a column can be NULL, DataFusion 55 sees more clearly before it chooses operators than after; that both agree is no condition
         // for a right answer, only for this check.
         config.options_mut().execution.skip_physical_aggregate_schema_check = true;
+        // A file that is cut in the middle of a quoted text gives wrong rows, and no error.
+        config.options_mut().catalog.newlines_in_values = true;
         config.options_mut().sql_parser.dialect = datafusion::common::config::Dialect::PostgreSQL;
         config.options_mut().extensions.insert(PoolOption::default());
         // Errors say where in the text they are.
@@ -113,6 +117,7 @@ impl Sql {
             .with_analyzer_rule(Arc::new(WholeDates))
             .with_analyzer_rule(Arc::new(RightOperators))
             .with_analyzer_rule(Arc::new(SessionZone))
+            .with_analyzer_rule(Arc::new(bounded::BoundFunctions))
             .with_analyzer_rule(Arc::new(ChangeMaps))
             .with_analyzer_rule(Arc::new(ChangeTables))
             .with_analyzer_rule(Arc::new(CopyFiles(files.clone())))

@@ -172,13 +172,11 @@ impl Session {
         let state = self.context.state_ref();
         let mut state = state.write();
         state.config_mut().options_mut().execution.time_zone = Some(zone.to_owned());
-        // Functions such as `now` know the settings they were made with. That one stays in UTC, as all moments are that it is subtracted from.
-        let mut in_utc = state.config().options().as_ref().clone();
-        in_utc.execution.time_zone = Some("UTC".to_owned());
-        let functions = state.scalar_functions().values().filter_map(|function| {
-            let options = if function.name() == "now" { &in_utc } else { state.config().options().as_ref() };
-            function.inner().with_updated_config(options)
-        });
+        // Functions such as `now` know the settings they were made with.
+        let functions = state
+            .scalar_functions()
+            .values()
+            .filter_map(|function| function.inner().with_updated_config(state.config().options().as_ref()));
         let changed: Vec<_> = functions.collect();
         for function in changed {
             state.register_udf(Arc::new(function))?;

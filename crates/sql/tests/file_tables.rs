@@ -474,3 +474,20 @@ fn maps_hide_files_and_files_mix_with_maps() {
     assert_eq!(member.rows("SELECT * FROM towns"), ["Oslo", "Rome"]);
     member.ask("DROP VIEW towns").unwrap();
 }
+
+/// Files of many megabytes are cut into parts, which must not begin in the middle of a text.
+#[test]
+fn a_large_csv_file_is_not_cut_inside_a_quoted_line_break() {
+    let member = started();
+    let rows = 50_000_u64;
+    let (before, behind) = ("a".repeat(20), "b".repeat(250));
+    let mut text = String::from("n,t\n");
+    for n in 1..=rows {
+        let _ = writeln!(text, "{n},\"{before}\n7,{behind}\"");
+    }
+    assert!(text.len() > 12 << 20, "it is large enough to be cut");
+    member.put("large.csv", text);
+    member.ask("SET datafusion.execution.target_partitions = 8").unwrap();
+    let sum = rows * (rows + 1) / 2;
+    assert_eq!(member.rows("SELECT count(*), sum(n) FROM '@/large.csv'"), [format!("{rows}; {sum}")]);
+}

@@ -34,6 +34,8 @@ pub(super) enum Cost {
     RegexpReplace,
     /// A text, a pattern.
     Regexp,
+    /// The same, and what each group of the pattern matches.
+    RegexpMatch,
     /// As much as all arguments together.
     Sum,
     /// Twice as much.
@@ -48,6 +50,10 @@ pub(super) enum Cost {
     RepeatValue,
     /// A list, a number of elements, what to fill with.
     Resize,
+    /// A list, an element, what to put in its place: once.
+    ReplaceElement,
+    /// The same, as often as a number says, or everywhere.
+    ReplaceElements,
     /// Two texts, each letter with each.
     Levenshtein,
 }
@@ -60,7 +66,7 @@ pub(super) const NAMED: &[(&str, Cost)] = &[
     ("replace", Cost::Replace),
     ("regexp_replace", Cost::RegexpReplace),
     ("regexp_like", Cost::Regexp),
-    ("regexp_match", Cost::Regexp),
+    ("regexp_match", Cost::RegexpMatch),
     ("regexp_count", Cost::Regexp),
     ("regexp_instr", Cost::Regexp),
     ("concat", Cost::Sum),
@@ -72,6 +78,9 @@ pub(super) const NAMED: &[(&str, Cost)] = &[
     ("generate_series", Cost::Series),
     ("array_repeat", Cost::RepeatValue),
     ("array_resize", Cost::Resize),
+    ("array_replace", Cost::ReplaceElement),
+    ("array_replace_n", Cost::ReplaceElements),
+    ("array_replace_all", Cost::ReplaceElements),
     ("array_append", Cost::Sum),
     ("array_prepend", Cost::Sum),
     ("array_concat", Cost::Sum),
@@ -148,6 +157,15 @@ impl Cost {
                 Some(costs)
             }
             Cost::Regexp => patterns(args, rows),
+            Cost::RegexpMatch => {
+                let mut costs = patterns(args, rows)?;
+                let (text, pattern) = (Texts::of(args.first()?)?, Texts::of(args.get(1)?)?);
+                for (row, bytes) in costs.bytes.iter_mut().enumerate() {
+                    let groups = pattern.at(row).matches('(').count().max(1) as u64;
+                    *bytes = bytes.saturating_add(text.bytes(row).saturating_mul(groups));
+                }
+                Some(costs)
+            }
             Cost::Sum | Cost::Twice => {
                 let factor = if self == Cost::Twice { 2 } else { 1 };
                 let quick = args.iter().map(|arg| Sizes::sum(arg, rows)).fold(0, u64::saturating_add);
@@ -193,6 +211,22 @@ impl Cost {
                 Some(bytes(&|row| {
                     let fill = fill.as_ref().map_or(8, |fill| fill.at(row).max(8));
                     size.at(row).saturating_add(length.count(row).saturating_mul(fill))
+                }))
+            }
+            Cost::ReplaceElement | Cost::ReplaceElements => {
+                let (list, to) = (args.first()?, Sizes::of(args.get(2)?));
+                let most = match args.get(3) {
+                    Some(most) => Some(Numbers::of(most)?),
+                    None => None,
+                };
+                let size = Sizes::of(list);
+                Some(bytes(&|row| {
+                    let places = match (self, &most) {
+                        (Cost::ReplaceElement, _) => 1,
+                        (_, Some(most)) => elements(list, row).min(most.count(row)),
+                        (_, None) => elements(list, row),
+                    };
+                    size.at(row).saturating_add(places.saturating_mul(to.at(row)))
                 }))
             }
             Cost::Levenshtein => {

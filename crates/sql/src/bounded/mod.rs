@@ -18,9 +18,11 @@
 mod account;
 mod charged;
 mod cost;
+mod planned;
 mod values;
 
 pub(crate) use account::{enter, enter_planning};
+pub(crate) use planned::BoundFunctions;
 
 use crate::error::SqlError;
 use account::Charge;
@@ -239,8 +241,8 @@ impl ScalarUDFImpl for BoundedFunction {
 
     fn simplify(&self, args: Vec<Expr>, info: &SimplifyContext) -> Result<ExprSimplifyResult> {
         match self.cost {
-            // To an operator, which has no function in it.
-            Cost::Regexp => self.inner.simplify(args, info),
+            // To an operator, which compiles a pattern that is written out once, but keeps all those that rows bring.
+            Cost::Regexp if matches!(args.get(1), Some(Expr::Literal(..))) => self.inner.simplify(args, info),
             // Others may answer with a call of themselves, without a bound.
             _ => Ok(ExprSimplifyResult::Original(args)),
         }

@@ -129,6 +129,8 @@ pub(super) fn elements(arg: &ColumnarValue, row: usize) -> u64 {
     let array: ArrayRef = match arg {
         ColumnarValue::Array(array) => Arc::clone(array),
         ColumnarValue::Scalar(ScalarValue::List(list)) => Arc::clone(list) as ArrayRef,
+        ColumnarValue::Scalar(ScalarValue::LargeList(list)) => Arc::clone(list) as ArrayRef,
+        ColumnarValue::Scalar(ScalarValue::FixedSizeList(list)) => Arc::clone(list) as ArrayRef,
         ColumnarValue::Scalar(_) => return 0,
     };
     let row = row.min(array.len().saturating_sub(1));

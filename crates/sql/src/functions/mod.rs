@@ -3,6 +3,7 @@
 mod checked;
 mod json;
 mod json_path;
+mod moments;
 mod pattern;
 mod plain;
 mod sampled;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 pub(crate) fn functions() -> Vec<Arc<ScalarUDF>> {
     let mut all = pattern::functions();
     all.extend(json::functions());
+    all.extend(moments::functions());
     all.push(to_char::to_char());
     all
 }

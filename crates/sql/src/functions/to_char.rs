@@ -186,9 +186,9 @@ const NUMBERS: [(&str, &str, &str); 23] = [
 ];
 
 /// Words of PostgreSQL that are not read: they would be given back as letters.
-const UNKNOWN: [&str; 16] = [
-    "SSSSS", "SSSS", "Y,YYY", "YYY", "IYY", "IDDD", "A.D.", "B.C.", "A.M.", "P.M.", "AD", "BC", "CC", "RM",
-    "TH", "SP",
+const UNKNOWN: [&str; 24] = [
+    "SSSSS", "SSSS", "Y,YYY", "YYY", "IYY", "IDDD", "A.D.", "B.C.", "A.M.", "P.M.", "TZH", "TZM", "FF4",
+    "FF5", "AD", "BC", "CC", "RM", "TH", "SP", "FX", "Y", "I", "J",
 ];
 
 /// The parts of a pattern.
@@ -198,7 +198,7 @@ fn parts(pattern: &str) -> Result<Vec<Part>, SqlError> {
     }
     let mut parts: Vec<Part> = Vec::new();
     let mut rest = pattern;
-    let mut is_plain = false;
+    let (mut is_plain, mut is_name_plain) = (false, false);
     let mut push = |format: &str, then: Then| match parts.last_mut() {
         Some(last) if then == Then::AsIs && last.then == Then::AsIs => last.format.push_str(format),
         _ => parts.push(Part { format: format.to_owned(), then }),
@@ -217,11 +217,17 @@ fn parts(pattern: &str) -> Result<Vec<Part>, SqlError> {
             rest = &rest[2..];
             continue;
         }
+        if begins("TM") {
+            // Names in the language of the server, which is English, without blanks behind them.
+            is_name_plain = true;
+            rest = &rest[2..];
+            continue;
+        }
         let number = NUMBERS.iter().find(|(word, ..)| begins(word));
         let longest = number.map_or(0, |(word, ..)| word.len());
         let unknown = UNKNOWN.iter().find(|word| begins(word) && word.len() > longest);
         let (length, format, then) = if let Some((length, format, case, width)) = name(rest) {
-            (length, format, Then::Name(case, if is_plain { 0 } else { width }))
+            (length, format, Then::Name(case, if is_plain || is_name_plain { 0 } else { width }))
         } else if begins("AM") || begins("PM") {
             (2, if letter.is_lowercase() { "%P" } else { "%p" }, Then::AsIs)
         } else if let Some(word) = unknown {
@@ -241,7 +247,7 @@ fn parts(pattern: &str) -> Result<Vec<Part>, SqlError> {
                 _ => (0, "", Then::AsIs),
             }
         };
-        is_plain = false;
+        (is_plain, is_name_plain) = (false, false);
         if length == 0 {
             push(&rest[..letter.len_utf8()], Then::AsIs);
             rest = &rest[letter.len_utf8()..];
@@ -293,6 +299,24 @@ mod tests {
         assert_eq!(one("YYYY-MM-DD\"T\"HH24"), "%Y-%m-%dT%H");
         assert!(parts("YYYY-MM-DDTHH24").unwrap_err().to_string().contains("TH in the pattern"));
         assert_eq!(one("%Y YYYY"), "%Y YYYY");
-        assert!(parts("YYYY AD").unwrap_err().to_string().contains("AD"));
+        for (pattern, word) in [
+            ("YYYY AD", "AD"),
+            ("HH24 TZH:TZM", "TZH"),
+            ("tzm", "TZM"),
+            ("FXYYYY", "FX"),
+            ("SS.FF4", "FF4"),
+            ("SS.FF5", "FF5"),
+            ("J", "J"),
+            ("Y-MM", "Y"),
+            ("YYYYY", "Y"),
+            ("I", "I"),
+        ] {
+            let said = parts(pattern).map(|_| pattern).unwrap_err().to_string();
+            assert!(said.contains(&format!("to_char: {word} in the pattern")), "{pattern}: {said}");
+        }
+        let month = |pattern| parts(pattern).unwrap().remove(0).then;
+        assert_eq!(month("TMMonth"), Then::Name(Case::AsIs, 0));
+        assert_eq!(month("Month"), Then::Name(Case::AsIs, 9));
+        assert_eq!(one("IYYY-IW-ID TZ"), "%G-%V-%u %Z");
     }
 }

@@ -7,10 +7,10 @@ use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{Expr, GroupingSet, LogicalPlan};
 
 /// Changes each expression of a node, from its leaves up, if there is one that is `concerned`.
-pub(super) fn changed_expressions(
+pub(crate) fn changed_expressions(
     plan: LogicalPlan,
-    concerned: fn(&Expr) -> bool,
-    change: fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
+    concerned: impl Fn(&Expr) -> bool,
+    change: impl Fn(Expr, &DFSchema) -> Result<Transformed<Expr>>,
 ) -> Result<Transformed<LogicalPlan>> {
     let mut is_concerned = false;
     plan.apply_expressions(|expr| {

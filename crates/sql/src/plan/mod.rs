@@ -24,6 +24,7 @@ mod zone;
 
 pub(crate) use cut::CutFragments;
 pub(crate) use dates::WholeDates;
+pub(crate) use expressions::changed_expressions;
 pub(crate) use first_rows::wants_first_rows;
 pub(crate) use operators::RightOperators;
 pub(crate) use ordinality::NumberFunctions;

@@ -4,7 +4,7 @@
 //! - `EXISTS (...)` in a select list is a count of the rows that are there.
 //! - `LIKE ... ESCAPE '!'` and `SIMILAR TO` become patterns of the operators that there are.
 //! - `doc -> 'a'` and `doc ->> 'a'` are functions over JSON.
-//! - `CAST(a AS VARCHAR(9))` cuts the text, and `CHAR(9)` fills it up as well.
+//! - `CAST(a AS VARCHAR(9))` and `CHAR(9)` cut the text.
 //! - Two columns of one name get two names for the planner; [`shown_name`] takes the difference away.
 //!
 //! A column keeps the name that its expression had.
@@ -23,6 +23,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::LazyLock;
 
 /// What tells two columns of one name apart: behind it is a number.
 const SECOND: char = '\u{e000}';
@@ -311,11 +312,13 @@ fn call(name: &str, args: impl IntoIterator<Item = Expr>) -> Expr {
 
 /// A cast to a text of a certain length, which the planner takes for one of any length.
 fn cut(kind: &CastKind, expr: &Expr, data_type: &DataType) -> Option<Expr> {
-    let (length, fills) = match data_type {
+    // PostgreSQL fills a CHAR with blanks, and leaves them out of every comparison and most functions: here there are none.
+    let length = match data_type {
         DataType::Varchar(Some(length))
         | DataType::CharacterVarying(Some(length))
-        | DataType::CharVarying(Some(length)) => (length, false),
-        DataType::Char(Some(length)) | DataType::Character(Some(length)) => (length, true),
+        | DataType::CharVarying(Some(length))
+        | DataType::Char(Some(length))
+        | DataType::Character(Some(length)) => length,
         _ => return None,
     };
     let CharacterLength::IntegerLength { length, unit: _ } = length else { return None };
@@ -326,9 +329,8 @@ fn cut(kind: &CastKind, expr: &Expr, data_type: &DataType) -> Option<Expr> {
         array: false,
         format: None,
     };
-    let length = || Expr::value(Value::Number(length.to_string(), false));
-    let text = call("left", [text, length()]);
-    Some(if fills { call("rpad", [text, length()]) } else { text })
+    let length = Expr::value(Value::Number(length.to_string(), false));
+    Some(call("left", [text, length]))
 }
 
 /// How many rows a query has, compared with none. With `count` there is a row for every row around the subquery.
@@ -343,7 +345,10 @@ fn count(subquery: &Query, negated: bool) -> Option<Expr> {
         let mut inner = inner.clone();
         inner.projection = std::mem::take(&mut counted.projection);
         let mut query = subquery.clone();
+        // Neither their order matters, nor how many they are, nor which are the same.
         query.order_by = None;
+        query.limit_clause = None;
+        inner.distinct = None;
         query.body = Box::new(SetExpr::Select(inner));
         return Some(Expr::Subquery(Box::new(query)));
     }
@@ -355,21 +360,41 @@ fn count(subquery: &Query, negated: bool) -> Option<Expr> {
     Some(Expr::Subquery(outer))
 }
 
-/// True for a query with a row for each row of its `FROM` that its `WHERE` takes.
+/// True for a query with rows if there is a row of its `FROM` that its `WHERE` takes.
 fn is_plain(query: &Query, select: &Select) -> bool {
     let is_grouped = !matches!(&select.group_by, GroupByExpr::Expressions(exprs, _) if exprs.is_empty());
-    let limited = query.limit_clause.is_some() || query.fetch.is_some() || !query.pipe_operators.is_empty();
+    let limited = !query.limit_clause.as_ref().is_none_or(lets_one)
+        || query.fetch.is_some()
+        || !query.pipe_operators.is_empty();
     !is_grouped
         && !limited
         && select.having.is_none()
         && select.qualify.is_none()
-        && select.distinct.is_none()
         && !select.from.is_empty()
         && !select.projection.iter().any(has_call)
 }
 
-/// An aggregate makes one row of many, `unnest` many of one.
+/// True for a `LIMIT` of a number of rows that is not 0, and no `OFFSET`.
+fn lets_one(limit: &LimitClause) -> bool {
+    let LimitClause::LimitOffset { limit, offset: None, limit_by } = limit else { return false };
+    let is_some_number = |limit: &Expr| match limit {
+        Expr::Value(ValueWithSpan { value: Value::Number(number, _), .. }) => {
+            number.parse::<u64>().is_ok_and(|number| number > 0)
+        }
+        _ => false,
+    };
+    limit_by.is_empty() && limit.as_ref().is_none_or(is_some_number)
+}
+
+/// An aggregate makes one row of many, `unnest` many of one, or none. A function that is known to be neither does not matter.
 fn has_call(item: &SelectItem) -> bool {
+    static HARMLESS: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        let all = datafusion::functions::all_default_functions();
+        all.iter()
+            .flat_map(|function| function.aliases().iter().cloned().chain([function.name().to_owned()]))
+            .collect()
+    });
+
     struct Calls;
 
     impl Visitor for Calls {
@@ -377,7 +402,11 @@ fn has_call(item: &SelectItem) -> bool {
 
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
             match expr {
-                Expr::Function(_) => ControlFlow::Break(()),
+                Expr::Function(function)
+                    if !HARMLESS.contains(&function.name.to_string().to_ascii_lowercase()) =>
+                {
+                    ControlFlow::Break(())
+                }
                 _ => ControlFlow::Continue(()),
             }
         }
@@ -416,6 +445,18 @@ mod tests {
                 "SELECT ((SELECT count(*) > 0 FROM u WHERE u.c = t.c)) AS e FROM t",
             ),
             (
+                "SELECT EXISTS (SELECT DISTINCT 1 AS a, lower(b) FROM u WHERE u.c = t.c ORDER BY b LIMIT 1) AS e FROM t",
+                "SELECT ((SELECT count(*) > 0 FROM u WHERE u.c = t.c)) AS e FROM t",
+            ),
+            (
+                "SELECT EXISTS (SELECT 1 FROM u LIMIT 0) AS e",
+                "SELECT ((SELECT count(*) > 0 FROM (SELECT 1 FROM u LIMIT 0) AS counted_rows)) AS e",
+            ),
+            (
+                "SELECT EXISTS (SELECT 1 FROM u LIMIT 1 OFFSET 1) AS e",
+                "SELECT ((SELECT count(*) > 0 FROM (SELECT 1 FROM u LIMIT 1 OFFSET 1) AS counted_rows)) AS e",
+            ),
+            (
                 "SELECT NOT EXISTS (SELECT 1) AS e",
                 "SELECT ((SELECT count(*) = 0 FROM (SELECT 1) AS counted_rows)) AS e",
             ),
@@ -428,7 +469,7 @@ mod tests {
                 "SELECT __json_get_text(__json_get(a, 'x'), 0) AS \"a -> 'x' ->> 0\" FROM t",
             ),
             ("SELECT CAST(a AS VARCHAR(9)) AS b FROM t", "SELECT left(CAST(a AS VARCHAR), 9) AS b FROM t"),
-            ("SELECT a::CHAR(9) AS b FROM t", "SELECT rpad(left(a::VARCHAR, 9), 9) AS b FROM t"),
+            ("SELECT a::CHAR(9) AS b FROM t", "SELECT left(a::VARCHAR, 9) AS b FROM t"),
             ("SELECT a, a, A FROM t", "SELECT a, a AS \"a#1\", A AS \"a#2\" FROM t"),
             ("SELECT *, a FROM t", "SELECT *, a AS \"a#1\" FROM t"),
             ("SELECT 1, 1, 2 AS b, 3 AS b", "SELECT 1, 1 AS \"1#1\", 2 AS b, 3 AS \"b#3\""),

@@ -8,6 +8,7 @@
 //! `x AT TIME ZONE 'z'` becomes PostgreSQL's function `timezone('z', x)` before the statement is planned, see [`name_zones`]: the planner would make a
 //! cast of it, which gives a moment where PostgreSQL gives the time on the clocks of that zone. Threads: planning and fragments.
 
+use super::expressions::changed_expressions;
 use crate::error::SqlError;
 use crate::walk;
 use arrow::array::temporal_conversions::as_datetime_with_timezone;
@@ -19,12 +20,10 @@ use arrow::datatypes::{
     TimestampNanosecondType, TimestampSecondType,
 };
 use datafusion::common::config::ConfigOptions;
-use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
+use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue, plan_err};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::{Cast, ScalarFunction, TryCast};
-use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
     ColumnarValue, Expr, ExprSchemable, LogicalPlan, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
     Volatility,
@@ -67,8 +66,11 @@ impl AnalyzerRule for SessionZone {
     fn analyze(&self, plan: LogicalPlan, config: &ConfigOptions) -> Result<LogicalPlan> {
         let zone = config.execution.time_zone.as_deref().filter(|zone| !is_utc(zone));
         let Some(zone) = zone else { return Ok(plan) };
-        let zone = Arc::from(zone);
-        Ok(plan.transform_up_with_subqueries(|plan| of_plan(plan, &zone))?.data)
+        let zone: Arc<str> = Arc::from(zone);
+        // Moments keep their types, so that no plan above sees a difference.
+        let crossing =
+            |plan| changed_expressions(plan, may_cross, |expr, schema| crossed(expr, schema, &zone));
+        Ok(plan.transform_up_with_subqueries(crossing)?.data)
     }
 
     fn name(&self) -> &str {
@@ -78,32 +80,6 @@ impl AnalyzerRule for SessionZone {
 
 fn is_utc(zone: &str) -> bool {
     matches!(zone, UTC | "+00:00" | "Etc/UTC")
-}
-
-fn of_plan(plan: LogicalPlan, zone: &Arc<str>) -> Result<Transformed<LogicalPlan>> {
-    let mut has_moments = false;
-    plan.apply_expressions(|expr| {
-        has_moments |= expr.exists(|expr| Ok(may_cross(expr)))?;
-        Ok(TreeNodeRecursion::Continue)
-    })?;
-    if !has_moments {
-        return Ok(Transformed::no(plan));
-    }
-    let mut schema = merge_schema(&plan.inputs());
-    if let LogicalPlan::TableScan(scan) = &plan {
-        let source = scan.source.schema();
-        schema.merge(&DFSchema::try_from_qualified_schema(scan.table_name.clone(), &source)?);
-    }
-    let names = NamePreserver::new(&plan);
-    // Moments keep their types, so that no plan above sees a difference.
-    plan.map_expressions(|expr| {
-        if let Expr::GroupingSet(_) = expr {
-            return expr.transform_up(|expr| crossed(expr, &schema, zone));
-        }
-        let name = names.save(&expr);
-        let changed = expr.transform_up(|expr| crossed(expr, &schema, zone))?;
-        Ok(changed.update_data(|expr| name.restore(expr)))
-    })
 }
 
 /// True when the zone of the session may count here.
@@ -153,7 +129,7 @@ fn crossed(expr: Expr, schema: &DFSchema, zone: &Arc<str>) -> Result<Transformed
                 return Ok(Transformed::no(Expr::Cast(Cast { expr: from, field })));
             };
             let from = match by_way {
-                Way::Clock => on_clocks(*from, zone),
+                Way::Clock(steps) => on_clocks(stepped(*from, steps), zone),
                 Way::Types(steps) => stepped(*from, steps),
             };
             Ok(Transformed::yes(Expr::Cast(Cast::new_from_field(Box::new(from), field))))
@@ -163,10 +139,8 @@ fn crossed(expr: Expr, schema: &DFSchema, zone: &Arc<str>) -> Result<Transformed
                 return Ok(Transformed::no(Expr::TryCast(TryCast { expr: from, field })));
             };
             let from = match by_way {
-                Way::Clock => on_clocks(*from, zone),
-                Way::Types(steps) => steps
-                    .into_iter()
-                    .fold(*from, |from, step| Expr::TryCast(TryCast::new(Box::new(from), step))),
+                Way::Clock(steps) => on_clocks(tried(*from, steps), zone),
+                Way::Types(steps) => tried(*from, steps),
             };
             Ok(Transformed::yes(Expr::TryCast(TryCast::new_from_field(Box::new(from), field))))
         }
@@ -196,16 +170,21 @@ fn stepped(from: Expr, steps: Vec<DataType>) -> Expr {
     steps.into_iter().fold(from, |from, step| Expr::Cast(Cast::new(Box::new(from), step)))
 }
 
+fn tried(from: Expr, steps: Vec<DataType>) -> Expr {
+    steps.into_iter().fold(from, |from, step| Expr::TryCast(TryCast::new(Box::new(from), step)))
+}
+
 /// How a cast goes through the zone.
 #[derive(Debug, PartialEq, Eq)]
 enum Way {
     /// By way of these types.
     Types(Vec<DataType>),
-    /// As the clocks there show it: to cut the zone off a type shows the clocks of UTC.
-    Clock,
+    /// By way of these types, and then from a moment to what the clocks there show, or back. A cast that cuts the zone off a type shows the clocks
+    /// of UTC, and one that adds it knows no time that the clocks show twice.
+    Clock(Vec<DataType>),
 }
 
-/// A moment as the clocks of a zone show it.
+/// A moment as the clocks of a zone show it, or the other way round.
 fn on_clocks(moment: Expr, zone: &Arc<str>) -> Expr {
     static FUNCTION: LazyLock<Arc<ScalarUDF>> =
         LazyLock::new(|| Arc::new(ScalarUDF::new_from_impl(TimeZone::new())));
@@ -216,9 +195,12 @@ fn on_clocks(moment: Expr, zone: &Arc<str>) -> Expr {
 fn way(from: &DataType, to: &DataType, zone: &Arc<str>) -> Option<Way> {
     let here = |unit: TimeUnit| DataType::Timestamp(unit, Some(Arc::clone(zone)));
     match (from, to) {
-        (DataType::Timestamp(_, Some(_)), DataType::Timestamp(_, None)) => Some(Way::Clock),
+        (DataType::Timestamp(_, Some(_)), DataType::Timestamp(_, None)) => Some(Way::Clock(vec![])),
+        (DataType::Timestamp(_, None), DataType::Timestamp(_, Some(own))) if own != zone => {
+            Some(Way::Clock(vec![]))
+        }
         (DataType::Date32 | DataType::Date64, DataType::Timestamp(unit, Some(own))) if own != zone => {
-            Some(Way::Types(vec![DataType::Timestamp(*unit, None), here(*unit)]))
+            Some(Way::Clock(vec![DataType::Timestamp(*unit, None)]))
         }
         (from, DataType::Timestamp(unit, Some(own))) if own != zone && is_clock(from) => {
             Some(Way::Types(vec![here(*unit)]))
@@ -335,7 +317,8 @@ impl ScalarUDFImpl for TimeZone {
         };
         let given = match moment.data_type() {
             DataType::Timestamp(_, Some(_)) => clocks(&moment, *unit, zone.parse()?)?,
-            _ => cast(&cast(&moment, &DataType::Timestamp(*unit, Some(zone.into())))?, &to)?,
+            // Then marked as UTC, which changes no number.
+            _ => cast(&moments(&moment, *unit, zone.parse()?)?, &to)?,
         };
         Ok(match is_scalar {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&given, 0)?),
@@ -346,22 +329,54 @@ impl ScalarUDFImpl for TimeZone {
 
 /// Moments as the clocks of a zone show them.
 fn clocks(moments: &ArrayRef, unit: TimeUnit, zone: Tz) -> Result<ArrayRef> {
-    fn each<T: ArrowTimestampType>(moments: &ArrayRef, zone: Tz, in_second: i64) -> Result<ArrayRef> {
-        let shown = moments.as_primitive::<T>().try_unary::<_, T, DataFusionError>(|moment| {
-            let there = as_datetime_with_timezone::<T>(moment, zone);
-            let ahead = there.map(|there| (there.naive_local() - there.naive_utc()).num_seconds());
-            let shown = ahead.and_then(|ahead| moment.checked_add(ahead * in_second));
-            shown.ok_or_else(|| {
-                DataFusionError::Execution(format!("the timestamp {moment} is beyond what a calendar shows"))
+    moved(moments, unit, |moment| ahead(moment, zone))
+}
+
+/// The moments at which the clocks of a zone show some times.
+fn moments(shown: &ArrayRef, unit: TimeUnit, zone: Tz) -> Result<ArrayRef> {
+    moved(shown, unit, |shown| Some(-ahead_where_shown(shown, zone)?))
+}
+
+/// How many seconds the clocks of a zone are ahead of UTC at a moment.
+fn ahead(moment: i64, zone: Tz) -> Option<i64> {
+    let there = as_datetime_with_timezone::<TimestampSecondType>(moment, zone)?;
+    Some((there.naive_local() - there.naive_utc()).num_seconds())
+}
+
+/// How many seconds they are ahead when they show a time. As in PostgreSQL: a time that they show twice is the later moment, and one that they skip is
+/// what it would be by the clocks before.
+fn ahead_where_shown(shown: i64, zone: Tz) -> Option<i64> {
+    const DAY: i64 = 86_400;
+    let (before, after) = (ahead(shown.checked_sub(DAY)?, zone)?, ahead(shown.checked_add(DAY)?, zone)?);
+    let is_shown = |by: i64| ahead(shown - by, zone) == Some(by);
+    Some(match (is_shown(before), is_shown(after)) {
+        (true, true) => before.min(after),
+        (false, true) => after,
+        (_, false) => before,
+    })
+}
+
+/// Timestamps, each as many seconds later as is said of its own seconds.
+fn moved(all: &ArrayRef, unit: TimeUnit, seconds: impl Fn(i64) -> Option<i64>) -> Result<ArrayRef> {
+    fn each<T: ArrowTimestampType>(
+        all: &ArrayRef,
+        in_second: i64,
+        seconds: impl Fn(i64) -> Option<i64>,
+    ) -> Result<ArrayRef> {
+        let moved = all.as_primitive::<T>().try_unary::<_, T, DataFusionError>(|value| {
+            let seconds = seconds(value.div_euclid(in_second));
+            let moved = seconds.and_then(|seconds| value.checked_add(seconds * in_second));
+            moved.ok_or_else(|| {
+                DataFusionError::Execution(format!("the timestamp {value} is beyond what a calendar shows"))
             })
         })?;
-        Ok(Arc::new(shown))
+        Ok(Arc::new(moved))
     }
     match unit {
-        TimeUnit::Second => each::<TimestampSecondType>(moments, zone, 1),
-        TimeUnit::Millisecond => each::<TimestampMillisecondType>(moments, zone, 1_000),
-        TimeUnit::Microsecond => each::<TimestampMicrosecondType>(moments, zone, 1_000_000),
-        TimeUnit::Nanosecond => each::<TimestampNanosecondType>(moments, zone, 1_000_000_000),
+        TimeUnit::Second => each::<TimestampSecondType>(all, 1, seconds),
+        TimeUnit::Millisecond => each::<TimestampMillisecondType>(all, 1_000, seconds),
+        TimeUnit::Microsecond => each::<TimestampMicrosecondType>(all, 1_000_000, seconds),
+        TimeUnit::Nanosecond => each::<TimestampNanosecondType>(all, 1_000_000_000, seconds),
     }
 }
 
@@ -388,10 +403,11 @@ mod tests {
         let types =
             |steps: &[&DataType]| Some(Way::Types(steps.iter().map(|step| (*step).clone()).collect()));
         assert_eq!(way(&DataType::Utf8, &utc, &zone), types(&[&here]));
-        assert_eq!(way(&DataType::Date32, &utc, &zone), types(&[&plain, &here]));
+        assert_eq!(way(&DataType::Date32, &utc, &zone), Some(Way::Clock(vec![plain.clone()])));
+        assert_eq!(way(&plain, &utc, &zone), Some(Way::Clock(vec![])));
         assert_eq!(way(&utc, &DataType::Date32, &zone), types(&[&here]));
-        assert_eq!(way(&utc, &plain, &zone), Some(Way::Clock));
-        assert_eq!(way(&here, &plain, &zone), Some(Way::Clock));
+        assert_eq!(way(&utc, &plain, &zone), Some(Way::Clock(vec![])));
+        assert_eq!(way(&here, &plain, &zone), Some(Way::Clock(vec![])));
         assert_eq!(way(&utc, &here, &zone), None);
         assert_eq!(way(&DataType::Utf8, &here, &zone), None);
         assert_eq!(way(&DataType::Utf8, &plain, &zone), None);

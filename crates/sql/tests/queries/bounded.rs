@@ -36,10 +36,34 @@ fn a_function_whose_result_is_too_large_is_refused_by_its_name() {
         ("replace", "SELECT length(replace(repeat('a', 20000), 'a', repeat('b', 20000)))"),
         ("regexp_replace", "SELECT length(regexp_replace(repeat('a', 20000), 'a', repeat('b', 20000), 'g'))"),
         ("array_to_string", "SELECT length(array_to_string(array_repeat('', 20000), repeat('b', 20000)))"),
-        ("concat", "SELECT length(concat(repeat('a', 9000000), repeat('b', 9000000), repeat('c', 9000000)))"),
+        (
+            "concat",
+            "SELECT length(concat(s, s, s)) FROM (SELECT repeat('a', 6000000) AS s FROM generate_series(1, 1))",
+        ),
+        (
+            "array_replace_all",
+            "SELECT array_length(array_replace_all(array_repeat('a', 20000), 'a', repeat('b', 20000)))",
+        ),
+        (
+            "array_replace_n",
+            "SELECT array_length(array_replace_n(array_repeat('a', 20000), 'a', repeat('b', 20000), 10000))",
+        ),
+        (
+            "make_array",
+            "SELECT array_length([s, s, s]) FROM (SELECT repeat('a', 6000000) AS s FROM generate_series(1, 1))",
+        ),
+        (
+            "array_concat",
+            "SELECT array_length(l || l || l) FROM (SELECT array_repeat(1, 600000) AS l FROM generate_series(1, 1))",
+        ),
+        (
+            "regexp_match",
+            "SELECT array_length(regexp_match(s, '((((((((((((((((((((.*))))))))))))))))))))')) \
+             FROM (SELECT repeat('a', 1000000) AS s FROM generate_series(1, 1))",
+        ),
     ] {
         let said = ask(&session, text).map(|_| ()).expect_err(text).to_string();
-        assert!(said.contains(function) || said.contains("repeat"), "{text}: {said}");
+        assert!(said.contains(&format!("function {function} asks for")), "{text}: {said}");
         assert!(said.contains("sql.query_memory_bytes"), "{text}: {said}");
         assert_eq!(number(&session, "SELECT 1"), 1);
     }
@@ -70,16 +94,27 @@ fn large_rows_that_fit_one_by_one_are_answered() {
         (3, "SELECT cast(levenshtein('kitten', 'sitting') AS bigint)"),
         (
             0,
-            "SELECT count(*) FROM generate_series(1, 20) t(v) \
-             WHERE regexp_like('aaaa', concat('(a{1,20}){1,10}', cast(v AS varchar)))",
+            "SELECT count(*) FROM generate_series(1, 40) t(v) \
+             WHERE regexp_like('aaaa', concat('(a{1,50}){1,50}', cast(v AS varchar)))",
         ),
         (
-            3 * 100_000,
-            "SELECT sum(length(replace(s, 'b', 'ccc'))) FROM (SELECT repeat('b', 100) s FROM generate_series(1, 1000))",
+            3 * 10_000_000,
+            "SELECT sum(length(replace(s, 'b', 'ccc'))) FROM (SELECT repeat('b', 100000) s FROM generate_series(1, 100))",
         ),
     ] {
         assert_eq!(number(&session, text), answer, "{text}");
     }
+    idle(&stages, &sql);
+}
+
+#[test]
+fn regular_expressions_of_a_column_are_charged() {
+    let (stages, sql) = started(small(4 * MEGABYTE));
+    let session = sql.session();
+    let text = "SELECT count(*) FROM generate_series(1, 2) t(v) \
+                WHERE regexp_like('aaaa', concat('(a{1,100}){1,100}', cast(v AS varchar)))";
+    let said = ask(&session, text).map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("regexp_like") && said.contains("sql.query_memory_bytes"), "{said}");
     idle(&stages, &sql);
 }
 

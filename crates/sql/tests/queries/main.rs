@@ -10,3 +10,4 @@ mod fairness;
 mod limits;
 mod pools;
 mod stuck;
+mod zones;
