@@ -114,7 +114,9 @@ macro_rules! served {
                 }
                 match reader.id() {
                     $($(<$request as Request>::ID => {
+                        self.desk.check_large(reader, Action::$action, Service::$service)?;
                         let request = self.desk.decode::<$request>(reader)?;
+                        debug_assert_eq!(reader.first_text(), Some(&*request.name), "the name comes first");
                         let structure = self.$handles.open(&request.name, Action::$action, &self.desk)?;
                         $handler(structure, Call::new(&mut self.desk, out, reader), request)
                     })*)*

@@ -81,7 +81,11 @@ impl Session<'_> {
             Local::SetConfig { name, value, local } => {
                 // Alone, it is a transaction of its own, with whose end it would end.
                 if !*local || self.transaction != Transaction::None {
-                    self.set(name, value, *local)?;
+                    match self.set(name, value, *local) {
+                        // Whoever wants no schema searched names the schema everywhere.
+                        Err(_) if name.eq_ignore_ascii_case("search_path") && value.trim().is_empty() => {}
+                        done => done?,
+                    }
                 }
                 self.show(known, formats)?;
                 "SELECT 1"

@@ -23,6 +23,9 @@ pub(super) struct Guest {
     pub(super) place: Place,
 }
 
+/// Warnings of the variables that a client sets as it connects: it may name the same one hundreds of times.
+const MOST_WARNINGS: usize = 8;
+
 const AUTHENTICATED: i32 = 0;
 const SASL: i32 = 10;
 const SASL_CONTINUE: i32 = 11;
@@ -76,15 +79,19 @@ pub(super) async fn start(host: &Arc<Host>, line: &mut Line) -> Result<Option<Gu
 
     let mut variables = Variables::new(&user);
     let wanted = parameter("options").map(options).unwrap_or_default();
+    let mut warnings = Vec::new();
     for (name, value) in parameters.iter().chain(&wanted) {
-        match variables.set(name, value) {
-            // What is not known here does no harm.
-            Ok(_) => {}
-            Err(unknown) if unknown.code == "42704" => {}
-            Err(wrong) => return Err(Failure::fatal(wrong.code, wrong.message).into()),
-        }
+        let set = variables.set_at_start(name, value);
+        let warning = set.map_err(|wrong| Failure::fatal(wrong.code, wrong.message))?;
+        warnings.extend(warning.filter(|_| warnings.len() < MOST_WARNINGS));
     }
     variables.started();
+    for warning in &warnings {
+        tracing::debug!(peer = %line.stream.info().peer, why = %warning.message, "a variable keeps its default");
+        if variables.tells_warnings() {
+            line.out.failure(warning);
+        }
+    }
     for (name, value) in variables.reported() {
         line.out.parameter_status(name, value);
     }

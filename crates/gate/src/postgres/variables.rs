@@ -199,6 +199,20 @@ impl Variables {
         Ok(reported.then(|| (*name, self.set.get(name).map_or(*standard, String::as_str))))
     }
 
+    /// Sets what a client asks for as it connects. `Ok` with a warning when the variable keeps its value instead: drivers and tools name schemas,
+    /// digits and timeouts in their settings for all servers, and a refusal would keep them out altogether. `SET` refuses the same values.
+    pub(super) fn set_at_start(&mut self, name: &str, value: &str) -> Result<Option<Failure>, Failure> {
+        match self.set(name, value).map(|_| ()) {
+            // What is not known here does no harm.
+            Err(unknown) if unknown.code == "42704" => Ok(None),
+            Err(refused) if does_no_harm(name, value.trim()) => {
+                let why = format!("{}; the connection goes on with its default", refused.message);
+                Ok(Some(Failure::warning(refused.code, why)))
+            }
+            other => other.map(|()| None),
+        }
+    }
+
     /// Sets it until the transaction ends.
     pub(super) fn set_local(
         &mut self,
@@ -220,6 +234,8 @@ impl Variables {
         match find(name) {
             Some(Variable(_, _, _, Rule::Share)) => true,
             Some(Variable(name, _, _, Rule::Switch)) => ![READ_ONLY, DEFAULT_READ_ONLY].contains(name),
+            // Whoever wants no schema searched names the schema everywhere.
+            Some(Variable(_, _, _, Rule::Path)) if value.trim().is_empty() => true,
             Some(_) => self.get(name).is_some_and(|current| current.eq_ignore_ascii_case(value)),
             None => false,
         }
@@ -323,6 +339,16 @@ fn kept(rule: &Rule, standard: &str, value: &str) -> Option<Option<String>> {
     }
 }
 
+/// Tells if a connection that asks for this value may go on with the default: PostgreSQL knows the value, and no answer is wrong without it.
+fn does_no_harm(name: &str, value: &str) -> bool {
+    match find(name).map(|variable| &variable.3) {
+        Some(Rule::Path) => true,
+        Some(Rule::NoTime) => milliseconds(value).is_some(),
+        Some(Rule::AllDigits) => value.parse::<i32>().is_ok_and(|digits| (-15..=3).contains(&digits)),
+        _ => false,
+    }
+}
+
 /// A time as PostgreSQL writes it, in milliseconds where it has no unit.
 fn milliseconds(text: &str) -> Option<u64> {
     let text = text.trim();
@@ -373,6 +399,7 @@ pub(super) fn is_variable(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::postgres::failure::Severity;
 
     #[test]
     fn variables_are_read_and_set() {
@@ -460,6 +487,35 @@ mod tests {
             options("-c a=1  --b-c=2 -cd=x=y -c e -f"),
             [set("a", "1"), set("b_c", "2"), set("d", "x=y")]
         );
+    }
+
+    #[test]
+    fn what_has_no_effect_is_warned_of_at_the_start() {
+        let mut variables = Variables::new("ann");
+        for (name, value) in [
+            ("search_path", "app"),
+            ("search_path", ""),
+            ("idle_in_transaction_session_timeout", "5min"),
+            ("extra_float_digits", "0"),
+        ] {
+            let standard = variables.get(name).map(str::to_owned);
+            let warning = variables.set_at_start(name, value).unwrap().unwrap();
+            assert_eq!((warning.severity, warning.code), (Severity::Warning, "22023"), "{name}");
+            assert!(warning.message.contains(name), "{warning:?}");
+            assert_eq!(variables.get(name).map(str::to_owned), standard);
+        }
+        assert_eq!(variables.set_at_start("nonsense", "1"), Ok(None));
+        assert_eq!(variables.set_at_start("application_name", "x"), Ok(None));
+        // An answer would be wrong, or PostgreSQL refuses it too.
+        for (name, value) in [
+            ("client_encoding", "LATIN1"),
+            ("TimeZone", "Mars/Olympus"),
+            ("standard_conforming_strings", "off"),
+            ("idle_in_transaction_session_timeout", "soon"),
+            ("extra_float_digits", "many"),
+        ] {
+            assert_eq!(variables.set_at_start(name, value).unwrap_err().code, "22023", "{name}");
+        }
     }
 
     #[test]

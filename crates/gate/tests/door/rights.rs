@@ -4,7 +4,9 @@ use crate::line::{Client, Member, authentication, int};
 use bytes::BytesMut;
 use filbert_gate::hazelcast::{HazelcastSettings, Need, Rights, SERVED, User};
 use filbert_grid::{Action, Service};
-use filbert_wire::message::{Version, sample};
+use filbert_wire::Data;
+use filbert_wire::frame::FRAME_HEADER;
+use filbert_wire::message::{Request, Version, sample};
 use filbert_wire::messages::client::{
     Authentication, CreateProxy, DestroyProxy, GetDistributedObjects, Ping,
 };
@@ -112,6 +114,25 @@ fn nobody_without_rights_gets_anything() {
     }
     assert!(client.call(&Ping {}).is_ok());
     assert_eq!(member.grid.structures().list(), []);
+}
+
+/// Bug: sixteen megabytes were decoded on the io loop before anybody looked whether the user had any right to what they ask for. Seen by what is
+/// said of a body that cannot be decoded.
+#[test]
+fn a_large_body_is_not_decoded_for_someone_without_rights() {
+    let (member, mut client) = member(&["map/mine: create, put"]);
+    for (number, name, malformed) in [(1_001, "other", 0), (1_002, "mine", 1)] {
+        let (mut out, key) = (BytesMut::new(), Data::new(-12, &[7; 4_096]));
+        map::Get { name: name.into(), key, thread_id: 1 }.encode(number, -1, &mut out);
+        // Says that it is a putAll: those have no key there.
+        out[FRAME_HEADER..FRAME_HEADER + 4].copy_from_slice(&map::PutAll::ID.to_le_bytes());
+        client.stream.write_all(&out).unwrap();
+        let answer = client.answer_to(number);
+        assert_eq!(answer.id(), ERROR_ID, "{name}");
+        let code = ErrorResponse::decode(&answer).unwrap().errors[0].code;
+        assert_eq!(code == ErrorCode::AccessControl as i32, malformed == 0, "{name}: {code}");
+        assert_eq!(member.door.counts().malformed, malformed, "{name}");
+    }
 }
 
 /// Whoever may make structures may not make any number: each takes memory for as long as it lives.

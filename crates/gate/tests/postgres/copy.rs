@@ -174,6 +174,29 @@ fn what_is_wrong_is_said_with_line_and_column() {
     assert_eq!(client.query("SELECT 1").ok().texts(), [["1"]]);
 }
 
+/// Bug: each was stored as something else than it says.
+#[test]
+fn half_dates_and_stray_carriage_returns_are_not_stored() {
+    let member = Member::start();
+    let mut client = member.client();
+    client.query("CREATE TABLE t (day date, name text)").ok();
+    let copy = "COPY t FROM STDIN";
+    for (sql, bytes, code, part) in [
+        (copy, &b"2026-03-31\ta\n2026-03-3x\tb\n"[..], "22P02", "line 2, column \"day\""),
+        ("COPY t FROM STDIN CSV", b"2026-03-31,a\n2026-03-30,b\r\n", "22P04", "line 2: unquoted carriage"),
+    ] {
+        let reply = copy_in(&mut client, sql, bytes, 100);
+        assert!(reply.code() == code && reply.errors[0].1.contains(part), "{:?}", reply.errors);
+    }
+    client.parse("", "INSERT INTO t (day) VALUES ($1)", &[]);
+    client.bind("", "", 0, &[Some(b"2026-03-3x")], 0);
+    client.execute("", 0);
+    assert_eq!(client.sync().code(), "22P02");
+    assert_eq!(client.query("SELECT count(*) FROM t").ok().texts(), [["0"]]);
+    copy_in(&mut client, copy, b"2026-3-1\ta\n", 100).ok();
+    assert_eq!(client.query("SELECT day FROM t").ok().texts(), [["2026-03-01"]]);
+}
+
 #[test]
 fn many_rows_are_copied_in_parts_and_the_error_says_which_stay() {
     let member = Member::start();

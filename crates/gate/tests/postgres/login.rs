@@ -168,6 +168,44 @@ fn newer_protocols_are_talked_down_and_nameless_clients_refused() {
     assert_eq!(replica.until_ready().code(), "0A000");
 }
 
+/// Bug: pgjdbc's `currentSchema`, dbt's `search_path` and timeouts in `options` were refused with the connection.
+#[test]
+fn schemas_and_timeouts_in_the_settings_of_a_tool_keep_nobody_out() {
+    let member = Member::start();
+    for (name, value, variable, kept) in [
+        ("search_path", "app", "search_path", "public"),
+        ("options", "-csearch_path=app,other", "search_path", "public"),
+        ("extra_float_digits", "0", "extra_float_digits", "1"),
+        (
+            "options",
+            "-c idle_in_transaction_session_timeout=60000",
+            "idle_in_transaction_session_timeout",
+            "0",
+        ),
+    ] {
+        let mut client = Client::connect(member.address());
+        client.start(&[("user", "ann"), (name, value)]);
+        let reply = client.until_ready().ok();
+        assert!(reply.warnings.len() == 1 && reply.warnings[0].contains(variable), "{:?}", reply.warnings);
+        assert_eq!(client.query(&format!("SHOW {variable}")).ok().texts(), [[kept]]);
+    }
+    let mut client = Client::connect(member.address());
+    client.start(&[("user", "ann"), ("search_path", "app"), ("client_min_messages", "error")]);
+    assert_eq!(client.until_ready().ok().warnings.len(), 0);
+    assert_eq!(client.query("SET search_path = app").code(), "22023");
+    // Tools that name the schema of every table begin with this.
+    for function in ["set_config", "pg_catalog.set_config"] {
+        let cleared = client.query(&format!("SELECT {function}('search_path', '', false)")).ok();
+        assert_eq!(cleared.texts(), [[""]]);
+    }
+    assert_eq!(client.query("SELECT set_config('search_path', 'app', false)").code(), "22023");
+    assert_eq!(client.query("SELECT set_config('jit', 'perhaps', false)").code(), "22023");
+    // Texts in another encoding would be wrong.
+    let mut client = Client::connect(member.address());
+    client.start(&[("user", "ann"), ("client_encoding", "LATIN1")]);
+    assert_eq!(client.until_ready().code(), "22023");
+}
+
 #[test]
 fn a_door_that_strangers_reach_stays_shut() {
     let stages = Stages::start().unwrap();

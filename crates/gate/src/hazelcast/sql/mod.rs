@@ -40,9 +40,6 @@ use std::time::Duration;
 /// Longer than this is as good as for ever.
 const LONGEST_MS: u64 = 100 * 365 * 24 * 60 * 60 * 1_000;
 
-/// How long a statement waits for the place of another one of its connection.
-const LONGEST_WAIT: Duration = Duration::from_secs(60);
-
 /// What a client expects of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
@@ -76,7 +73,6 @@ pub(super) fn execute(call: Call<'_, Execute>, request: Execute) -> Handled {
         Err(problem) => return call.now(refused(problem, &host)),
     };
     limit_time(&host, reading.statement(), request.timeout_ms);
-    limit_waiting(&host, reading.statement(), call.desk.statements.places());
     let Some(later) = call.answering().later() else { return Ok(()) };
     let task = async move {
         let allowance = reader.host.allowance();
@@ -159,15 +155,6 @@ fn limit_time(host: &Host, statement: &Arc<Statement>, timeout_ms: i64) {
     });
 }
 
-/// Ends a statement that nobody gave a place for too long.
-fn limit_waiting(host: &Host, statement: &Arc<Statement>, places: usize) {
-    let statement: Weak<Statement> = Arc::downgrade(statement);
-    host.grid.stages().clock().after(LONGEST_WAIT, move || {
-        let waiting = statement.upgrade().filter(|statement| statement.is_waiting());
-        waiting.inspect(|statement| statement.end(Ended::NoPlace { places }));
-    });
-}
-
 fn refused(problem: Problem, host: &Host) -> Executed {
     Executed { error: Some(problem.on(host.grid.member())), ..executed() }
 }
@@ -207,7 +194,7 @@ impl Reader {
         request: &Execute,
         allowance: &Allowance,
     ) -> Result<Begun, Problem> {
-        reading.begins().await?;
+        reading.begins(&self.host.grid.stages().clock()).await?;
         session.check_length(&request.sql)?;
         let text = numbered_parameters(&request.sql);
         let parameters = self.parameters(&request.parameters)?;

@@ -15,6 +15,7 @@
 
 use super::cursor::Cursor;
 use super::problem::{Code, Problem};
+use filbert_pool::Clock;
 use filbert_sql::QueryCanceller;
 use filbert_wire::messages::structures::SqlQueryId;
 use futures::channel::oneshot;
@@ -23,6 +24,10 @@ use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+/// How long a statement waits for a place.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What a client calls a statement.
 type Name = [i64; 4];
@@ -142,7 +147,7 @@ impl Statement {
     }
 
     /// True while it waits for a place.
-    pub(super) fn is_waiting(&self) -> bool {
+    fn is_waiting(&self) -> bool {
         self.state().waits.is_some()
     }
 
@@ -165,11 +170,6 @@ impl Statements {
         self.line.lock().unwrap_or_else(|broken| broken.into_inner())
     }
 
-    /// How many may be open at a time.
-    pub(super) fn places(&self) -> usize {
-        self.limit
-    }
-
     /// A place for a statement, or where to wait for one.
     fn place(self: &Arc<Self>) -> Result<Place, oneshot::Receiver<Place>> {
         let mut line = self.line();
@@ -177,6 +177,10 @@ impl Statements {
         if line.taken < self.limit {
             line.taken += 1;
             return Ok(Place { statements: Arc::downgrade(self) });
+        }
+        // Statements that were ended in line leave their ends behind: looked for whenever the line has doubled.
+        if line.waiting.len().is_power_of_two() {
+            line.waiting.retain(|gives| !gives.is_canceled());
         }
         let (gives, place) = oneshot::channel();
         line.waiting.push_back(gives);
@@ -252,8 +256,8 @@ impl Reading {
         &self.statement
     }
 
-    /// Waits until the statement has a place.
-    pub(super) async fn begins(&self) -> Result<(), Problem> {
+    /// Waits until the statement has a place; nobody waits longer than [`LONGEST_WAIT`].
+    pub(super) async fn begins(&self, clock: &Clock) -> Result<(), Problem> {
         let place = match self.statements.place() {
             Ok(place) => place,
             Err(place) => {
@@ -265,6 +269,11 @@ impl Reading {
                     }
                     woken
                 };
+                let (statement, places) = (Arc::downgrade(&self.statement), self.statements.limit);
+                let _patience = clock.timer(LONGEST_WAIT, move || {
+                    let waiting = statement.upgrade().filter(|statement| statement.is_waiting());
+                    waiting.inspect(|statement| statement.end(Ended::NoPlace { places }));
+                });
                 // Ended, its end of the channel is dropped.
                 match select(place, woken).await {
                     Either::Left((Ok(place), _)) => place,
@@ -332,5 +341,53 @@ impl Drop for Reading {
             let place = self.statement.state().place.take();
             drop(place);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filbert_pool::Stages;
+    use futures::executor::block_on;
+    use futures::{FutureExt, poll};
+
+    fn id(number: i64) -> SqlQueryId {
+        SqlQueryId { member_id_high: 0, member_id_low: 0, local_id_high: 0, local_id_low: number }
+    }
+
+    /// Bug: a client that kept all places and went on to execute and close made the line longer for ever.
+    #[test]
+    fn statements_that_were_closed_in_line_are_forgotten() {
+        let stages = Stages::simulated(1);
+        let (clock, statements) = (stages.clock(), Statements::new(1));
+        let first = statements.begin(&id(0)).unwrap();
+        block_on(first.begins(&clock)).unwrap();
+        for number in 1..1_000 {
+            let reading = statements.begin(&id(number)).unwrap();
+            block_on(async {
+                let mut waits = reading.begins(&clock).boxed_local();
+                assert!(poll!(&mut waits).is_pending());
+                statements.close(&id(number));
+                assert!(waits.await.is_err());
+            });
+        }
+        assert!(statements.line().waiting.len() < 10, "{}", statements.line().waiting.len());
+        drop((first, statements));
+    }
+
+    #[test]
+    fn who_waits_too_long_is_told_so() {
+        let stages = Stages::simulated(1);
+        let (clock, statements) = (stages.clock(), Statements::new(1));
+        let first = statements.begin(&id(0)).unwrap();
+        block_on(first.begins(&clock)).unwrap();
+        let second = statements.begin(&id(1)).unwrap();
+        block_on(async {
+            let mut waits = second.begins(&clock).boxed_local();
+            assert!(poll!(&mut waits).is_pending());
+            stages.simulation().unwrap().advance(LONGEST_WAIT);
+            assert!(waits.await.is_err());
+        });
+        assert_eq!(second.statement().ended(), Some(Ended::NoPlace { places: 1 }));
     }
 }

@@ -103,6 +103,11 @@ impl Reader {
         }
     }
 
+    /// Counts the bytes that came and are not taken apart: the next piece may complete a record of all of them.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.input.len()
+    }
+
     /// Takes records apart: true when there are rows enough for an insert, false when more bytes must come.
     pub(super) fn read(&mut self) -> Result<bool, Failure> {
         loop {
@@ -276,7 +281,8 @@ impl Reader {
         Err(Failure::error("22P04", why))
     }
 
-    /// The cells of a line of the text format.
+    /// Reads the cells of a line of the text format, up to one more than there are columns: a line of delimiters alone would take
+    /// sixty times its bytes.
     fn text_cells(&self, line: &[u8]) -> Result<Vec<Option<Vec<u8>>>, String> {
         let Options { delimiter, null, .. } = &self.options;
         let (mut cells, mut cell, mut begin, mut at) = (Vec::new(), Vec::new(), 0, 0);
@@ -300,7 +306,7 @@ impl Reader {
                     let is_null = line[begin..at] == *null.as_bytes();
                     let value = std::mem::take(&mut cell);
                     cells.push((!is_null).then_some(value));
-                    if end.is_none() {
+                    if end.is_none() || cells.len() > self.columns.len() {
                         return Ok(cells);
                     }
                     at += 1;
@@ -310,7 +316,7 @@ impl Reader {
         }
     }
 
-    /// The cells of a line of the CSV format.
+    /// Reads the cells of a line of the CSV format, as many as [`Reader::text_cells`] does.
     fn csv_cells(&self, line: &[u8]) -> Result<Vec<Option<Vec<u8>>>, String> {
         let Options { delimiter, quote, escape, null, .. } = &self.options;
         let (mut cells, mut cell, mut at) = (Vec::new(), Vec::new(), 0);
@@ -334,6 +340,9 @@ impl Reader {
                     at += 1;
                     (within, was_quoted) = (true, true);
                 }
+                Some(b'\r') => {
+                    return Err("unquoted carriage return found in data; quote the value, or end all lines as the first one ends".to_owned());
+                }
                 Some(byte) if byte != delimiter => {
                     at += 1;
                     cell.push(*byte);
@@ -347,7 +356,7 @@ impl Reader {
                         };
                     let value = std::mem::take(&mut cell);
                     cells.push((!is_null).then_some(value));
-                    if end.is_none() {
+                    if end.is_none() || cells.len() > self.columns.len() {
                         return Ok(cells);
                     }
                     at += 1;
@@ -554,5 +563,44 @@ mod tests {
         }
         let endless = [b'x'; 2_000];
         assert_eq!(read("CSV", &endless, 100).unwrap_err().code, "54000");
+    }
+
+    /// A record of 16 MiB of commas became 16 million cells before they were counted.
+    #[test]
+    fn cells_beyond_the_columns_are_not_read() {
+        let reader = |options: &str| {
+            let Ok(copy) = Copy::read(&format!("COPY t FROM STDIN {options}")).unwrap() else { panic!() };
+            Reader::new(&copy.options, vec!["a".into(), "b".into()], 10_000)
+        };
+        assert_eq!(reader("CSV").csv_cells(&[b','; 5_000]).unwrap().len(), 3);
+        assert_eq!(reader("").text_cells(&[b'\t'; 5_000]).unwrap().len(), 3);
+        for (options, delimiter) in [("CSV", ","), ("", "\t"), ("(FORMAT csv, HEADER match)", ",")] {
+            let wrong = read(options, delimiter.repeat(900).as_bytes(), 100).unwrap_err();
+            assert!(wrong.code == "22P04" && wrong.message.contains("line 1: extra data"), "{wrong:?}");
+        }
+        let header = format!("{}\n1,2\n", ",".repeat(900));
+        assert_eq!(said(read("CSV HEADER", header.as_bytes(), 100).unwrap()), [r#""1" "2""#]);
+    }
+
+    /// The carriage return of a line that ended otherwise than the first one became the end of its last value.
+    #[test]
+    fn a_carriage_return_in_csv_is_quoted_or_refused() {
+        for (bytes, line) in [
+            ("1,2\n3,4\r\n", "line 2"),
+            ("1,2\r\n3\r,4\r\n", "line 2"),
+            ("1,\"2\"\r\r\n", "line 1"),
+            ("1,2\r3,4\r", "line 1"),
+            ("1,2\r\n3,4\r", "line 2"),
+        ] {
+            for piece in [1, 100] {
+                let wrong = read("CSV", bytes.as_bytes(), piece).unwrap_err();
+                assert!(wrong.code == "22P04" && wrong.message.starts_with(line), "{bytes:?}: {wrong:?}");
+                assert!(
+                    wrong.message.contains("unquoted carriage return found in data"),
+                    "{bytes:?}: {wrong:?}"
+                );
+            }
+        }
+        assert_eq!(said(read("CSV", b"1,\"2\r\n3\r\"\n", 3).unwrap()), [r#""1" "2\r\n3\r""#]);
     }
 }

@@ -117,7 +117,9 @@ impl Session<'_> {
             }
         }
         loop {
-            let goes_on = reader.finish().map_err(|failure| filling.told(failure))?;
+            let finished;
+            (reader, finished) = self.apart(reader, None, Reader::finish).await?;
+            let goes_on = finished.map_err(|failure| filling.told(failure))?;
             if reader.has_rows() {
                 self.fill(reader.take(), &mut filling).await?;
             }
@@ -136,22 +138,31 @@ impl Session<'_> {
     ) -> Result<Reader, Fault> {
         let mut piece = Some(piece);
         loop {
-            let next = piece.take();
-            let is_short = next.as_ref().is_some_and(|piece| piece.len() <= SHORT_BYTES);
-            let work = move || {
-                if let Some(piece) = next {
-                    reader.push(&piece);
-                }
-                let read = reader.read();
-                (reader, read)
-            };
             let read;
-            (reader, read) = if is_short { work() } else { self.elsewhere("copy", work).await? };
+            (reader, read) = self.apart(reader, piece.take(), Reader::read).await?;
             if !read.map_err(|failure| filling.told(failure))? {
                 return Ok(reader);
             }
             self.fill(reader.take(), filling).await?;
         }
+    }
+
+    /// Takes what has come apart, with a piece that follows: elsewhere, unless that is short.
+    async fn apart(
+        &self,
+        mut reader: Reader,
+        piece: Option<Bytes>,
+        work: fn(&mut Reader) -> Result<bool, Failure>,
+    ) -> Result<(Reader, Result<bool, Failure>), Failure> {
+        let is_short = is_short(&reader, piece.as_ref().map_or(0, Bytes::len));
+        let work = move || {
+            if let Some(piece) = piece {
+                reader.push(&piece);
+            }
+            let read = work(&mut reader);
+            (reader, read)
+        };
+        if is_short { Ok(work()) } else { self.elsewhere("copy", work).await }
     }
 
     /// Inserts rows.
@@ -213,6 +224,12 @@ impl Filling {
         failure.message = format!("COPY {table}, {}{stay}", failure.message).into();
         failure
     }
+}
+
+/// Tells if the reader may take apart what it has and `more` bytes on an I/O loop, where the other connections wait for it. What
+/// counts is all that a piece may complete: the last byte of a large record is a short piece.
+fn is_short(reader: &Reader, more: usize) -> bool {
+    reader.waiting_bytes() + more <= SHORT_BYTES
 }
 
 /// Inserts rows that are given as one array per column.
@@ -289,4 +306,23 @@ fn as_wanted(
     let text: String = text(at).chars().take(100).collect();
     let why = format!("invalid input syntax for type {}: {text:?} ({error})", of.sql_name);
     Err((at, Failure::error("22P02", why)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last byte of a record of many megabytes was taken for a short piece, and the record was taken apart on the I/O loop.
+    #[test]
+    fn a_short_piece_that_may_complete_a_large_record_is_not_short() {
+        let Ok(copy) = Copy::read("COPY t FROM STDIN CSV").unwrap() else { panic!() };
+        let mut reader = Reader::new(&copy.options, vec!["a".into()], 1 << 20);
+        assert!(is_short(&reader, SHORT_BYTES) && !is_short(&reader, SHORT_BYTES + 1));
+        reader.push(&[b'x'; SHORT_BYTES]);
+        assert!(!reader.read().unwrap());
+        assert!(is_short(&reader, 0) && !is_short(&reader, 1));
+        reader.push(b"\n");
+        assert!(!reader.read().unwrap());
+        assert!(is_short(&reader, SHORT_BYTES));
+    }
 }

@@ -86,7 +86,11 @@ fn text_value(of: &PgType, text: &str, zone: &Zone) -> Result<ScalarValue, Failu
             bytea(text).map(|bytes| ScalarValue::Binary(Some(bytes))).ok_or_else(|| wrong(of, text))
         }
         _ => {
-            let array: ArrayRef = Arc::new(StringArray::from(vec![without_zone(&target, text.trim())]));
+            let plain = without_zone(&target, text.trim());
+            if target == DataType::Date32 && !is_whole_date(plain) {
+                return Err(wrong(of, text));
+            }
+            let array: ArrayRef = Arc::new(StringArray::from(vec![plain]));
             let cast = cast_texts(&array, &target, zone).map_err(|_| wrong(of, text))?;
             ScalarValue::try_from_array(&cast, 0).map_err(|_| wrong(of, text))
         }
@@ -103,6 +107,16 @@ fn cast_texts(texts: &ArrayRef, target: &DataType, zone: &Zone) -> Result<ArrayR
         }
         _ => cast_with_options(texts, target, &options),
     }
+}
+
+/// Tells if Arrow reads all of a text as a date, or nothing of it. It skips what follows the day in texts no longer than dates are:
+/// `2026-03-3x` would be the third of March. The engine looks at texts in statements likewise (`WholeDates`).
+fn is_whole_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.len() > "2026-03-31".len()
+        || matches!(bytes.first(), Some(b'+' | b'-'))
+        || (bytes.iter().all(|byte| byte.is_ascii_digit() || *byte == b'-')
+            && bytes.last().is_some_and(u8::is_ascii_digit))
 }
 
 /// A date, or a time of day, without the zone that drivers write behind it: `1980-01-01 +00`. Neither has one, and PostgreSQL takes no notice of it.
@@ -219,7 +233,11 @@ pub(in crate::postgres) fn texts_as(
     if target == DataType::Utf8 {
         return Ok(Arc::new(texts.clone()));
     }
-    let plain = !matches!(target, DataType::Boolean | DataType::Binary);
+    let plain = match target {
+        DataType::Boolean | DataType::Binary => false,
+        DataType::Date32 => texts.iter().flatten().all(is_whole_date),
+        _ => true,
+    };
     let all: ArrayRef = Arc::new(texts.clone());
     match plain.then(|| cast_texts(&all, &target, zone)) {
         Some(Ok(array)) => Ok(array),
@@ -379,6 +397,21 @@ mod tests {
             assert_eq!(read(oid, Format::Text, bytes).unwrap_err().code, "22P02", "{oid}");
         }
         assert_eq!(read(25, Format::Text, b"\xff").unwrap_err().code, "22021");
+    }
+
+    /// `2026-03-3x` was stored as the third of March.
+    #[test]
+    fn texts_that_are_no_dates_to_their_end_are_refused() {
+        for text in [&b"2026-03-3x"[..], b"2026-3-31x", b"2026-3-3xy", b"2026-03-3-", b"2026-03-x1", b""] {
+            assert_eq!(read(1082, Format::Text, text).unwrap_err().code, "22P02", "{text:?}");
+        }
+        let all = read(1182, Format::Text, b"{2026-03-31,2026-03-3x,2026-03-30}").unwrap_err();
+        assert!(all.code == "22P02" && all.message.contains("2026-03-3x"), "{all:?}");
+        let day = |text: &'static [u8]| read(1082, Format::Text, text).unwrap().to_string();
+        assert_eq!([day(b"2026-03-3"), day(b" 2026-03-3 ")], ["2026-03-03"; 2]);
+        assert_eq!([day(b"20260331"), day(b"2026-03-31 +00")], ["2026-03-31"; 2]);
+        let days = read(1182, Format::Text, b"{\"2026-03-3 \",2026-03-31,NULL}").unwrap();
+        assert_eq!(days.to_string(), "[2026-03-03, 2026-03-31, ]");
     }
 
     #[test]
