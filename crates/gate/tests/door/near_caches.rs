@@ -28,8 +28,11 @@ fn next(client: &mut Client) -> (Invalidation, i32) {
     (AddNearCacheInvalidationListener::decode_event(&event).unwrap(), event.partition())
 }
 
+/// The last numbers of a map, by partition.
+type Numbers = Vec<(i32, i64)>;
+
 /// The last numbers of the map by partition, and the uuids of the partitions.
-fn fetch(client: &mut Client) -> (Vec<(i32, i64)>, Vec<(i32, Uuid)>) {
+fn fetch(client: &mut Client) -> (Numbers, Vec<(i32, Uuid)>) {
     let request = FetchNearCacheInvalidationMetadata { names: vec!["m".into()], uuid: Uuid::nil() };
     let mut told = client.call(&request).unwrap();
     let (name, numbers) = told.name_partition_sequence_list.pop().unwrap();
