@@ -8,7 +8,8 @@ use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::{
-    CutFragments, NumberFunctions, RightOperators, SampleTables, SessionZone, TimeZone, WholeDates,
+    CutFragments, NumberFunctions, RightOperators, SampleTables, SessionZone, TimeZone,
+    WholeDates,
 };
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
@@ -134,6 +135,7 @@ impl Sql {
         for function in stream::window_functions().into_iter().chain(functions::functions()) {
             state.register_udf(function)?;
         }
+        state.register_udaf(functions::checked_sum())?;
         bounded::bound_functions(&mut state)?;
         files.attach(state.catalog_list(), "filbert", "public")?;
         let memory = TotalMemory::new(settings.memory_bytes);
