@@ -8,7 +8,7 @@ use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::{
-    CutFragments, NumberFunctions, RightOperators, SampleTables, SessionZone, TimeZone,
+    CutFragments, NumberFunctions, RightMembership, RightOperators, SampleTables, SessionZone, TimeZone,
     WholeDates,
 };
 use crate::pools::{PoolOption, Pools};
@@ -117,6 +117,7 @@ impl Sql {
             .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(WholeDates))
             .with_analyzer_rule(Arc::new(RightOperators))
+            .with_analyzer_rule(Arc::new(RightMembership))
             .with_analyzer_rule(Arc::new(SessionZone))
             .with_analyzer_rule(Arc::new(bounded::BoundFunctions))
             .with_analyzer_rule(Arc::new(ChangeMaps))
