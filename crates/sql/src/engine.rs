@@ -8,7 +8,8 @@ use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::{
-    CutFragments, NumberFunctions, RightOperators, SampleTables, SessionZone, TimeZone, WholeDates,
+    CutFragments, NumberFunctions, RightMembership, RightOperators, SampleTables, SessionZone, TimeZone,
+    WholeDates,
 };
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
@@ -16,7 +17,7 @@ use crate::rights::{AllRights, TableRights};
 use crate::session::Session;
 use crate::settings::SqlSettings;
 use crate::stream;
-use crate::tables::ChangeTables;
+use crate::tables::{ChangeTables, TableMemory};
 use crate::type_planner::OwnTypes;
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
@@ -52,6 +53,7 @@ pub(crate) struct Inner {
     pub(crate) reactor: Reactor,
     pub(crate) settings: SqlSettings,
     memory: Arc<TotalMemory>,
+    tables: Arc<TableMemory>,
     pub(crate) runtime: Arc<RuntimeEnv>,
     pub(crate) open: Arc<OpenQueries>,
     pub(crate) pools: Pools,
@@ -77,6 +79,8 @@ pub struct SqlSnapshot {
     pub open: usize,
     /// Bytes that queries hold.
     pub memory_bytes: usize,
+    /// Bytes that tables in memory hold.
+    pub table_bytes: usize,
 }
 
 impl Sql {
@@ -92,7 +96,10 @@ impl Sql {
         let reactor =
             stages.dedicated().reactor("sql-io", settings.reading_threads, move || closing.close())?;
         let files = Files::new(&settings, &reactor, &runtime);
+        let memory = TotalMemory::new(settings.memory_bytes);
+        let tables = TableMemory::new(settings.table_bytes.unwrap_or(settings.memory_bytes / 2), &memory);
         let mut config = SessionConfig::new()
+            .with_extension(Arc::clone(&tables))
             .with_target_partitions(stages.fragment().threads())
             .with_batch_size(settings.batch_rows)
             .with_information_schema(true)
@@ -116,6 +123,7 @@ impl Sql {
             .with_table_factories(files.factories())
             .with_analyzer_rule(Arc::new(WholeDates))
             .with_analyzer_rule(Arc::new(RightOperators))
+            .with_analyzer_rule(Arc::new(RightMembership))
             .with_analyzer_rule(Arc::new(SessionZone))
             .with_analyzer_rule(Arc::new(bounded::BoundFunctions))
             .with_analyzer_rule(Arc::new(ChangeMaps))
@@ -134,9 +142,9 @@ impl Sql {
         for function in stream::window_functions().into_iter().chain(functions::functions()) {
             state.register_udf(function)?;
         }
+        state.register_udaf(functions::checked_sum())?;
         bounded::bound_functions(&mut state)?;
         files.attach(state.catalog_list(), "filbert", "public")?;
-        let memory = TotalMemory::new(settings.memory_bytes);
         let rest = Duration::from_millis(settings.resting_after_ms);
         let jobs = Bounds { running: usize::MAX, waiting: 0, rest };
         Ok(Self {
@@ -146,6 +154,7 @@ impl Sql {
                 reactor,
                 pools: Pools::start(stages, &settings, &memory)?,
                 memory,
+                tables,
                 open: OpenQueries::new(settings.open_queries, settings.session_open_queries),
                 running_jobs: Admission::new(jobs, stages.clock()),
                 registry,
@@ -239,7 +248,9 @@ impl Sql {
     pub fn snapshot(&self) -> SqlSnapshot {
         let (running, waiting) = self.inner.pools.counts();
         let open = self.inner.open.count();
-        SqlSnapshot { running, waiting, open, memory_bytes: self.inner.memory.held() }
+        let table_bytes = self.inner.tables.held();
+        let memory_bytes = self.inner.memory.held().saturating_sub(table_bytes);
+        SqlSnapshot { running, waiting, open, memory_bytes, table_bytes }
     }
 
     /// What it keeps of files between queries; none when `cache_bytes` is 0.

@@ -36,8 +36,24 @@ impl TotalMemory {
         Arc::new(Self { limit, held: AtomicUsize::new(0), whose, setting, above: Some(Arc::clone(all)) })
     }
 
+    /// Of tables in memory: a part of what all queries hold.
+    pub(crate) fn of_tables(limit: usize, all: &Arc<Self>) -> Arc<Self> {
+        let (whose, setting) = ("by all tables".to_owned(), "sql.table_bytes".to_owned());
+        Arc::new(Self { limit, held: AtomicUsize::new(0), whose, setting, above: Some(Arc::clone(all)) })
+    }
+
+    /// The most that it may hold.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The setting that says so.
+    pub(crate) fn setting(&self) -> &str {
+        &self.setting
+    }
+
     /// Adds up to all its bounds, or says which of them forbids it, and what is held there.
-    fn try_add(&self, more: usize) -> Result<(), (usize, &Self)> {
+    pub(crate) fn try_add(&self, more: usize) -> Result<(), (usize, &Self)> {
         try_add(&self.held, more, self.limit).map_err(|held| (held, self))?;
         if let Some(above) = &self.above {
             above.try_add(more).inspect_err(|_| {
@@ -47,14 +63,16 @@ impl TotalMemory {
         Ok(())
     }
 
-    fn add(&self, more: usize) {
+    /// Adds what is there already, whatever the bounds are.
+    pub(crate) fn add(&self, more: usize) {
         self.held.fetch_add(more, Ordering::Relaxed);
         if let Some(above) = &self.above {
             above.add(more);
         }
     }
 
-    fn sub(&self, less: usize) {
+    /// Gives back what was added.
+    pub(crate) fn sub(&self, less: usize) {
         self.held.fetch_sub(less, Ordering::Relaxed);
         if let Some(above) = &self.above {
             above.sub(less);

@@ -33,13 +33,26 @@ fn said(error: &DataFusionError) -> String {
         DataFusionError::NotImplemented(text) => not_supported(without_layers(text)),
         DataFusionError::Internal(text) => planning(text),
         DataFusionError::ArrowError(cause, _) => match cause.as_ref() {
+            ArrowError::ComputeError(text) if text.contains(OVERFLOW) => {
+                out_of_range(text.split_once(OVERFLOW).map_or(text, |(_, call)| call))
+            }
             ArrowError::CastError(text) | ArrowError::ParseError(text) | ArrowError::ComputeError(text) => {
                 without_layers(text)
+            }
+            ArrowError::ArithmeticOverflow(text) => {
+                out_of_range(text.strip_prefix("Overflow happened on: ").unwrap_or(text))
             }
             other => other.to_string(),
         },
         _ => error.strip_backtrace(),
     }
+}
+
+/// What stands between the type and the call where a function says that its result does not fit.
+const OVERFLOW: &str = " overflow on ";
+
+fn out_of_range(computed: &str) -> String {
+    format!("out of range: the result of {computed} does not fit")
 }
 
 /// Errors are put into the text of others, with the word for their kind.

@@ -15,6 +15,7 @@ use crate::pools::{self, POOL};
 use crate::query::{Control, Describing, Query, QueryContext, Turnstile};
 use crate::rights::{self, Access, Object, SessionRights, TableRights};
 use crate::stream::{self, StreamFigures};
+use crate::tables;
 use crate::text;
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, FieldRef, Schema, SchemaRef};
@@ -24,7 +25,7 @@ use datafusion::execution::FunctionRegistry;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, TaskContext};
-use datafusion::logical_expr::{LogicalPlan, Statement};
+use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder, Statement};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
@@ -465,6 +466,13 @@ impl StatementOfQuery {
         }
         stream::check_definition(&logical, &state).await?;
         let running = SessionContext::new_with_state(state);
+        let logical = match logical {
+            LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create)) => {
+                tables::create_table(create, &running).await?;
+                LogicalPlanBuilder::empty(false).build()?
+            }
+            other => other,
+        };
         let context = match &logical {
             // What it changes outlives the query.
             LogicalPlan::Statement(_) => &self.session,
@@ -614,7 +622,7 @@ fn as_shown(plan: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>, SqlE
 }
 
 /// One partition, which the reader reads.
-fn gathered(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
+pub(crate) fn gathered(plan: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
     if plan.output_partitioning().partition_count() == 1 {
         return plan;
     }

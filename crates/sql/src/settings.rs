@@ -22,6 +22,8 @@ filbert_pool::settings_struct! {
         pub query_memory_bytes: usize = 1 << 30 => Shape::Number(1 << 10, MOST),
         /// Bytes that all queries together may hold.
         pub memory_bytes: usize = 4 << 30 => Shape::Number(1 << 10, MOST),
+        /// Bytes that tables in memory (CREATE TABLE) may hold, as a part of memory_bytes. Not set: half of it.
+        pub table_bytes: Option<usize> = None => Shape::Number(1 << 10, MOST),
         /// Bytes of files that queries may spill, all together; 0: none.
         pub spill_bytes: u64 = 16 << 30 => Shape::Number(0, MOST),
         /// Bytes of decoded columns of Parquet files that are kept for the next query, beside memory_bytes; 0: none.
@@ -89,6 +91,12 @@ impl SqlSettings {
             problems.push(format!(
                 "query_memory_bytes = {}: must not be more than memory_bytes, which is {}",
                 self.query_memory_bytes, self.memory_bytes
+            ));
+        }
+        if let Some(bytes) = self.table_bytes.filter(|bytes| *bytes > self.memory_bytes) {
+            problems.push(format!(
+                "table_bytes = {bytes}: must not be more than memory_bytes, which is {}",
+                self.memory_bytes
             ));
         }
         for (name, pool) in &self.pools {

@@ -1,5 +1,6 @@
 //! Types of SQL that the planner does not know, or knows otherwise: JSON is text that says so, and moments with a time zone are in UTC.
 
+use crate::bounded::check_sql_type;
 use crate::column_form::ColumnForm;
 use arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::Result;
@@ -13,6 +14,7 @@ pub(crate) struct OwnTypes;
 
 impl TypePlanner for OwnTypes {
     fn plan_type_field(&self, sql_type: &SqlType) -> Result<Option<FieldRef>> {
+        check_sql_type(sql_type)?;
         let field = |data_type| Field::new("", data_type, true);
         Ok(match sql_type {
             SqlType::JSON | SqlType::JSONB => Some(Arc::new(ColumnForm::Json.mark(field(DataType::Utf8)))),

@@ -71,11 +71,6 @@ pub fn read_query(query: &Query, reader: &mut Reader<'_>) -> ControlFlow<()> {
     Visit::visit(query, &mut Behind(reader))
 }
 
-/// The same for an expression.
-pub fn read_expr(expr: &Expr, reader: &mut Reader<'_>) -> ControlFlow<()> {
-    Visit::visit(expr, &mut Behind(reader))
-}
-
 /// The same for what a query selects.
 pub fn read_item(item: &SelectItem, reader: &mut Reader<'_>) -> ControlFlow<()> {
     Visit::visit(item, &mut Behind(reader))

@@ -100,6 +100,7 @@ pub(super) struct SqlFigures {
     pub(super) waiting: usize,
     pub(super) open: usize,
     pub(super) memory_bytes: usize,
+    pub(super) table_bytes: usize,
 }
 
 impl Figures {
@@ -229,7 +230,8 @@ impl DoorFigures {
 
 impl From<SqlSnapshot> for SqlFigures {
     fn from(sql: SqlSnapshot) -> Self {
-        Self { running: sql.running, waiting: sql.waiting, open: sql.open, memory_bytes: sql.memory_bytes }
+        let SqlSnapshot { running, waiting, open, memory_bytes, table_bytes } = sql;
+        Self { running, waiting, open, memory_bytes, table_bytes }
     }
 }
 

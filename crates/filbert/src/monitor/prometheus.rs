@@ -80,6 +80,7 @@ pub(super) fn text(figures: &Figures) -> String {
         "queries_waiting" "gauge" "Queries that wait for their turn." sql.waiting;
         "queries_open" "gauge" "Queries that are neither read to the end nor closed." sql.open;
         "memory_bytes" "gauge" "Bytes that queries hold." sql.memory_bytes;
+        "table_bytes" "gauge" "Bytes that tables in memory hold." sql.table_bytes;
     );
     out.0
 }

@@ -6,6 +6,7 @@
 
 use super::values::{Numbers, Sizes, Texts, elements};
 use super::{FREE_BYTES, PIECE_STEPS};
+use crate::functions::{JOIN_TEXTS, LIKE_PATTERN, SIMILAR_PATTERN};
 use datafusion::arrow::array::{Array, AsArray};
 use datafusion::arrow::compute::cast;
 use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalMonthDayNanoType, TimeUnit};
@@ -20,6 +21,12 @@ const COMPILED_BYTES: u64 = 10 << 20;
 
 /// Bytes of a compiled letter, about.
 const COMPILED_LETTER_BYTES: u64 = 64;
+
+/// Bytes of a pattern for dates that is not counted.
+const USUAL_PATTERN_BYTES: u64 = 256;
+
+/// Bytes that a letter of such a pattern can become: `%+` is a whole date.
+const FORMATTED_BYTES: u64 = 20;
 
 /// The shape of a function's cost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,6 +61,8 @@ pub(super) enum Cost {
     ReplaceElement,
     /// The same, as often as a number says, or everywhere.
     ReplaceElements,
+    /// A moment, a pattern.
+    Format,
     /// Two texts, each letter with each.
     Levenshtein,
 }
@@ -70,6 +79,7 @@ pub(super) const NAMED: &[(&str, Cost)] = &[
     ("regexp_count", Cost::Regexp),
     ("regexp_instr", Cost::Regexp),
     ("concat", Cost::Sum),
+    (JOIN_TEXTS, Cost::Sum),
     ("concat_ws", Cost::Joined),
     ("overlay", Cost::Sum),
     ("encode", Cost::Twice),
@@ -85,6 +95,9 @@ pub(super) const NAMED: &[(&str, Cost)] = &[
     ("array_prepend", Cost::Sum),
     ("array_concat", Cost::Sum),
     ("make_array", Cost::Sum),
+    ("to_char", Cost::Format),
+    (LIKE_PATTERN, Cost::Twice),
+    (SIMILAR_PATTERN, Cost::Twice),
     ("levenshtein", Cost::Levenshtein),
 ];
 
@@ -227,6 +240,14 @@ impl Cost {
                         (_, None) => elements(list, row),
                     };
                     size.at(row).saturating_add(places.saturating_mul(to.at(row)))
+                }))
+            }
+            Cost::Format => {
+                let pattern = Texts::of(args.get(1)?)?;
+                Some(bytes(&|row| match pattern.bytes(row) {
+                    // As long as all that people write, which is no more than any other text.
+                    0..=USUAL_PATTERN_BYTES => 0,
+                    long => long.saturating_mul(FORMATTED_BYTES),
                 }))
             }
             Cost::Levenshtein => {

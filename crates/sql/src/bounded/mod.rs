@@ -16,12 +16,15 @@
 //! arguments (a million rows of a kilobyte are as much as one row of a gigabyte).
 
 mod account;
+mod aggregates;
 mod charged;
 mod cost;
+mod fixed;
 mod planned;
 mod values;
 
 pub(crate) use account::{enter, enter_planning};
+pub(crate) use fixed::{check_sql_type, fixed_bytes};
 pub(crate) use planned::BoundFunctions;
 
 use crate::error::SqlError;
@@ -68,7 +71,8 @@ pub(crate) fn bound_functions(state: &mut SessionState) -> Result<()> {
             state.register_udf(Arc::new(ScalarUDF::new_from_impl(BoundedFunction { inner, cost: *cost })))?;
         }
     }
-    Ok(())
+    fixed::check_casts(state)?;
+    aggregates::bound_aggregates(state)
 }
 
 /// How much a function can make of few arguments, for whoever decides how many rows it gets at a time.
@@ -86,7 +90,7 @@ pub(crate) enum Weight {
 pub(crate) fn weight_of(function: &ScalarUDF) -> Weight {
     match function.inner().downcast_ref::<BoundedFunction>() {
         None => Weight::Light,
-        Some(bounded) if bounded.cost == Cost::Sum => Weight::Light,
+        Some(bounded) if matches!(bounded.cost, Cost::Sum | Cost::Format) => Weight::Light,
         Some(bounded) if bounded.cost.is_huge() => Weight::Huge,
         Some(_) => Weight::Slow,
     }

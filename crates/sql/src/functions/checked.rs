@@ -102,8 +102,8 @@ impl ScalarUDFImpl for CheckedOperator {
     }
 }
 
-/// What SQL calls a type of whole numbers.
-fn word(kind: &DataType) -> &'static str {
+/// What SQL calls a type of numbers.
+pub(super) fn word(kind: &DataType) -> &'static str {
     match kind {
         DataType::Int8 => "TINYINT",
         DataType::Int16 => "SMALLINT",
@@ -112,6 +112,7 @@ fn word(kind: &DataType) -> &'static str {
         DataType::UInt8 => "TINYINT UNSIGNED",
         DataType::UInt16 => "SMALLINT UNSIGNED",
         DataType::UInt32 => "INTEGER UNSIGNED",
+        DataType::Decimal32(_, _) | DataType::Decimal64(_, _) | DataType::Decimal128(_, _) => "DECIMAL",
         _ => "BIGINT UNSIGNED",
     }
 }

@@ -11,8 +11,8 @@ use datafusion::sql::parser::CreateExternalTable;
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, CharacterLength, ColumnDef, ColumnOption, ColumnOptionDef, CreateTable,
     CreateView, Cte, DataType, Delete, Expr, Fetch, FromTable, Function, GroupByExpr, GroupByWithModifier,
-    Join, JoinConstraint, JoinOperator, LimitClause, OrderBy, OrderByExpr, OrderByKind, Query, Select,
-    SelectFlavor, SelectItem, SetExpr, Statement, TableAlias, TableConstraint, TableFactor,
+    Join, JoinConstraint, JoinOperator, LimitClause, OptimizerHint, OrderBy, OrderByExpr, OrderByKind, Query,
+    Select, SelectFlavor, SelectItem, SetExpr, Statement, TableAlias, TableConstraint, TableFactor,
     TableFunctionArgs, TableWithJoins, Update, Visitor, WindowType, With,
 };
 use std::ops::ControlFlow;
@@ -29,7 +29,20 @@ pub(super) fn check_clauses(statement: &Statement) -> Result<(), SqlError> {
 
 /// Refuses a table of files with columns that promise more than is kept.
 pub(super) fn check_external_table(table: &CreateExternalTable) -> Result<(), SqlError> {
-    let CreateExternalTable { columns, constraints, temporary, .. } = table;
+    let CreateExternalTable {
+        name: _,
+        columns,
+        file_type: _,
+        locations: _,
+        table_partition_cols: _,
+        order_exprs: _,
+        if_not_exists: _,
+        or_replace: _,
+        temporary,
+        unbounded: _, // Refused where the table is made.
+        options: _,
+        constraints,
+    } = table;
     let found = temporary
         .then(|| ("TEMPORARY".to_owned(), "every table of files is gone with the member"))
         .or_else(|| columns.iter().find_map(|one| column(one).or_else(|| default(one))))
@@ -89,9 +102,18 @@ impl Visitor for Search {
             Statement::Update(update) => of_update(update),
             Statement::CreateTable(table) => of_table(table),
             Statement::CreateView(view) => of_view(view),
-            Statement::Drop { purge: true, .. } => no("PURGE", "leave it away"),
-            Statement::Drop { temporary: true, .. } => no("TEMPORARY", "leave it away"),
-            Statement::Drop { table: Some(_), .. } => no("ON", "DROP takes the name alone"),
+            Statement::Drop {
+                object_type: _,
+                if_exists: _,
+                names: _,    // The planner refuses more than one.
+                cascade: _,  // A view stays, and says when it is read what it misses.
+                restrict: _, // It is what is done.
+                purge,
+                temporary,
+                table,
+            } => when(*purge, "PURGE", "leave it away")
+                .or_else(|| when(*temporary, "TEMPORARY", "leave it away"))
+                .or_else(|| when(table.is_some(), "ON", "DROP takes the name alone")),
             _ => None,
         })
     }
@@ -171,7 +193,7 @@ fn ordered(exprs: &[OrderByExpr]) -> Found {
 fn select(node: &Select) -> Found {
     let Select {
         select_token: _,
-        optimizer_hints: _, // Comments to every other database too.
+        optimizer_hints,
         distinct: _,
         select_modifiers,
         top,
@@ -207,6 +229,7 @@ fn select(node: &Select) -> Found {
     });
     let set = select_modifiers.as_ref().filter(|modifiers| modifiers.is_any_set());
     (set.and_then(|set| no(words(set, 1), "leave it away")))
+        .or_else(|| hinted(optimizer_hints))
         .or_else(|| when(top.is_some(), "TOP", "LIMIT n ends the statement"))
         .or_else(|| projection.iter().find_map(item))
         .or_else(|| when(exclude.is_some(), "EXCLUDE", "it stands directly behind the *"))
@@ -362,16 +385,48 @@ fn expression(node: &Expr) -> Found {
     }
 }
 
+/// A comment to this database is no hint: who wrote one expects something of it.
+fn hinted(hints: &[OptimizerHint]) -> Found {
+    let hint = hints.first()?;
+    no(words(hint, 1), "hints have no effect; a comment begins with /* or -- alone")
+}
+
 fn of_delete(node: &Delete) -> Found {
-    match &node.from {
+    let Delete {
+        delete_token: _,
+        optimizer_hints,
+        tables: _, // The planner refuses what is written in these and does nothing.
+        from,
+        using: _,
+        selection: _,
+        returning: _,
+        output: _,
+        order_by: _,
+        limit: _, // Carried out.
+    } = node;
+    let from = match from {
         FromTable::WithFromKeyword(_) => None,
         FromTable::WithoutKeyword(_) => no("DELETE without FROM", "write DELETE FROM table WHERE ..."),
-    }
+    };
+    from.or_else(|| hinted(optimizer_hints))
 }
 
 fn of_update(node: &Update) -> Found {
-    let mut seen = Vec::with_capacity(node.assignments.len());
-    for Assignment { target, value: _ } in &node.assignments {
+    let Update {
+        update_token: _,
+        optimizer_hints,
+        table: _,
+        assignments,
+        from: _, // The planner refuses it, and the four behind the condition.
+        selection: _,
+        returning: _,
+        output: _,
+        or: _,
+        order_by,
+        limit: _,
+    } = node;
+    let mut seen = Vec::with_capacity(assignments.len());
+    for Assignment { target, value: _ } in assignments {
         let AssignmentTarget::ColumnName(name) = target else {
             return no("SET (a, b) = ...", "SET a = ..., b = ... sets several columns");
         };
@@ -381,7 +436,8 @@ fn of_update(node: &Update) -> Found {
         }
         seen.push(name);
     }
-    when(!node.order_by.is_empty(), "ORDER BY", "an UPDATE changes all rows at once")
+    when(!order_by.is_empty(), "ORDER BY", "an UPDATE changes all rows at once")
+        .or_else(|| hinted(optimizer_hints))
 }
 
 fn of_table(node: &CreateTable) -> Found {
@@ -389,10 +445,29 @@ fn of_table(node: &CreateTable) -> Found {
 }
 
 fn of_view(node: &CreateView) -> Found {
-    when(node.or_alter, "OR ALTER", "write OR REPLACE")
-        .or_else(|| when(node.secure, "SECURE", "rights say who may read a view"))
-        .or_else(|| when(node.temporary, "TEMPORARY", "every view is gone with the member"))
-        .or_else(|| when(node.params.is_some(), "ALGORITHM, DEFINER and SQL SECURITY", "leave them away"))
+    let CreateView {
+        or_alter,
+        or_replace: _,
+        materialized: _, // The planner refuses it, and the seven that have no name here.
+        secure,
+        name: _,
+        name_before_not_exists: _,
+        columns: _,
+        query: _,
+        options: _,
+        cluster_by: _,
+        comment: _,
+        with_no_schema_binding: _,
+        if_not_exists: _,
+        temporary,
+        copy_grants: _,
+        to: _,
+        params,
+    } = node;
+    when(*or_alter, "OR ALTER", "write OR REPLACE")
+        .or_else(|| when(*secure, "SECURE", "rights say who may read a view"))
+        .or_else(|| when(*temporary, "TEMPORARY", "every view is gone with the member"))
+        .or_else(|| when(params.is_some(), "ALGORITHM, DEFINER and SQL SECURITY", "leave them away"))
 }
 
 fn default(node: &ColumnDef) -> Found {
@@ -506,6 +581,9 @@ mod tests {
             ("DELETE t", "DELETE without FROM"),
             ("UPDATE t SET a = 1, a = 2", "SET a, twice"),
             ("DROP TABLE t PURGE", "PURGE"),
+            ("SELECT /*+ parallel(8) */ id FROM t", "/*+"),
+            ("UPDATE /*+ parallel(8) */ t SET a = 1", "/*+"),
+            ("DELETE /*+ parallel(8) */ FROM t", "/*+"),
         ] {
             let said = says(text).unwrap_or_else(|| panic!("{text} is taken"));
             assert!(said.starts_with(clause) && said.contains("not supported"), "{text}: {said}");

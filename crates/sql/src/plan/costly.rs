@@ -4,11 +4,11 @@
 //! evaluates such a function, or has a large constant, or counts groups of many sets, reads its input in pieces as large as a turn allows.
 //! Where rows can be huge, batches of the whole plan have few rows: joins and filters above would gather as many rows again.
 
-use crate::bounded::{Weight, weight_of};
+use crate::bounded::{Weight, fixed_bytes, weight_of};
 use datafusion::common::Result;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::logical_expr::Operator;
-use datafusion::physical_expr::expressions::{BinaryExpr, Literal};
+use datafusion::physical_expr::expressions::{BinaryExpr, CastExpr, Literal, TryCastExpr};
 use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
@@ -46,6 +46,10 @@ fn of_expression(expr: &Arc<dyn PhysicalExpr>) -> Weight {
     }
     if let Some(constant) = expr.downcast_ref::<Literal>() {
         return if constant.value().size() > LARGE_CONSTANT { Weight::Huge } else { Weight::Light };
+    }
+    let cast = expr.downcast_ref::<CastExpr>().map(CastExpr::cast_type);
+    if let Some(kind) = cast.or_else(|| expr.downcast_ref::<TryCastExpr>().map(TryCastExpr::cast_type)) {
+        return if fixed_bytes(kind) > LARGE_CONSTANT as u64 { Weight::Huge } else { Weight::Light };
     }
     let Some(binary) = expr.downcast_ref::<BinaryExpr>() else { return Weight::Light };
     match binary.op() {

@@ -2,11 +2,10 @@
 //!
 //! - `INTERSECT ALL` and `EXCEPT ALL` become joins that keep or drop all rows with a value, whatever their number: `EXCEPT ALL` of two equal
 //!   rows and one leaves none, not one.
-//! - `5 NOT IN (SELECT ...)` with nothing of a table on its left is true although the subquery has a NULL. With a column it is right.
 
 use crate::error::SqlError;
-use crate::walk::{read_expr, read_statement};
-use datafusion::sql::sqlparser::ast::{Expr, Query, SetExpr, SetOperator, SetQuantifier, Statement, Visitor};
+use crate::walk::read_statement;
+use datafusion::sql::sqlparser::ast::{Query, SetExpr, SetOperator, SetQuantifier, Statement, Visitor};
 use std::ops::ControlFlow;
 
 /// Refuses a statement that would be answered wrongly.
@@ -47,32 +46,4 @@ impl Visitor for Search {
         }
         ControlFlow::Continue(())
     }
-
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-        match expr {
-            Expr::InSubquery { expr, negated: true, .. } if !names_a_column(expr) => {
-                self.found(format!(
-                    "{expr} NOT IN (SELECT ...) is not known, with nothing of a table on its left; write NOT EXISTS (SELECT ...)"
-                ))
-            }
-            _ => ControlFlow::Continue(()),
-        }
-    }
-}
-
-fn names_a_column(expr: &Expr) -> bool {
-    struct Columns;
-
-    impl Visitor for Columns {
-        type Break = ();
-
-        fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
-            match expr {
-                Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            }
-        }
-    }
-
-    read_expr(expr, &mut Columns).is_break()
 }

@@ -8,7 +8,7 @@
 use super::window::windowed;
 use crate::error::SqlError;
 use crate::maps::MapSink;
-use crate::plan::{Rule, UnorderedSets, guarded};
+use crate::plan::{BoundTopGroups, Rule, UnorderedSets, guarded};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -37,6 +37,7 @@ pub(crate) fn optimizer_rules() -> Vec<Rule> {
     // The last one refuses plans that cannot run; whatever of them is a stream's is refused before, in other words.
     let last = rules.len().saturating_sub(1);
     rules.insert(last, Arc::new(CheckStreams));
+    rules.push(Arc::new(BoundTopGroups));
     rules
 }
 

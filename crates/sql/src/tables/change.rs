@@ -6,6 +6,8 @@
 //! rows and their new values as any `SELECT` would, and [`ChangeSink`] writes them. All rows are changed at once, or none. Two statements that
 //! change one table at the same time would count other rows than they saw; the later one is refused.
 
+use super::insert;
+use super::memory::{TableMemory, WhenNoRoom};
 use super::numbered::{NumberedRows, Partitions, ROW_NUMBER, Snapshot};
 use crate::error::SqlError;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
@@ -39,7 +41,11 @@ impl AnalyzerRule for ChangeTables {
     fn analyze(&self, plan: LogicalPlan, _: &ConfigOptions) -> Result<LogicalPlan> {
         let taken = plan.transform_down(|plan| match &plan {
             LogicalPlan::Dml(statement) => {
-                Ok(taken(statement)?.map_or_else(|| Transformed::no(plan), Transformed::yes))
+                let changed = match insert::taken(statement) {
+                    Some(changed) => Some(changed),
+                    None => taken(statement)?,
+                };
+                Ok(changed.map_or_else(|| Transformed::no(plan), Transformed::yes))
             }
             _ => Ok(Transformed::no(plan)),
         });
@@ -234,6 +240,9 @@ impl DataSink for ChangeSink {
             return Ok(0);
         }
 
+        let tables = TableMemory::of(context.session_config())?;
+        // Who deletes makes room, and gets it for what stays.
+        let when_no_room = if self.assigned.is_some() { WhenNoRoom::Refuse } else { WhenNoRoom::Take };
         let mut rest = places.as_slice();
         let mut new = Vec::with_capacity(seen.len());
         for partition in seen {
@@ -241,7 +250,10 @@ impl DataSink for ChangeSink {
             for batch in partition {
                 let (places, behind) = rest.split_at(batch.num_rows());
                 rest = behind;
-                let batch = self.changed(batch, places, &found)?;
+                let batch = match places.iter().all(Option::is_none) {
+                    true => batch.clone(),
+                    false => tables.keep(&self.name, &self.changed(batch, places, &found)?, when_no_room)?,
+                };
                 if batch.num_rows() > 0 {
                     batches.push(batch);
                 }

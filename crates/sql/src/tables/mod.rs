@@ -1,6 +1,11 @@
-//! Tables in memory, made by `CREATE TABLE`: how their rows are changed.
+//! Tables in memory, made by `CREATE TABLE`: what they hold, and how their rows are changed.
 
 mod change;
+mod create;
+mod insert;
+mod memory;
 mod numbered;
 
 pub(crate) use change::ChangeTables;
+pub(crate) use create::create_table;
+pub(crate) use memory::TableMemory;

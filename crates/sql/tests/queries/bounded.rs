@@ -1,6 +1,6 @@
 //! Short statements with large results: refused before they take what a query may not have, and the engine goes on.
 
-use crate::asking::{ask, idle, number, started};
+use crate::asking::{ask, idle, number, started, until};
 use arrow::array::AsArray;
 use arrow::datatypes::Int64Type;
 use filbert_sql::{Access, Object, SqlError, SqlSettings, TableRights};
@@ -40,6 +40,11 @@ fn a_function_whose_result_is_too_large_is_refused_by_its_name() {
             "concat",
             "SELECT length(concat(s, s, s)) FROM (SELECT repeat('a', 6000000) AS s FROM generate_series(1, 1))",
         ),
+        (
+            "||",
+            "SELECT length(s || s || s) FROM (SELECT repeat('a', 6000000) AS s FROM generate_series(1, 1))",
+        ),
+        ("to_char", "SELECT length(to_char(TIMESTAMP '2026-01-01 00:00:00', repeat('Month ', 1000000)))"),
         (
             "array_replace_all",
             "SELECT array_length(array_replace_all(array_repeat('a', 20000), 'a', repeat('b', 20000)))",
@@ -115,6 +120,152 @@ fn regular_expressions_of_a_column_are_charged() {
                 WHERE regexp_like('aaaa', concat('(a{1,100}){1,100}', cast(v AS varchar)))";
     let said = ask(&session, text).map(|_| ()).unwrap_err().to_string();
     assert!(said.contains("regexp_like") && said.contains("sql.query_memory_bytes"), "{said}");
+    for operator in ["~", "!~", "~*", "!~*", "SIMILAR TO", "NOT SIMILAR TO"] {
+        let text = format!(
+            "SELECT count(*) FROM generate_series(1, 2) t(v) \
+             WHERE 'aaaa' {operator} concat('(a{{1,100}}){{1,100}}', cast(v AS varchar))"
+        );
+        let said = ask(&session, &text).map(|_| ()).expect_err(operator).to_string();
+        assert!(
+            said.contains("regexp_like") && said.contains("sql.query_memory_bytes"),
+            "{operator}: {said}"
+        );
+    }
+    // One that is written out is compiled once, however many rows there are.
+    let text =
+        "SELECT count(*) FROM generate_series(1, 100000) t(v) WHERE cast(v AS varchar) ~ '^(1{1,9}){1,9}$'";
+    assert_eq!(number(&session, text), 5);
+    idle(&stages, &sql);
+}
+
+#[test]
+fn a_number_that_would_reserve_memory_is_refused_or_does_not() {
+    let (stages, sql) = started(small(64 * MEGABYTE));
+    let session = sql.session();
+    for (says, text) in [
+        (
+            "approx_percentile_cont keeps at most 1000 centroids, not 1000000000000",
+            "SELECT approx_percentile_cont(v, 0.5, 1000000000000) FROM generate_series(1, 10) t(v)",
+        ),
+        (
+            "at most 1000 centroids",
+            "SELECT approx_percentile_cont(v, 0.5, 1000000 * 1000000) FROM generate_series(1, 10) t(v)",
+        ),
+        (
+            "approx_percentile_cont_with_weight keeps at most 1000 centroids",
+            "SELECT approx_percentile_cont_with_weight(v, 1, 0.5, 1000000000000) FROM generate_series(1, 10) t(v)",
+        ),
+        ("a type of a fixed size", "SELECT CAST(NULL AS BIGINT[2000000000])"),
+        ("a type of a fixed size", "SELECT NULL::BIGINT[2000000000]"),
+        ("a type of a fixed size", "SELECT CAST(NULL AS BIGINT[100][100000])"),
+        ("a type of a fixed size", "SELECT TRY_CAST(NULL AS BIGINT[2000000000])"),
+        ("a type of a fixed size", "CREATE TABLE wide (a BIGINT[2000000000])"),
+        ("a type of a fixed size", "SELECT arrow_cast(NULL, 'FixedSizeList(2000000000, Int64)')"),
+        ("a type of a fixed size", "SELECT arrow_try_cast(NULL, 'FixedSizeBinary(2000000000)')"),
+        (
+            "a type of a fixed size",
+            "SELECT * FROM generate_series(1, coalesce(array_length(arrow_cast(NULL, 'FixedSizeList(2000000000, Int64)')), 1))",
+        ),
+    ] {
+        let said = ask(&session, text).map(|_| ()).expect_err(text).to_string();
+        assert!(said.contains(says), "{text}: {said}");
+        assert_eq!(number(&session, "SELECT 1"), 1);
+    }
+    for (answer, text) in [
+        (6, "SELECT cast(approx_percentile_cont(v, 0.5, 1000) AS bigint) FROM generate_series(1, 11) t(v)"),
+        (3, "SELECT CAST(array_length(CAST([1, 2, 3] AS BIGINT[3])) AS BIGINT)"),
+        // Room for so many groups is not made before there are any.
+        (
+            10,
+            "SELECT count(*) FROM (SELECT k, max(v) AS m FROM (SELECT v % 10 AS k, v FROM generate_series(1, 1000) t(v)) \
+             GROUP BY k ORDER BY m DESC LIMIT 1000000000000)",
+        ),
+        (
+            10,
+            "SELECT count(*) FROM (SELECT DISTINCT v % 10 AS k FROM generate_series(1, 1000) t(v) ORDER BY k LIMIT 1000000000000)",
+        ),
+        (
+            10,
+            "SELECT count(*) FROM (SELECT v FROM generate_series(1, 10) t(v) ORDER BY v LIMIT 1000000000000)",
+        ),
+    ] {
+        assert_eq!(number(&session, text), answer, "{text}");
+    }
+    idle(&stages, &sql);
+}
+
+#[test]
+fn tables_in_memory_have_a_bound() {
+    let settings = SqlSettings { table_bytes: Some(4 * MEGABYTE), ..small(64 * MEGABYTE) };
+    let (stages, sql) = started(settings);
+    let session = sql.session();
+    let full = |text: &str| match ask(&session, text) {
+        Err(SqlError::Full(said)) => said,
+        other => panic!("{text}: {:?}", other.map(|_| ())),
+    };
+    let holds = |what: &str, is_so: &dyn Fn(usize) -> bool| {
+        until(what, || {
+            let bytes = sql.snapshot().table_bytes;
+            (is_so(bytes), bytes)
+        });
+    };
+    let endless = "CREATE TABLE t AS SELECT value AS v FROM generate_series(1, 1000000000)";
+    let said = full(endless);
+    assert!(said.contains("table \"t\" asks for") && said.contains("sql.table_bytes"), "{said}");
+    assert!(ask(&session, "SELECT * FROM t").is_err(), "it is not there");
+    assert_eq!(sql.snapshot().table_bytes, 0, "and holds nothing");
+
+    ask(&session, "CREATE TABLE t AS SELECT value AS v FROM generate_series(1, 100000)").unwrap();
+    let held = sql.snapshot().table_bytes;
+    assert!((800_000..2_000_000).contains(&held), "{held}");
+    full("INSERT INTO t SELECT value FROM generate_series(1, 1000000000)");
+    full("CREATE TABLE u AS SELECT a.v, b.v AS w FROM t a CROSS JOIN t b");
+    assert_eq!(sql.snapshot().table_bytes, held, "what was refused is gone");
+    assert_eq!(number(&session, "SELECT count(*) FROM t"), 100_000);
+
+    ask(&session, "INSERT INTO t SELECT value FROM generate_series(1, 100000)").unwrap();
+    let both = sql.snapshot().table_bytes;
+    assert!(both > held + 800_000, "{held}, then {both}");
+    ask(&session, "UPDATE t SET v = v + 1 WHERE v <= 1000").unwrap();
+    holds("new values take the place of the old ones", &|bytes| bytes.abs_diff(both) < 100_000);
+    ask(&session, "DELETE FROM t WHERE v > 1000").unwrap();
+    holds("few rows are left", &|bytes| bytes < 100_000);
+    let few = sql.snapshot().table_bytes;
+    full(endless.replace("TABLE t", "TABLE IF NOT EXISTS u").as_str());
+
+    // A row at a time has a price as well.
+    ask(&session, "CREATE TABLE single (a BIGINT, b VARCHAR)").unwrap();
+    for row in 0..20 {
+        ask(&session, &format!("INSERT INTO single VALUES ({row}, 'x')")).unwrap();
+    }
+    assert!(sql.snapshot().table_bytes >= few + 20 * 200);
+
+    // Who reads a table that was dropped holds its rows.
+    ask(&session, "CREATE TABLE read AS SELECT value AS v FROM generate_series(1, 300000)").unwrap();
+    let mut reader = session.query("SELECT v FROM read").unwrap();
+    block_on(reader.next()).unwrap().unwrap();
+    ask(&session, "DROP TABLE read").unwrap();
+    full("CREATE TABLE more AS SELECT value AS v FROM generate_series(1, 400000)");
+    drop(reader);
+    ask(&session, "DROP TABLE t").unwrap();
+    ask(&session, "DROP TABLE single").unwrap();
+    holds("nothing is left", &|bytes| bytes == 0);
+    idle(&stages, &sql);
+}
+
+#[test]
+fn what_makes_a_table_is_charged_and_makes_no_constants() {
+    let (stages, sql) = started(small(16 * MEGABYTE));
+    let session = sql.session();
+    let said = ask(
+        &session,
+        "CREATE TABLE t AS SELECT a.v % 7 AS k FROM generate_series(1, 1000000000) a(v) JOIN generate_series(1, 10000000) b(v) ON a.v = b.v",
+    );
+    let said = said.map(|_| ()).unwrap_err().to_string();
+    assert!(said.contains("sql.query_memory_bytes"), "{said}");
+    ask(&session, "CREATE TABLE texts AS SELECT repeat('x', 1000 + cast(value % 2 AS int)) AS s FROM generate_series(1, 6000)")
+        .unwrap();
+    assert_eq!(number(&session, "SELECT sum(length(s)) FROM texts"), 6_003_000);
     idle(&stages, &sql);
 }
 

@@ -181,7 +181,7 @@ impl<'r> Select<'r> {
         }
         let deeper = depth - 1;
         match kind {
-            Kind::Number => match self.random.below(8) {
+            Kind::Number => match self.random.below(9) {
                 0 => format!("({} + {})", self.value(kind, deeper), self.value(kind, deeper)),
                 1 => format!("({} - {})", self.value(kind, deeper), self.value(kind, deeper)),
                 2 => format!("({} * {})", self.value(kind, deeper), self.random.below(5)),
@@ -189,6 +189,7 @@ impl<'r> Select<'r> {
                 4 => format!("({} / {})", self.value(kind, deeper), 1 + self.random.below(6)),
                 5 => format!("abs({})", self.value(kind, deeper)),
                 6 => format!("length({})", self.value(Kind::Text, deeper)),
+                7 => format!("(- {})", self.value(kind, deeper)),
                 _ => self.either(kind, deeper),
             },
             Kind::Text => match self.random.below(5) {
@@ -271,11 +272,23 @@ impl<'r> Select<'r> {
         let (table, outer) = (self.random.pick(&NAMES), self.column(Kind::Number));
         let not = self.random.pick(&["", "NOT "]);
         let sub = match self.random.below(3) {
-            // Without NULLs: below an OR, DataFusion 55 takes `NULL NOT IN (...)` for true.
-            0 => format!(
-                "({outer} IS NOT NULL AND {outer} {not}IN (SELECT y.a FROM {table} AS y WHERE y.a IS NOT NULL AND y.b > {}))",
-                self.random.below(400)
-            ),
+            0 => {
+                let wanted = self.random.pick(&["", "y.a IS NOT NULL AND ", "y.a < 2 AND "]);
+                let around = match self.random.below(4) {
+                    0 => format!(" AND y.__key <= {outer}"),
+                    1 => format!(" AND y.b = {}", self.column(Kind::Number)),
+                    _ => String::new(),
+                };
+                let least = self.random.below(900);
+                let rows = format!("SELECT y.a FROM {table} AS y WHERE {wanted}y.b > {least}{around}");
+                let found = format!("{outer} {not}IN ({rows})");
+                match self.random.below(4) {
+                    0 => format!("({found}) IS {}", self.random.pick(&["NULL", "NOT NULL"])),
+                    1 => format!("(NOT ({found}))"),
+                    2 => format!("CASE WHEN {found} THEN {outer} > 1 ELSE {outer} < 3 END"),
+                    _ => format!("({found})"),
+                }
+            }
             1 => format!("{not}EXISTS (SELECT 1 FROM {table} AS y WHERE y.a = {outer})"),
             _ => format!("{outer} < (SELECT max(y.a) FROM {table} AS y)"),
         };

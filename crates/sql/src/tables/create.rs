@@ -1,0 +1,96 @@
+//! `CREATE TABLE ... AS SELECT`: the rows of the query are counted for the table as they come.
+//!
+//! DataFusion 55 gathers them beside every account, and runs the query without the memory that it may have. Runs where the statement is planned,
+//! as all definitions do; fragments below an exchange run as those of any query.
+
+use super::memory::{TableMemory, WhenNoRoom};
+use crate::bounded;
+use crate::error::SqlError;
+use crate::query::QueryContext;
+use crate::session::gathered;
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::catalog::MemTable;
+use datafusion::common::{SchemaError, TableReference, schema_err};
+use datafusion::error::DataFusionError;
+use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::{SessionState, TaskContext};
+use datafusion::logical_expr::{CreateMemoryTable, LogicalPlan};
+use datafusion::physical_plan::ExecutionPlanProperties;
+use datafusion::prelude::SessionContext;
+use filbert_pool::checkpoint;
+use futures::StreamExt;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// Makes the table.
+pub(crate) async fn create_table(
+    create: CreateMemoryTable,
+    context: &SessionContext,
+) -> Result<(), SqlError> {
+    let CreateMemoryTable { name, constraints, input, if_not_exists, or_replace, column_defaults, temporary } =
+        create;
+    if temporary {
+        let text = "TEMPORARY is not supported; every table in memory is gone with the member";
+        return Err(SqlError::Refused(text.to_owned()));
+    }
+    let is_there = context.table_provider(name.clone()).await.is_ok();
+    match (if_not_exists, or_replace) {
+        (true, true) => {
+            return Err(SqlError::Refused("IF NOT EXISTS and OR REPLACE exclude each other".to_owned()));
+        }
+        (true, false) if is_there => return Ok(()),
+        (false, false) if is_there => {
+            return Err(DataFusionError::Execution(format!("Table '{name}' already exists")).into());
+        }
+        _ => {}
+    }
+    let mut names = HashSet::new();
+    if let Some(twice) = input.schema().fields().iter().find(|field| !names.insert(field.name().as_str())) {
+        let twice: datafusion::common::Result<()> =
+            schema_err!(SchemaError::DuplicateUnqualifiedField { name: twice.name().clone() });
+        twice?;
+    }
+    let state = context.state();
+    let (schema, rows) = collected(&name, &input, &state).await?;
+    let table = MemTable::try_new(schema, rows)?
+        .with_constraints(constraints)
+        .with_column_defaults(column_defaults.into_iter().collect());
+    if or_replace && is_there {
+        context.deregister_table(name.clone())?;
+    }
+    context.register_table(name, Arc::new(table))?;
+    Ok(())
+}
+
+/// Runs a query, and keeps its rows for `table`: as many lists of batches as it has partitions, and their columns.
+async fn collected(
+    table: &TableReference,
+    input: &LogicalPlan,
+    state: &SessionState,
+) -> Result<(SchemaRef, Vec<Vec<RecordBatch>>), SqlError> {
+    let missing = || SqlError::Refused("a table is made by a statement of a session".to_owned());
+    let query = state.config().get_extension::<QueryContext>().ok_or_else(missing)?;
+    let memory = TableMemory::of(state.config())?;
+    let input = state.optimize(input)?;
+    let schema = Arc::clone(input.schema().inner());
+    let plan = state.create_physical_plan(&input).await?;
+    let partitions = plan.output_partitioning().partition_count().max(1);
+    let runtime =
+        RuntimeEnv { memory_pool: Arc::clone(query.memory()), ..state.runtime_env().as_ref().clone() };
+    let task = Arc::new(TaskContext::from(state).with_runtime(Arc::new(runtime)));
+    let mut stream = gathered(plan).execute(0, task)?;
+    let mut rows = vec![Vec::new(); partitions];
+    let mut number = 0;
+    loop {
+        let next = std::future::poll_fn(|context| {
+            // What its functions make is no constant of a plan.
+            let _in_query = bounded::enter(&query);
+            stream.poll_next_unpin(context)
+        });
+        let Some(batch) = next.await else { return Ok((schema, rows)) };
+        rows[number % partitions].push(memory.keep(table.table(), &batch?, WhenNoRoom::Refuse)?);
+        number += 1;
+        checkpoint().await;
+    }
+}
