@@ -4,9 +4,11 @@ use crate::workspace::Workspace;
 use std::fmt;
 use std::process::{Child, Command};
 
-/// One call of cargo.
+/// One call of cargo, or of a script of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Invocation {
+    /// Its path in the workspace; none for cargo.
+    script: Option<&'static str>,
     arguments: Vec<String>,
     environment: Vec<(&'static str, String)>,
 }
@@ -15,7 +17,12 @@ impl Invocation {
     /// `cargo` with these words.
     pub(crate) fn cargo(arguments: &str) -> Self {
         let arguments = arguments.split_whitespace().map(str::to_owned).collect();
-        Self { arguments, environment: Vec::new() }
+        Self { script: None, arguments, environment: Vec::new() }
+    }
+
+    /// A script, by its path in the workspace.
+    pub(crate) fn script(path: &'static str) -> Self {
+        Self { script: Some(path), arguments: Vec::new(), environment: Vec::new() }
     }
 
     /// Sets a variable for this call.
@@ -34,7 +41,9 @@ impl Invocation {
     }
 
     fn command(&self, workspace: &Workspace) -> Command {
-        let mut command = workspace.command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let cargo = || std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let program = self.script.map_or_else(cargo, |script| workspace.root().join(script).into());
+        let mut command = workspace.command(program);
         command.args(&self.arguments);
         // Only `fix` may write the generated pages, whatever the caller's shell has set.
         command.env_remove("FILBERT_WRITE_DOCS");
@@ -60,7 +69,9 @@ impl fmt::Display for Invocation {
         for (name, value) in &self.environment {
             if value.contains(' ') { write!(f, "{name}='{value}' ")? } else { write!(f, "{name}={value} ")? }
         }
-        write!(f, "cargo {}", self.arguments.join(" "))
+        let words =
+            [self.script.unwrap_or("cargo").to_owned()].into_iter().chain(self.arguments.iter().cloned());
+        write!(f, "{}", words.collect::<Vec<_>>().join(" "))
     }
 }
 
@@ -72,5 +83,6 @@ mod tests {
     fn shows_itself_as_typed() {
         let invocation = Invocation::cargo("test -p x").env("A", "1").env("B", "-D warnings");
         assert_eq!(invocation.to_string(), "A=1 B='-D warnings' cargo test -p x");
+        assert_eq!(Invocation::script("tests/x.py").to_string(), "tests/x.py");
     }
 }

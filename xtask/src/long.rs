@@ -109,6 +109,8 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
         .env("CARGO_PROFILE_RELEASE_OVERFLOW_CHECKS", "true")
         .env("FILBERT_DECODER_INPUTS", options.number("--inputs", INPUTS).to_string());
+    let release = Invocation::cargo("build --release -p filbert");
+    let memory = Invocation::script("tests/memory/run.py");
     let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
     let peers = Invocation::cargo(&format!("clippy {PEERS} --all-targets -- -D warnings"));
     let duckdb = Invocation::cargo("clippy -p filbert --features duckdb --all-targets -- -D warnings");
@@ -144,6 +146,11 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
             "trials",
             "a thousand files on disk deleted, swapped, cut, zeroed or flipped: nothing is missing without a word",
             [trials],
+        ),
+        Step::run(
+            "memory",
+            "4 GB for each structure, statements without bounds, a cube and deaf readers in 512 MB: nothing is killed (Linux, root)",
+            [release, memory],
         ),
         Step::run("simulation", "the simulated stages under a million seeds", [simulation]),
         Step::run("dags", "a hundred thousand random dataflow graphs, simulated: none hangs", [dags]),

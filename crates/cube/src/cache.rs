@@ -6,11 +6,13 @@
 //! into ranges.) Its filter has the rights of the user in it: nobody sees what they may not. Weighted by size; what is too much goes by use. Whether a leaf may still be
 //! used, [`Kept`](crate::kept::Kept) decides. Housekeeping runs on `maintenance`.
 //!
-//! What is kept counts here, by its weight, and for no query: the one that made it gives its own count back when it is done with it.
+//! What is kept counts here, by its weight, and for no query: the one that made it gives its own count back when it is done with it. It
+//! counts in the account of what all cubes keep as well; a leaf that has no room there is not kept.
 
 use crate::cuboid::Cuboid;
 use crate::execute::Run;
 use crate::filter::Filter;
+use crate::memory::{MemoryAccount, Reservation};
 use crate::plan::{Leaf, Level, Operation, StepId};
 use moka::sync::Cache;
 use std::sync::Arc;
@@ -68,27 +70,45 @@ pub(crate) struct KeptLeaf {
     pub(crate) reading: Option<Reading>,
 }
 
+/// A leaf while the cache has it.
+#[derive(Debug, Clone)]
+struct Counted {
+    leaf: KeptLeaf,
+    _held: Arc<Reservation>,
+}
+
 /// Cuboids of leaves; a handle that is cheap to clone.
 #[derive(Debug, Clone)]
 pub(crate) struct LeafCache {
-    cache: Cache<LeafKey, KeptLeaf>,
+    cache: Cache<LeafKey, Counted>,
+    memory: MemoryAccount,
 }
 
 impl LeafCache {
-    /// A cache of so many bytes.
-    pub(crate) fn new(bytes: usize) -> Self {
+    /// A cache of so many bytes, as far as the account of all caches has room for them.
+    pub(crate) fn new(bytes: usize, memory: &MemoryAccount) -> Self {
         // Weights are 32 bits wide: counted in kilobytes, from 1.
-        let weight =
-            |_: &LeafKey, leaf: &KeptLeaf| u32::try_from(leaf.cuboid.size() / 1_024 + 1).unwrap_or(u32::MAX);
-        Self { cache: Cache::builder().max_capacity(bytes as u64 / 1_024).weigher(weight).build() }
+        let weight = |_: &LeafKey, kept: &Counted| {
+            u32::try_from(kept.leaf.cuboid.size() / 1_024 + 1).unwrap_or(u32::MAX)
+        };
+        let cache = Cache::builder().max_capacity(bytes as u64 / 1_024).weigher(weight).build();
+        Self { cache, memory: memory.clone() }
     }
 
     pub(crate) fn get(&self, key: &LeafKey) -> Option<KeptLeaf> {
-        self.cache.get(key)
+        self.cache.get(key).map(|kept| kept.leaf)
     }
 
     pub(crate) fn put(&self, key: LeafKey, leaf: KeptLeaf) {
-        self.cache.insert(key, leaf);
+        let reserve = || self.memory.try_reserve(leaf.cuboid.size());
+        // What was displaced before counts until the cache has tidied up.
+        let held = reserve().or_else(|_| {
+            self.tidy();
+            reserve()
+        });
+        if let Ok(held) = held {
+            self.cache.insert(key, Counted { leaf, _held: Arc::new(held) });
+        }
     }
 
     /// Forgets everything: the table changed.
@@ -112,6 +132,7 @@ impl LeafCache {
 mod tests {
     use crate::cube::{Cube, Within};
     use crate::forest::{Aggregator, Combinator, Forest};
+    use crate::memory::MemoryAccount;
     use crate::query::Query;
     use crate::table::MemoryTable;
     use arrow::array::{Float64Array, Int64Array, RecordBatch};
@@ -134,7 +155,7 @@ mod tests {
             .measure("each", Combinator::divide("value", "count"));
         let cube = Cube::builder(&stages, forest.build().unwrap(), table).build().unwrap();
         let asked = || {
-            let within = Within::nothing(usize::MAX);
+            let within = Within::nothing(MemoryAccount::unlimited());
             let query = Query::new(["each"]).by(["trade"]);
             let answer = cube.query_within(query, &within).unwrap().wait().unwrap();
             (answer.to_csv().unwrap(), within.memory)

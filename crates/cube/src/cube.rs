@@ -7,7 +7,7 @@ use crate::filter::Filter;
 use crate::forest::Forest;
 use crate::kept::{Ages, Kept};
 use crate::lead::{Question, lead};
-use crate::memory::MemoryAccount;
+use crate::memory::{CubeMemory, MemoryAccount};
 use crate::plan::CubeColumns;
 use crate::query::Query;
 use crate::query_handle::{QueryHandle, QueryProgress};
@@ -69,6 +69,8 @@ pub(crate) struct CubeSettings {
     pub(crate) partitions: usize,
     /// Fewer rows than this are not worth a second thread.
     pub(crate) parallel_from_rows: usize,
+    /// What all cubes that share it may hold.
+    pub(crate) memory: CubeMemory,
     /// What a query may hold, in bytes.
     pub(crate) memory_limit: usize,
     /// What dictionaries may hold before new ones are begun, in bytes.
@@ -109,6 +111,14 @@ impl CubeBuilder {
     /// What a query may hold, in bytes; 1 GiB unless it says otherwise itself.
     pub fn memory_limit(mut self, bytes: usize) -> Self {
         self.settings.memory_limit = bytes;
+        self
+    }
+
+    /// Counts what this cube holds together with that of others, of which half is the limit of one query unless
+    /// [`memory_limit`](CubeBuilder::memory_limit) is called after this. Without it the cube counts for itself alone, without a total.
+    pub fn memory(mut self, memory: &CubeMemory) -> Self {
+        self.settings.memory_limit = self.settings.memory_limit.min(memory.limit() / 2);
+        self.settings.memory = memory.clone();
         self
     }
 
@@ -181,8 +191,7 @@ pub(crate) struct Within {
 
 impl Within {
     /// Nothing but itself.
-    pub(crate) fn nothing(memory_limit: usize) -> Self {
-        let memory = MemoryAccount::new(memory_limit);
+    pub(crate) fn nothing(memory: MemoryAccount) -> Self {
         Self { memory, progress: QueryProgress::default(), rights: Filter::All }
     }
 }
@@ -197,6 +206,7 @@ impl Cube {
             settings: CubeSettings {
                 partitions: 16,
                 parallel_from_rows: 8_192,
+                memory: CubeMemory::new(usize::MAX),
                 memory_limit: 1 << 30,
                 dictionary_limit: 256 << 20,
                 cache_bytes: 64 << 20,
@@ -227,8 +237,14 @@ impl Cube {
     /// Begins a query. It is over when its handle is: dropping that cancels it.
     pub fn query(&self, query: Query) -> Result<QueryHandle, CubeError> {
         query.check_names()?;
-        let limit = query.options.memory_limit.unwrap_or(self.inner.settings.memory_limit);
-        self.query_within(query, &Within::nothing(limit))
+        let memory = self.account(&query);
+        self.query_within(query, &Within::nothing(memory))
+    }
+
+    /// The account of a query that is no part of another one.
+    fn account(&self, query: &Query) -> MemoryAccount {
+        let settings = &self.inner.settings;
+        settings.memory.account(query.options.memory_limit.unwrap_or(settings.memory_limit))
     }
 
     /// True when what was read of a table may be used for a time, however old it is.
@@ -254,8 +270,8 @@ impl Cube {
     /// Begins to read the rows behind cells. It is over when its handle is: dropping that ends it.
     pub fn drill_through(&self, through: DrillThrough) -> Result<DrillRows, CubeError> {
         let (query, through) = through.through()?;
-        let limit = query.options.memory_limit.unwrap_or(self.inner.settings.memory_limit);
-        self.drill_within(query, through, &Within::nothing(limit))
+        let memory = self.account(&query);
+        self.drill_within(query, through, &Within::nothing(memory))
     }
 
     /// Begins to read rows that are a part of others; `query` says for whom and how.

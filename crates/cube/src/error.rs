@@ -123,16 +123,16 @@ pub enum CubeError {
         problem: String,
     },
     /// The query would hold more memory than it may.
-    #[error(
-        "the query needs {requested} bytes more while it holds {held} of {limit}; raise its memory limit, filter more, or group by less"
-    )]
+    #[error("the query needs {requested} bytes more while {}", over_memory(*held, *limit, *is_total))]
     OverMemory {
-        /// What a query may hold, in bytes.
+        /// What a query may hold, or all together, in bytes.
         limit: usize,
-        /// What it holds.
+        /// What it holds, or all.
         held: usize,
         /// What it asked for beyond.
         requested: usize,
+        /// True when the queries and caches of all cubes together leave no room for it: with fewer of them, there may be.
+        is_total: bool,
     },
     /// What had no room in memory could not be written to disk, or not read back.
     #[error(
@@ -211,10 +211,35 @@ const MOST_KEPT: usize = 2_000;
 /// So many of these have room for the note that others are missing.
 const NOTE: usize = 40;
 
+/// Who holds how much where there is no room, and what to do about it.
+fn over_memory(held: usize, limit: usize, is_total: bool) -> String {
+    match is_total {
+        true => format!(
+            "the queries and caches of all cubes hold {held} of the {limit} that memory.cube_bytes allows; try again when fewer run, or \
+             raise it"
+        ),
+        false => format!("it holds {held} of {limit}; raise its memory limit, filter more, or group by less"),
+    }
+}
+
 impl CubeError {
     /// True when the same query may succeed later without a change.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Overloaded { .. } | Self::TimedOut { .. } | Self::TableFailed { .. })
+        matches!(
+            self,
+            Self::Overloaded { .. }
+                | Self::TimedOut { .. }
+                | Self::TableFailed { .. }
+                | Self::OverMemory { is_total: true, .. }
+        )
+    }
+
+    /// The same refusal, by the total of all cubes.
+    pub(crate) fn of_all_cubes(mut self) -> Self {
+        if let Self::OverMemory { is_total, .. } = &mut self {
+            *is_total = true;
+        }
+        self
     }
 
     /// True when nothing of the query can be answered after it, not even the measures that did not fail.

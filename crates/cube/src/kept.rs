@@ -18,6 +18,7 @@ use crate::cube::CubeSettings;
 use crate::cuboid::{Cuboid, Dictionaries};
 use crate::error::CubeError;
 use crate::execute::{Results, Run};
+use crate::memory::{MemoryAccount, Reservation};
 use crate::plan::StepId;
 use crate::renewals::Renewals;
 use crate::turns::Turns;
@@ -31,13 +32,24 @@ use std::time::Duration;
 pub(crate) struct Kept {
     pub(crate) cache: LeafCache,
     /// Those of the version of the table that was seen last. A table without one keeps them: they only grow.
-    dictionaries: Mutex<(Option<u64>, Arc<Dictionaries>)>,
+    dictionaries: Mutex<Known>,
     /// What they may hold before new ones are begun, in bytes.
     dictionary_limit: usize,
+    /// What all cubes keep.
+    memory: MemoryAccount,
     ages: Option<Ages>,
     readings: Mutex<Readings>,
     /// Refreshes at a time: each has a pass over the table, and none is waited for.
     pub(crate) refreshes: Arc<Turns>,
+}
+
+/// The dictionaries of a version of the table.
+#[derive(Debug, Default)]
+struct Known {
+    version: Option<u64>,
+    dictionaries: Arc<Dictionaries>,
+    /// What they held when they were last counted.
+    held: Option<Reservation>,
 }
 
 /// So many refreshes read the table at a time.
@@ -126,9 +138,10 @@ impl Kept {
     /// Nothing yet.
     pub(crate) fn new(settings: &CubeSettings) -> Self {
         Self {
-            cache: LeafCache::new(settings.cache_bytes),
+            cache: LeafCache::new(settings.cache_bytes, settings.memory.kept()),
             dictionaries: Mutex::default(),
             dictionary_limit: settings.dictionary_limit,
+            memory: settings.memory.kept().clone(),
             ages: settings.ages,
             readings: Mutex::default(),
             refreshes: Turns::new(REFRESHES),
@@ -138,11 +151,21 @@ impl Kept {
     /// The dictionaries of this version of the table; new ones when it changed or they became too large.
     pub(crate) fn dictionaries(&self, version: Option<u64>) -> Arc<Dictionaries> {
         let mut known = self.dictionaries.lock().unwrap_or_else(|broken| broken.into_inner());
-        if known.0 != version || known.1.bytes() > self.dictionary_limit {
-            *known = (version, Arc::default());
+        let is_other = known.version != version || known.dictionaries.bytes() > self.dictionary_limit;
+        if is_other || !known.is_counted(&self.memory) {
+            *known = Known { version, ..Known::default() };
             self.cache.clear();
         }
-        Arc::clone(&known.1)
+        Arc::clone(&known.dictionaries)
+    }
+
+    /// Counts what a query that is over has left in the dictionaries, or forgets them when there is no room for that.
+    fn count_dictionaries(&self) {
+        let mut known = self.dictionaries.lock().unwrap_or_else(|broken| broken.into_inner());
+        if known.dictionaries.bytes() > self.dictionary_limit || !known.is_counted(&self.memory) {
+            *known = Known { version: known.version, ..Known::default() };
+            self.cache.clear();
+        }
     }
 
     /// What there is for a plan over this version of the table.
@@ -204,6 +227,8 @@ impl Kept {
                 }
             }
         }
+        drop(together);
+        self.count_dictionaries();
     }
 
     fn has_later(&self, key: &LeafKey, reading: Option<Reading>) -> bool {
@@ -252,6 +277,18 @@ impl Kept {
 
     fn lock(&self) -> MutexGuard<'_, Readings> {
         self.readings.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+}
+
+impl Known {
+    /// Counts what they hold now; false when there is no room for it.
+    fn is_counted(&mut self, memory: &MemoryAccount) -> bool {
+        let bytes = self.dictionaries.bytes();
+        match &mut self.held {
+            Some(held) => held.try_resize(bytes).is_ok(),
+            None if bytes == 0 => true,
+            held => memory.try_reserve(bytes).map(|reserved| *held = Some(reserved)).is_ok(),
+        }
     }
 }
 

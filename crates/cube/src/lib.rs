@@ -52,7 +52,7 @@ pub use forest::{
     FilterText, Filtrator, Forest, ForestBuilder, ForestText, Measure, Partitionor, Quantile, Route,
     RouteFunction, Routing, Shift, ShiftFunction, Shiftor, TargetsFunction, Unfiltered, Unfiltrator,
 };
-pub use memory::{MemoryAccount, Reservation};
+pub use memory::{CubeMemory, MemoryAccount, Reservation};
 pub use query::{Position, Query};
 pub use query_handle::{QueryHandle, QueryProgress};
 pub use result::CubeResult;

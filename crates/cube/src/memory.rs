@@ -1,6 +1,14 @@
-//! What one query holds, counted, with a limit: a typed error instead of the end of the process.
+//! What one query holds, and what all queries and caches of a process hold together, counted, with limits: a typed error instead of the
+//! end of the process.
 //!
-//! Whoever keeps a structure that grows with the data reserves its bytes first and keeps the [`Reservation`] as long as the structure.
+//! ```text
+//! query's account --\
+//! query's account ----> total of all cubes   (CubeMemory)
+//! caches' account --/   a quarter at most
+//! ```
+//!
+//! Each change goes to the account and to the total above it; the first that refuses names its limit. A structure that grows with the data
+//! reserves its bytes first, and keeps the [`Reservation`] as long as it is there.
 //! Counting is an atomic addition per block or partition, never per row. Threads: any.
 
 use crate::error::CubeError;
@@ -31,13 +39,24 @@ struct Shared {
     limit: usize,
     held: AtomicUsize,
     peak: AtomicUsize,
+    /// What it is a part of.
+    total: Option<MemoryAccount>,
 }
 
 impl MemoryAccount {
     /// An account that gives at most `limit` bytes at a time.
     pub fn new(limit: usize) -> Self {
-        let shared = Shared { limit, held: AtomicUsize::new(0), peak: AtomicUsize::new(0) };
-        Self { shared: Arc::new(shared) }
+        Self::of(limit, None)
+    }
+
+    /// An account that gives at most `limit` bytes at a time, each of which `total` must have room for as well.
+    pub(crate) fn within(limit: usize, total: &MemoryAccount) -> Self {
+        Self::of(limit, Some(total.clone()))
+    }
+
+    fn of(limit: usize, total: Option<MemoryAccount>) -> Self {
+        let (held, peak) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Self { shared: Arc::new(Shared { limit, held, peak, total }) }
     }
 
     /// An account without a limit, which only counts.
@@ -66,6 +85,80 @@ impl MemoryAccount {
     pub fn limit(&self) -> usize {
         self.shared.limit
     }
+
+    /// Adds to this account and to those above it, or to none of them.
+    fn try_add(&self, more: usize) -> Result<(), CubeError> {
+        let Shared { limit, held, peak, total } = &*self.shared;
+        let taken = held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
+            held.checked_add(more).filter(|sum| sum <= limit)
+        });
+        let before = taken.map_err(|held| {
+            let (limit, requested) = (*limit, more);
+            CubeError::OverMemory { limit, held, requested, is_total: false }
+        })?;
+        if let Some(total) = total {
+            total.try_add(more).map_err(|error| {
+                held.fetch_sub(more, Ordering::Relaxed);
+                error.of_all_cubes()
+            })?;
+        }
+        peak.fetch_max(before + more, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn sub(&self, less: usize) {
+        self.shared.held.fetch_sub(less, Ordering::Relaxed);
+        if let Some(total) = &self.shared.total {
+            total.sub(less);
+        }
+    }
+}
+
+/// The memory that all cubes of a process share: their queries, their refreshes, and what they keep from query to query. A handle that is
+/// cheap to clone; give it to each with [`CubeBuilder::memory`](crate::CubeBuilder::memory).
+///
+/// ```
+/// use filbert_cube::CubeMemory;
+///
+/// let memory = CubeMemory::new(64 << 20);
+/// assert_eq!((memory.held(), memory.limit()), (0, 64 << 20));
+/// ```
+#[derive(Debug, Clone)]
+pub struct CubeMemory {
+    total: MemoryAccount,
+    kept: MemoryAccount,
+}
+
+/// Caches and dictionaries may hold one part in so many; the rest is for queries alone.
+const KEPT_PART: usize = 4;
+
+impl CubeMemory {
+    /// At most `limit` bytes for all cubes that get this.
+    pub fn new(limit: usize) -> Self {
+        let total = MemoryAccount::new(limit);
+        let kept = MemoryAccount::within(limit / KEPT_PART, &total);
+        Self { total, kept }
+    }
+
+    /// What is held now, in bytes.
+    pub fn held(&self) -> usize {
+        self.total.held()
+    }
+
+    /// What may be held, in bytes.
+    pub fn limit(&self) -> usize {
+        self.total.limit()
+    }
+
+    /// An account of at most `limit` bytes for one query, or for what is grouped beside cubes.
+    pub fn account(&self, limit: usize) -> MemoryAccount {
+        MemoryAccount::within(limit, &self.total)
+    }
+
+    /// The account of what is kept from query to query.
+    pub(crate) fn kept(&self) -> &MemoryAccount {
+        &self.kept
+    }
 }
 
 /// Bytes of an account, given back when dropped.
@@ -83,18 +176,9 @@ impl Reservation {
 
     /// Takes `more` bytes, or refuses and keeps what it has.
     pub fn try_grow(&mut self, more: usize) -> Result<(), CubeError> {
-        let Shared { limit, held, peak } = &*self.account.shared;
-        let taken = held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |held| {
-            held.checked_add(more).filter(|sum| sum <= limit)
-        });
-        match taken {
-            Ok(before) => {
-                peak.fetch_max(before + more, Ordering::Relaxed);
-                self.bytes += more;
-                Ok(())
-            }
-            Err(held) => Err(CubeError::OverMemory { limit: *limit, held, requested: more }),
-        }
+        self.account.try_add(more)?;
+        self.bytes += more;
+        Ok(())
     }
 
     /// Takes over what another one of the same account holds.
@@ -107,7 +191,7 @@ impl Reservation {
         if bytes > self.bytes {
             return self.try_grow(bytes - self.bytes);
         }
-        self.account.shared.held.fetch_sub(self.bytes - bytes, Ordering::Relaxed);
+        self.account.sub(self.bytes - bytes);
         self.bytes = bytes;
         Ok(())
     }
@@ -115,7 +199,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.account.shared.held.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.account.sub(self.bytes);
     }
 }
 
@@ -141,7 +225,7 @@ mod tests {
         let account = MemoryAccount::new(100);
         let mut first = account.try_reserve(60).unwrap();
         let refused = account.try_reserve(41).unwrap_err();
-        assert_eq!(refused, CubeError::OverMemory { limit: 100, held: 60, requested: 41 });
+        assert_eq!(refused, CubeError::OverMemory { limit: 100, held: 60, requested: 41, is_total: false });
         first.try_resize(100).unwrap();
         assert!(first.try_grow(1).is_err());
         first.try_resize(10).unwrap();
@@ -149,5 +233,28 @@ mod tests {
         drop(first);
         assert_eq!(account.held(), 0);
         assert!(account.try_reserve(usize::MAX).is_err());
+    }
+
+    #[test]
+    fn the_total_refuses_what_an_account_would_give() {
+        let memory = CubeMemory::new(100);
+        let (first, second) = (memory.account(80), memory.account(80));
+        let mut held = first.try_reserve(70).unwrap();
+        let own = first.try_reserve(11).unwrap_err();
+        assert!(matches!(own, CubeError::OverMemory { limit: 80, held: 70, is_total: false, .. }), "{own:?}");
+        let refused = second.try_reserve(31).unwrap_err();
+        assert_eq!(refused, CubeError::OverMemory { limit: 100, held: 70, requested: 31, is_total: true });
+        assert!(refused.to_string().contains("memory.cube_bytes") && refused.is_retryable(), "{refused}");
+        assert!(!own.is_retryable());
+        assert_eq!((second.held(), second.peak()), (0, 0), "what the total refuses is not held");
+        let kept = memory.kept().try_reserve(25).unwrap();
+        assert!(memory.kept().try_reserve(1).is_err(), "a quarter at most is kept");
+        assert!(second.try_reserve(6).is_err());
+        held.try_resize(10).unwrap();
+        drop(kept);
+        assert_eq!((memory.held(), first.held()), (10, 10));
+        drop(second.try_reserve(80).unwrap());
+        drop(held);
+        assert_eq!(memory.held(), 0);
     }
 }

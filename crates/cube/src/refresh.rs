@@ -21,7 +21,6 @@ use crate::error::CubeError;
 use crate::execute::CancelToken;
 use crate::kept::Renewal;
 use crate::lead::{Question, lead_refresh, unless_cancelled};
-use crate::memory::MemoryAccount;
 use crate::query_handle::QueryProgress;
 use crate::table::TableGroups;
 use filbert_pool::{Periodic, Stages, TaskResult};
@@ -58,7 +57,7 @@ impl Question {
     /// The same question for its leaves alone, in an account of its own: whoever asked may be long gone.
     fn anew(&self) -> Self {
         let mut anew = Self {
-            memory: MemoryAccount::new(self.settings.memory_limit),
+            memory: self.settings.memory.account(self.settings.memory_limit),
             cancel: Arc::default(),
             progress: QueryProgress::default(),
             is_refresh: true,

@@ -13,7 +13,7 @@
 //! | all others | the stages |
 
 use crate::member::StartError;
-use crate::memory::{MemorySettings, SetLimits};
+use crate::memory::{MemorySettings, SetLimits, Shares};
 use filbert_gate::hazelcast::HazelcastSettings;
 use filbert_gate::http::HttpSettings;
 use filbert_gate::postgres::PostgresSettings;
@@ -72,7 +72,14 @@ impl Default for MemberConfig {
             postgres: PostgresSettings::default(),
             http: HttpSettings::default(),
         };
-        config.memory.share_out(&mut config.grid, &mut config.sql, SetLimits::default());
+        let shares = Shares {
+            grid: &mut config.grid,
+            sql: &mut config.sql,
+            hazelcast: &mut config.hazelcast,
+            postgres: &mut config.postgres,
+            http: &mut config.http,
+        };
+        config.memory.share_out(shares, SetLimits::default());
         config
     }
 }
@@ -163,20 +170,32 @@ impl MemberConfig {
             }
         }
         let cluster: ClusterSettings = take(&mut sections, "cluster", &mut problems);
+        let limits = SetLimits {
+            sql_memory: is_set(&sections, &["sql", "memory_bytes"]),
+            sql_query_memory: is_set(&sections, &["sql", "query_memory_bytes"]),
+            sql_cache: is_set(&sections, &["sql", "cache_bytes"]),
+            waiting: is_set(&sections, &["hazelcast", "total_waiting_bytes"]),
+            answer: is_set(&sections, &["hazelcast", "answer_bytes"]),
+            total_answer: is_set(&sections, &["hazelcast", "total_answer_bytes"]),
+            congested: ["hazelcast", "postgres", "http"]
+                .map(|door| is_set(&sections, &[door, "connections", "total_congested_bytes"])),
+        };
         let mut hazelcast: HazelcastSettings = take(&mut sections, "hazelcast", &mut problems);
         hazelcast.cluster_name = cluster.name;
-        let postgres = take(&mut sections, "postgres", &mut problems);
-        let http = take(&mut sections, "http", &mut problems);
-        let limits = SetLimits {
-            sql_memory: is_set(&sections, "sql", "memory_bytes"),
-            sql_query_memory: is_set(&sections, "sql", "query_memory_bytes"),
-            sql_cache: is_set(&sections, "sql", "cache_bytes"),
-        };
+        let mut postgres = take(&mut sections, "postgres", &mut problems);
+        let mut http = take(&mut sections, "http", &mut problems);
         let mut memory: MemorySettings = take(&mut sections, "memory", &mut problems);
         let mut sql = take(&mut sections, "sql", &mut problems);
         let mut grid = take_grid(&mut sections, &mut problems);
         let is_whole_set = memory.limit_bytes.is_some();
-        memory.share_out(&mut grid, &mut sql, limits);
+        let shares = Shares {
+            grid: &mut grid,
+            sql: &mut sql,
+            hazelcast: &mut hazelcast,
+            postgres: &mut postgres,
+            http: &mut http,
+        };
+        memory.share_out(shares, limits);
         // Without a whole that somebody set, the parts are what counts.
         problems.extend(is_whole_set.then(|| memory.problem(&grid, &sql)).flatten());
         // What is left belongs to the stages, which read their own text.
@@ -275,9 +294,14 @@ fn elsewhere(section: &str) -> Vec<(&'static str, String)> {
     }
 }
 
-/// True when a settings file has that setting.
-fn is_set(sections: &toml::Table, table: &str, key: &str) -> bool {
-    sections.get(table).and_then(toml::Value::as_table).is_some_and(|table| table.contains_key(key))
+/// True when a settings file has a setting, named by the tables that it stands in and its key.
+fn is_set(sections: &toml::Table, path: &[&str]) -> bool {
+    let (first, rest) = match path {
+        [] => return true,
+        [first, rest @ ..] => (first, rest),
+    };
+    let found = sections.get(*first);
+    found.is_some_and(|value| rest.is_empty() || value.as_table().is_some_and(|table| is_set(table, rest)))
 }
 
 /// Takes a table out and reads it; its default when it is not there or cannot be read.

@@ -4,6 +4,7 @@
 
 use crate::member::StartError;
 use crate::monitor::Monitor;
+use filbert_cube::CubeMemory;
 use filbert_gate::hazelcast::HazelcastSettings;
 use filbert_gate::http::HttpSettings;
 use filbert_gate::postgres::PostgresSettings;
@@ -49,7 +50,12 @@ impl Doors {
     pub(crate) const HTTP: &'static str = "metrics and health over HTTP";
 
     /// Opens those that have settings, or none. Without users of their own, the others have those of the one for Hazelcast clients.
-    pub(crate) fn open(grid: &Grid, sql: &Sql, settings: DoorSettings) -> Result<Self, StartError> {
+    pub(crate) fn open(
+        grid: &Grid,
+        sql: &Sql,
+        cubes: &CubeMemory,
+        settings: DoorSettings,
+    ) -> Result<Self, StartError> {
         let DoorSettings { hazelcast, postgres, http } = settings;
         // A member that asks who it is at one door does not let everybody in at another.
         let known = hazelcast.clone().unwrap_or_default();
@@ -65,7 +71,7 @@ impl Doors {
         let postgres = postgres.map(door).transpose().map_err(StartError::Postgres)?;
         let mut doors = Self { hazelcast, postgres, http: None };
         if let Some(settings) = http {
-            let monitor = Monitor::new(grid, sql, doors.listening(), shows_texts(&settings));
+            let monitor = Monitor::new(grid, sql, cubes, doors.listening(), shows_texts(&settings));
             let door = http::Door::new(grid.stages(), monitor.clone(), settings).open();
             doors.http = Some((door.map_err(StartError::Http)?, monitor));
         }

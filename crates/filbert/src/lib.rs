@@ -94,8 +94,8 @@ pub use filbert_gate::http::HttpSettings;
 pub use filbert_gate::postgres::PostgresSettings;
 pub use filbert_grid::{
     Damage, Entry, EntryProcessor, Fsync, Grid, GridError, GridResult, GridSettings, Interceptor, Invocation,
-    Map, MapEvent, MapEventKind, MapSettings, PersistenceSettings, Reading, RecoveredMap, RecoveryProgress,
-    Registry, StoreError, TypedMap, TypedMapEvent,
+    MachineMemory, Map, MapEvent, MapEventKind, MapSettings, PersistenceSettings, Reading, RecoveredMap,
+    RecoveryProgress, Registry, StoreError, TypedMap, TypedMapEvent,
 };
 pub use filbert_wire::{Data, FromData, Json, ToData};
 // SQL.

@@ -3,7 +3,7 @@
 use crate::config::MemberConfig;
 use crate::doors::{DoorSettings, Doors};
 use crate::memory::{MemorySettings, SetLimits};
-use filbert_cube::{Cube, CubeBuilder, Forest, Table};
+use filbert_cube::{Cube, CubeBuilder, CubeMemory, Forest, Table};
 use filbert_flow::{Dag, Job, JobError};
 use filbert_gate::hazelcast::{DoorError, HazelcastSettings};
 use filbert_gate::http::{self, HttpSettings};
@@ -52,6 +52,7 @@ struct Inner {
     stages: Stages,
     grid: Grid,
     sql: Sql,
+    cubes: CubeMemory,
     /// `None` when the member has ended.
     doors: Mutex<Option<Doors>>,
     listening: Vec<(&'static str, SocketAddr)>,
@@ -141,6 +142,7 @@ pub struct MemberBuilder {
     grid: GridSettings,
     /// Not set: what the memory of the machine allows.
     sql: Option<SqlSettings>,
+    memory: MemorySettings,
     registry: Registry,
     doors: DoorSettings,
     on_recovery: OnRecovery,
@@ -252,8 +254,15 @@ impl Member {
     /// assert_eq!(answer.to_csv()?, "desk,pnl\nFX,4.5\nRates,2.0\n");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// What its queries and caches hold counts with those of all other cubes of the member, under [`MemorySettings::cube_bytes`].
     pub fn cube(&self, forest: Forest, table: impl Table + 'static) -> CubeBuilder {
-        Cube::builder(&self.inner.stages, forest, table)
+        Cube::builder(&self.inner.stages, forest, table).memory(&self.inner.cubes)
+    }
+
+    /// The memory that all cubes of the member hold, and may hold.
+    pub fn cube_memory(&self) -> &CubeMemory {
+        &self.inner.cubes
     }
 
     /// Where Hazelcast clients connect to, if that door is open.
@@ -342,7 +351,8 @@ impl MemberBuilder {
                     postgres: opens("postgres").then_some(config.postgres).or(before.postgres),
                     http: opens("http").then_some(config.http).or(before.http),
                 };
-                Self { doors, ..self }.stage_settings(config.stages).grid(config.grid).sql(config.sql)
+                let builder = Self { doors, ..self }.memory(config.memory);
+                builder.stage_settings(config.stages).grid(config.grid).sql(config.sql)
             }
             Err(error) => {
                 let mut builder = self;
@@ -354,7 +364,8 @@ impl MemberBuilder {
 
     /// Replaces all settings by those of a file that was read, and opens all doors.
     pub fn config(self, config: MemberConfig) -> Self {
-        let builder = self.stage_settings(config.stages).grid(config.grid).sql(config.sql);
+        let builder =
+            self.memory(config.memory).stage_settings(config.stages).grid(config.grid).sql(config.sql);
         builder.hazelcast(config.hazelcast).postgres(config.postgres).http(config.http)
     }
 
@@ -373,6 +384,12 @@ impl MemberBuilder {
     /// Replaces all settings of SQL: what queries may use.
     pub fn sql(mut self, settings: SqlSettings) -> Self {
         self.sql = Some(settings);
+        self
+    }
+
+    /// Replaces how much memory the member may take in all. Data, queries and cubes have shares of it, unless they have settings of their own.
+    pub fn memory(mut self, settings: MemorySettings) -> Self {
+        self.memory = settings;
         self
     }
 
@@ -467,11 +484,10 @@ impl MemberBuilder {
         if !unregistered.is_empty() {
             return Err(StartError::Settings { problems: unregistered });
         }
-        let settings = self.sql.unwrap_or_else(|| {
-            let mut settings = SqlSettings::default();
-            MemorySettings::default().share_out(&mut self.grid.clone(), &mut settings, SetLimits::default());
-            settings
-        });
+        let (mut memory, mut shared, mut of_grid) = (self.memory, SqlSettings::default(), self.grid);
+        memory.share_with_queries(&mut of_grid, &mut shared, SetLimits::default());
+        let settings = self.sql.unwrap_or(shared);
+        let cubes = memory.cubes();
         let problems: Vec<String> =
             settings.problems().into_iter().map(|problem| format!("sql.{problem}")).collect();
         if !problems.is_empty() {
@@ -480,13 +496,14 @@ impl MemberBuilder {
         let stages = self.stages.start()?;
         let told = self.on_recovery.0;
         let progress = |progress: &RecoveryProgress| told.iter().for_each(|told| told(progress));
-        let grid = Grid::open(&stages, self.grid, self.registry, &progress)?;
+        let grid = Grid::open(&stages, of_grid, self.registry, &progress)?;
         let sql = Sql::start(&stages, settings).map_err(StartError::Sql)?;
         sql.attach(&grid).map_err(StartError::Sql)?;
-        let doors = Doors::open(&grid, &sql, self.doors)?;
+        let doors = Doors::open(&grid, &sql, &cubes, self.doors)?;
         let listening = doors.listening();
         let listening = listening.iter().map(|door| (door.whom, door.watcher.local_addr())).collect();
-        Ok(Member { inner: Arc::new(Inner { stages, grid, sql, doors: Mutex::new(Some(doors)), listening }) })
+        let doors = Mutex::new(Some(doors));
+        Ok(Member { inner: Arc::new(Inner { stages, grid, sql, cubes, doors, listening }) })
     }
 }
 

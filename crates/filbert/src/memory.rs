@@ -1,14 +1,19 @@
-//! How the memory of a member is shared out: one limit, and what data, queries and what is kept of files take of it where nothing is set.
+//! How the memory of a member is shared out: one limit, and what data, queries, cubes and what is kept of files take of it where nothing is set.
 //!
 //! ```text
 //! memory of the machine, or of its control group
-//! |<------------- two thirds: memory.limit_bytes ------------->|<- the rest: allocator, code, other programs ->|
-//! |<- 3/5 grid.memory_bytes ->|<- 1/5 sql.memory_bytes ->|<- 1/20 sql.cache_bytes ->|<- connections, cubes ->|
+//! |<------------- two thirds: memory.limit_bytes ------------->|<- the rest: answers on their way, allocator, code, other programs ->|
+//! | 3/5 grid | 1/5 sql | 1/10 cubes | 1/20 sql.cache | 1/20 requests that wait |
 //! ```
 //!
 //! Each part is a limit of its own, with an error that names its setting; what one part leaves free no other takes. Rejected: one pot for
-//! all, in which a query would make writes fail.
+//! all, in which a query would make writes fail. Answers and bytes that wait for slow peers are there for moments; their limits, which are
+//! shares too, come out of the rest.
 
+use filbert_cube::CubeMemory;
+use filbert_gate::hazelcast::HazelcastSettings;
+use filbert_gate::http::HttpSettings;
+use filbert_gate::postgres::PostgresSettings;
 use filbert_grid::{GridSettings, MachineMemory};
 use filbert_pool::settings_fields::Shape;
 use filbert_sql::SqlSettings;
@@ -16,9 +21,11 @@ use filbert_sql::SqlSettings;
 filbert_pool::settings_struct! {
     /// The memory of a member.
     pub struct MemorySettings {
-        /// Bytes that data, queries and what is kept of files may take together, as far as their own settings do not say otherwise. Not set: two
-        /// thirds of the memory of the machine, of its control group or of the limit on its address space, whichever is least.
+        /// Bytes that data, queries, cubes and what is kept of files may take together, as far as their own settings do not say otherwise. Not set:
+        /// two thirds of the memory of the machine, of its control group or of the limit on its address space, whichever is least.
         pub limit_bytes: Option<u64> = None => Shape::Number(1 << 20, i64::MAX as u64),
+        /// Bytes that queries and caches of all cubes may hold together. Not set: a tenth of limit_bytes.
+        pub cube_bytes: Option<u64> = None => Shape::Number(1 << 10, i64::MAX as u64),
     }
 }
 
@@ -28,7 +35,28 @@ pub(crate) struct SetLimits {
     pub(crate) sql_memory: bool,
     pub(crate) sql_query_memory: bool,
     pub(crate) sql_cache: bool,
+    pub(crate) waiting: bool,
+    pub(crate) answer: bool,
+    pub(crate) total_answer: bool,
+    /// The bytes that wait to be sent, of the doors for Hazelcast clients, PostgreSQL clients and HTTP.
+    pub(crate) congested: [bool; 3],
 }
+
+/// The settings that get a share of the memory.
+#[derive(Debug)]
+pub(crate) struct Shares<'s> {
+    pub(crate) grid: &'s mut GridSettings,
+    pub(crate) sql: &'s mut SqlSettings,
+    pub(crate) hazelcast: &'s mut HazelcastSettings,
+    pub(crate) postgres: &'s mut PostgresSettings,
+    pub(crate) http: &'s mut HttpSettings,
+}
+
+/// What a member takes that holds nothing, roughly: threads, mailboxes, doors, plans.
+const MEMBER_BYTES: u64 = 64 << 20;
+
+/// The least that the answers of a door share: one of a large value fits.
+const LEAST_ANSWERS: usize = 20 << 20;
 
 impl MemorySettings {
     /// The limit: that of the settings, or what the machine gives.
@@ -36,8 +64,19 @@ impl MemorySettings {
         self.limit_bytes.unwrap_or_else(|| MachineMemory::measure().bytes / 3 * 2)
     }
 
-    /// Gives every limit that is not set its share.
-    pub(crate) fn share_out(&mut self, grid: &mut GridSettings, sql: &mut SqlSettings, set: SetLimits) {
+    /// The account of all cubes.
+    pub(crate) fn cubes(&self) -> CubeMemory {
+        let bytes = self.cube_bytes.unwrap_or_else(|| self.limit() / 10);
+        CubeMemory::new(usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
+    /// Gives data and queries their shares, where they are not set.
+    pub(crate) fn share_with_queries(
+        &mut self,
+        grid: &mut GridSettings,
+        sql: &mut SqlSettings,
+        set: SetLimits,
+    ) {
         let limit = self.limit();
         self.limit_bytes = Some(limit);
         grid.memory_bytes.get_or_insert(limit / 5 * 3);
@@ -53,6 +92,42 @@ impl MemorySettings {
         if !set.sql_cache {
             sql.cache_bytes = sql.cache_bytes.min(part(20));
         }
+        // What somebody gave the others is no mistake because cubes would have a share as well.
+        let others = [grid.memory_bytes.unwrap_or(0), sql.memory_bytes as u64, sql.cache_bytes as u64];
+        let left = others.iter().fold(limit, |left, bytes| left.saturating_sub(*bytes));
+        self.cube_bytes.get_or_insert(left.min(limit / 10));
+    }
+
+    /// Gives every limit that is not set its share.
+    pub(crate) fn share_out(&mut self, shares: Shares<'_>, set: SetLimits) {
+        let Shares { grid, sql, hazelcast, postgres, http } = shares;
+        self.share_with_queries(grid, sql, set);
+        let part = |parts: u64| usize::try_from(self.limit() / parts).unwrap_or(usize::MAX);
+        if !set.waiting {
+            hazelcast.total_waiting_bytes = hazelcast.total_waiting_bytes.min(part(20));
+        }
+        if !set.total_answer {
+            let least = if set.answer { hazelcast.answer_bytes } else { LEAST_ANSWERS };
+            hazelcast.total_answer_bytes = hazelcast.total_answer_bytes.min(part(8)).max(least);
+        }
+        if !set.answer {
+            hazelcast.answer_bytes = hazelcast.answer_bytes.min(hazelcast.total_answer_bytes);
+        }
+        let congested = [&mut hazelcast.connections, &mut postgres.connections, &mut http.connections];
+        for (connections, is_set) in congested.into_iter().zip(set.congested) {
+            if !is_set {
+                connections.total_congested_bytes =
+                    connections.total_congested_bytes.min(part(20)).max(1 << 20);
+            }
+        }
+    }
+
+    /// Bytes that the process may have allocated before writes and statements are refused and large queries end: the net below all parts. A
+    /// quarter above the limit and what a member takes that does nothing, but no more than five sixths of the memory there is.
+    pub fn process_bytes(&self) -> usize {
+        let (limit, machine) = (self.limit(), MachineMemory::measure().bytes);
+        let above = limit.saturating_add(limit / 4).saturating_add(MEMBER_BYTES);
+        usize::try_from(above.min(machine / 6 * 5).max(limit)).unwrap_or(usize::MAX)
     }
 
     /// That the parts are more than the whole, when somebody said how much that is.
@@ -62,6 +137,7 @@ impl MemorySettings {
             ("grid.memory_bytes", grid.memory_bytes.unwrap_or(0)),
             ("sql.memory_bytes", sql.memory_bytes as u64),
             ("sql.cache_bytes", sql.cache_bytes as u64),
+            ("memory.cube_bytes", self.cube_bytes.unwrap_or(0)),
         ];
         let sum = parts.iter().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
         let said = parts.map(|(name, bytes)| format!("{name} = {bytes}"));
@@ -74,31 +150,59 @@ impl MemorySettings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::MemberConfig;
 
     #[test]
     fn the_parts_fit_the_whole_however_small_it_is() {
         for limit in [1 << 20, 340 << 20, 16 << 30, 1 << 40] {
-            let (mut grid, mut sql) = (GridSettings::default(), SqlSettings::default());
-            let mut memory = MemorySettings { limit_bytes: Some(limit) };
-            memory.share_out(&mut grid, &mut sql, SetLimits::default());
-            assert_eq!(memory.problem(&grid, &sql), None);
-            assert_eq!(sql.problems(), Vec::<String>::new(), "{limit}");
-            assert_eq!(grid.memory_bytes, Some(limit / 5 * 3));
+            let config = MemberConfig::from_toml(&format!("[memory]\nlimit_bytes = {limit}")).unwrap();
+            assert_eq!(config.memory.problem(&config.grid, &config.sql), None);
+            assert_eq!(config.sql.problems(), Vec::<String>::new(), "{limit}");
+            assert_eq!(config.hazelcast.problems(), Vec::<String>::new(), "{limit}");
+            assert_eq!(config.grid.memory_bytes, Some(limit / 5 * 3));
+            assert_eq!(config.memory.cubes().limit() as u64, limit / 10);
         }
     }
 
     #[test]
     fn what_is_set_stays() {
-        let mut grid = GridSettings { memory_bytes: Some(7), ..Default::default() };
-        let mut sql = SqlSettings { memory_bytes: 8 << 30, cache_bytes: 9, ..Default::default() };
-        let mut memory = MemorySettings { limit_bytes: Some(100 << 20) };
-        let set = SetLimits { sql_memory: true, sql_query_memory: false, sql_cache: true };
-        memory.share_out(&mut grid, &mut sql, set);
-        assert_eq!((grid.memory_bytes, sql.memory_bytes, sql.cache_bytes), (Some(7), 8 << 30, 9));
-        let problem = memory.problem(&grid, &sql).unwrap();
+        let text = "[memory]\nlimit_bytes = 104857600\ncube_bytes = 9000\n[grid]\nmemory_bytes = 7\n\
+                    [sql]\nmemory_bytes = 8589934592\ncache_bytes = 9";
+        let refused = MemberConfig::from_toml(text).unwrap_err();
+        let problem = refused.problems().join(" ");
         assert!(
-            problem.contains("memory.limit_bytes = 104857600") && problem.contains("sql.memory_bytes"),
+            problem.contains("memory.limit_bytes = 104857600")
+                && problem.contains("sql.memory_bytes = 8589934592")
+                && problem.contains("memory.cube_bytes = 9000"),
             "{problem}"
         );
+        let config = MemberConfig::from_toml(&text.replace("8589934592", "10000000")).unwrap();
+        assert_eq!(
+            (config.grid.memory_bytes, config.sql.memory_bytes, config.sql.cache_bytes),
+            (Some(7), 10_000_000, 9)
+        );
+        assert_eq!(config.memory.cubes().limit(), 9_000);
+    }
+
+    /// They were the same on a machine of 512 MB as on one of 512 GB.
+    #[test]
+    fn the_limits_of_connections_are_shares_where_they_are_not_set() {
+        let small = MemberConfig::from_toml("[memory]\nlimit_bytes = 357913941").unwrap();
+        let part = |parts: usize| 357_913_941 / parts;
+        assert_eq!(small.hazelcast.total_answer_bytes, part(8));
+        assert_eq!(small.hazelcast.answer_bytes, part(8));
+        assert_eq!(small.hazelcast.total_waiting_bytes, part(20));
+        for connections in
+            [&small.hazelcast.connections, &small.postgres.connections, &small.http.connections]
+        {
+            assert_eq!(connections.total_congested_bytes, part(20));
+        }
+        let large = MemberConfig::from_toml("[memory]\nlimit_bytes = 68719476736").unwrap();
+        assert_eq!(large.hazelcast.total_answer_bytes, HazelcastSettings::default().total_answer_bytes);
+        let set = "[memory]\nlimit_bytes = 357913941\n[hazelcast]\nanswer_bytes = 200000000\n\
+                   total_waiting_bytes = 5000000\nconnections = { total_congested_bytes = 90000000 }";
+        let set = MemberConfig::from_toml(set).unwrap().hazelcast;
+        assert_eq!((set.answer_bytes, set.total_answer_bytes), (200_000_000, 200_000_000));
+        assert_eq!((set.total_waiting_bytes, set.connections.total_congested_bytes), (5_000_000, 90_000_000));
     }
 }

@@ -229,6 +229,21 @@ pub enum GridError {
         /// Of several keys or items some were done already.
         in_part: bool,
     },
+    /// The process takes more memory than it should, whoever holds it. Nothing was done, unless `in_part` says so.
+    #[error(
+        "{operation}: the process takes {used} bytes, and writes are refused above {limit}; try again when queries have ended, remove \
+         something, or raise the setting memory.limit_bytes{}", done_in_part(*in_part)
+    )]
+    ProcessOutOfMemory {
+        /// What was tried.
+        operation: &'static str,
+        /// What the process has allocated.
+        used: u64,
+        /// From where on writes are refused.
+        limit: u64,
+        /// Of several keys or items some were done already.
+        in_part: bool,
+    },
     /// A map has as much as it may, and nothing is evicted from it. Nothing was done, unless `in_part` says so.
     #[error(
         "map {map} is full: its setting max_size allows {limit} {unit}, and nothing is evicted; remove entries, raise max_size, or set \
@@ -281,7 +296,9 @@ impl GridError {
             GridError::TimedOut { .. } | GridError::Destroyed { .. } => true,
             GridError::TooMuch(TooMuch::ForAll { .. }) | GridError::TooMany { .. } => true,
             GridError::TooManyTasks { .. } => true,
-            GridError::OutOfMemory { in_part, .. } | GridError::MapFull { in_part, .. } => !in_part,
+            GridError::OutOfMemory { in_part, .. }
+            | GridError::ProcessOutOfMemory { in_part, .. }
+            | GridError::MapFull { in_part, .. } => !in_part,
             _ => false,
         }
     }
@@ -289,7 +306,10 @@ impl GridError {
     /// The same error of an operation that has done some of its keys already: nobody may take it for undone.
     #[must_use]
     pub(crate) fn after_a_part(mut self) -> Self {
-        if let GridError::OutOfMemory { in_part, .. } | GridError::MapFull { in_part, .. } = &mut self {
+        if let GridError::OutOfMemory { in_part, .. }
+        | GridError::ProcessOutOfMemory { in_part, .. }
+        | GridError::MapFull { in_part, .. } = &mut self
+        {
             *in_part = true;
         }
         self
@@ -299,7 +319,9 @@ impl GridError {
     pub fn is_indeterminate(&self) -> bool {
         match self {
             GridError::Task(_) | GridError::TimedOutInPart { .. } => true,
-            GridError::OutOfMemory { in_part, .. } | GridError::MapFull { in_part, .. } => *in_part,
+            GridError::OutOfMemory { in_part, .. }
+            | GridError::ProcessOutOfMemory { in_part, .. }
+            | GridError::MapFull { in_part, .. } => *in_part,
             GridError::Store(error) => error.is_indeterminate(),
             _ => false,
         }

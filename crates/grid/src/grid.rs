@@ -192,16 +192,17 @@ impl Grid {
     fn over(stages: &Stages, settings: GridSettings, registry: Registry, store: Option<Store>) -> Self {
         let member = new_id(&stages.clock());
         let sessions = Sessions::new(stages.clock(), settings.sessions.clone());
+        let memory = MemoryAccount::new(settings.memory_bytes.unwrap_or_else(default_grid_bytes));
         let inner = Inner {
             stages: stages.clone(),
             member,
             structures: Structures::default(),
-            memory: MemoryAccount::new(settings.memory_bytes.unwrap_or_else(default_grid_bytes)),
             settings,
             registry,
             catalog: Catalog::default(),
             sessions,
-            near_caches: NearCaches::new(stages.event(), member),
+            near_caches: NearCaches::new(stages.event(), &memory, member),
+            memory,
             handles: AtomicI64::new(1),
             store,
             recovered: OnceLock::new(),

@@ -4,8 +4,13 @@
 //! nobody but itself. When there is no room for a listener, whoever publishes is slowed for the offer time-out at most; then the event
 //! is dropped for this listener, and counted for it.
 //!
+//! Events of structures that hold keys and values count in the memory of the grid until the last listener has heard them. Where those
+//! that wait take their part of it already, further ones are dropped at once, and counted: places alone bound nothing when a
+//! value has a megabyte.
+//!
 //! Rejected: one topic for all listeners of a structure. A listener that is slow then delays the others, and drops their events.
 
+use crate::memory::{MemoryAccount, TakenEvent};
 use crate::operation::{Target, Turn};
 use filbert_pool::{EventSource, EventStage, Offer, SubmitError, Topic, TopicSnapshot, caught};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -24,6 +29,25 @@ struct Entry<E> {
     topic: Topic,
 }
 
+/// The events that wait take all that they may.
+struct NoRoom;
+
+/// What an event takes for each of its listeners, roughly: its place on the stage, and the call.
+const CALL_BYTES: usize = 256;
+
+/// How the memory of events is counted.
+struct Counting<E> {
+    memory: Arc<MemoryAccount>,
+    weigh: fn(&E) -> usize,
+}
+
+/// An event while it waits for its listeners.
+struct Told<E> {
+    event: E,
+    /// None where whoever publishes counts it.
+    _taken: Option<TakenEvent>,
+}
+
 /// The listeners of one structure.
 pub struct Listeners<E: Send + Sync + 'static> {
     stage: EventStage,
@@ -31,13 +55,26 @@ pub struct Listeners<E: Send + Sync + 'static> {
     /// Made with the first listener: most structures never have one.
     source: OnceLock<EventSource>,
     entries: RwLock<Entries<E>>,
+    counting: Option<Counting<E>>,
 }
 
 impl<E: Send + Sync + 'static> Listeners<E> {
     /// None yet; `name` is that of the structure where drops are reported: `map/orders`.
     pub fn new(stage: &EventStage, name: &str) -> Self {
         let entries = RwLock::new(Arc::new([]) as Entries<E>);
-        Self { stage: stage.clone(), name: name.to_owned(), source: OnceLock::new(), entries }
+        let (stage, name) = (stage.clone(), name.to_owned());
+        Self { stage, name, source: OnceLock::new(), entries, counting: None }
+    }
+
+    /// The same for events that count in `memory`, with so many bytes each as `weigh` says.
+    pub(crate) fn counted(
+        stage: &EventStage,
+        name: &str,
+        memory: &Arc<MemoryAccount>,
+        weigh: fn(&E) -> usize,
+    ) -> Self {
+        let counting = Some(Counting { memory: Arc::clone(memory), weigh });
+        Self { counting, ..Self::new(stage, name) }
     }
 
     /// Adds a listener under `id`.
@@ -97,15 +134,32 @@ impl<E: Send + Sync + 'static> Listeners<E> {
         if entries.is_empty() {
             return;
         }
-        let event = Arc::new(event());
-        for entry in entries.iter().filter(|entry| (entry.wants)(&event)) {
-            let (event, listener) = (Arc::clone(&event), Arc::clone(&entry.listener));
+        let event = event();
+        let Ok(taken) = self.take(&entries, &event) else { return };
+        let told = Arc::new(Told { event, _taken: taken });
+        for entry in entries.iter().filter(|entry| (entry.wants)(&told.event)) {
+            let (told, listener) = (Arc::clone(&told), Arc::clone(&entry.listener));
             offered(entry.topic.offer_without_waiting("grid.event", move || {
-                if let Err(message) = caught(|| listener(&event)) {
+                if let Err(message) = caught(|| listener(&told.event)) {
                     tracing::warn!(message, "a listener panicked");
                 }
             }));
         }
+    }
+
+    /// Counts the memory of an event; where there is no room for it, it counts as dropped for each listener that wants it.
+    fn take(&self, entries: &Entries<E>, event: &E) -> Result<Option<TakenEvent>, NoRoom> {
+        let Some(Counting { memory, weigh }) = &self.counting else { return Ok(None) };
+        let wanting = || entries.iter().filter(|entry| (entry.wants)(event));
+        let bytes = match wanting().count() {
+            0 => return Ok(None),
+            calls => weigh(event).saturating_add(calls * CALL_BYTES),
+        };
+        let taken = memory.take_event(bytes);
+        if taken.is_none() {
+            wanting().for_each(|entry| entry.topic.count_dropped());
+        }
+        taken.map(Some).ok_or(NoRoom)
     }
 
     /// What became of the events so far, each counted once for each listener that was to hear it; nothing before the first listener.

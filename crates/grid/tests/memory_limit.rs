@@ -4,12 +4,13 @@
 #![allow(clippy::disallowed_methods, reason = "tests have deadlines of their own")]
 
 use filbert_grid::{
-    Code, Entry, EntryProcessor, EvictionPolicy, Grid, GridError, GridResult, GridSettings, Lifetime,
-    MapSettings, MapStore, MapStoreSettings, MaxSize, Overflow, Registry, Service,
+    Code, Entry, EntryProcessor, EvictionPolicy, Grid, GridError, GridResult, GridSettings, Interest,
+    Lifetime, MapSettings, MapStore, MapStoreSettings, MaxSize, Overflow, Registry, Service,
 };
-use filbert_pool::Stages;
+use filbert_pool::{Stages, TopicSnapshot};
 use filbert_wire::Data;
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -416,6 +417,59 @@ fn messages_of_a_topic_count_until_they_are_heard() {
     drop(free);
     tested.eventually_has(STRAND);
     topic.publish(&value(1)).wait().unwrap();
+}
+
+/// A million events with their values could wait, and none of them counted.
+#[test]
+fn events_that_wait_have_a_part_of_the_memory_and_are_dropped_beyond_it() {
+    let tested = Tested::new();
+    let grid = &tested.grid;
+    let (map, near, items, pairs) =
+        (grid.map("m"), grid.map("near"), grid.list("l"), grid.multi_map("pairs"));
+    let owner = grid.new_owner();
+    let (go, gone) = std::sync::mpsc::channel::<()>();
+    let gone = Arc::new(Mutex::new(gone));
+    let heard = Arc::new(AtomicU64::new(0));
+    let listener = || {
+        let (gone, heard) = (Arc::clone(&gone), Arc::clone(&heard));
+        move || {
+            // Until the test lets all of them go.
+            let _ = gone.lock().unwrap().recv();
+            heard.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let (first, second, third, fourth) = (listener(), listener(), listener(), listener());
+    map.add_listener(grid.new_id(), Interest::ALL, move |_| first());
+    near.add_invalidation_listener(grid.new_id(), move |_| second());
+    items.add_listener(true, move |_| third());
+    pairs.add_listener(grid.new_id(), Interest::ALL, move |_| fourth());
+    // Nothing is added to what the structures hold, but what the events do.
+    let large_key = Data::new(-12, &[7; VALUE]);
+    for number in 0..40 {
+        map.set(key(0), value(number)).wait().unwrap();
+        near.set(large_key.clone(), key(number)).wait().unwrap();
+        items.add(&value(number)).wait().unwrap();
+        items.clear().wait().unwrap();
+        pairs.put(&key(0), &value(number), owner).wait().unwrap();
+        pairs.remove(&key(0), owner).wait().unwrap();
+        assert!(grid.memory().waiting_events() <= LIMIT / 16);
+    }
+    assert!(grid.memory().waiting_events() > LIMIT / 32);
+    let topics = tested.stages.event().topics();
+    let dropped = |topic: &TopicSnapshot| (topic.name.clone(), topic.dropped > 0);
+    let dropped: Vec<_> = topics.iter().map(dropped).collect();
+    for source in ["map/m", "near-cache/map/near", "list/l", "multimap/pairs"] {
+        let found = dropped.iter().find(|(name, _)| name.eq_ignore_ascii_case(source));
+        assert_eq!(found.map(|(_, dropped)| *dropped), Some(true), "{source}: {dropped:?}");
+    }
+    drop(go);
+    let begin = Instant::now();
+    while grid.memory().waiting_events() > 0 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{} bytes", grid.memory().waiting_events());
+        std::thread::yield_now();
+    }
+    let delivered: u64 = tested.stages.event().topics().iter().map(|topic| topic.delivered).sum();
+    assert_eq!(heard.load(Ordering::Relaxed), delivered);
 }
 
 #[test]

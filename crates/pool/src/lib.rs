@@ -113,6 +113,7 @@ pub use clock::{Clock, Timer};
 pub use context::{StageId, current};
 pub use error::{SubmitError, TaskError};
 pub use event::{EventSettings, EventSource, EventStage, Offer, Offered, Topic, TopicSnapshot};
+pub use filbert_sync::process_memory;
 pub use future::{Canceller, TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
 pub use panics::caught;

@@ -96,6 +96,7 @@ impl Fragment {
 
     /// Runs until the turn is over, something is missing, or there is no more.
     fn advance(&mut self, cx: &TurnContext<'_>) -> Result<Turn, SqlError> {
+        self.query.check_memory()?;
         let waker = Waker::from(cx.waker().clone());
         let mut context = Context::from_waker(&waker);
         if !self.begin(&mut context, cx)? {

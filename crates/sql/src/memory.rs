@@ -1,11 +1,13 @@
 //! What queries hold: a bound for each, and one for all together.
 //!
 //! Operators ask before they grow. Refused, those that can spill do so and the others fail with an error that names the bound and its
-//! setting. Small and shared state (`grow`) is counted but never refused, as DataFusion asks of a pool.
+//! setting. Where the process as a whole has more memory than it should, whoever holds it, no query begins, and those that hold at least as
+//! much as the mean of all end: memory that nobody counts must not be the end of the member. Small and shared state (`grow`) is counted but never refused, as DataFusion asks of a pool.
 
 use datafusion::common::DataFusionError;
 use datafusion::common::Result;
 use datafusion::execution::memory_pool::{MemoryLimit, MemoryPool, MemoryReservation};
+use filbert_pool::process_memory;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,6 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct TotalMemory {
     limit: usize,
     held: AtomicUsize,
+    /// Accounts of queries, of those of pools too.
+    queries: AtomicUsize,
     /// Who holds it, in messages.
     whose: String,
     setting: String,
@@ -26,14 +30,22 @@ impl TotalMemory {
     /// Of all queries.
     pub(crate) fn new(limit: usize) -> Arc<Self> {
         let (whose, setting) = ("by all queries".to_owned(), "sql.memory_bytes".to_owned());
-        Arc::new(Self { limit, held: AtomicUsize::new(0), whose, setting, above: None })
+        Arc::new(Self {
+            limit,
+            held: AtomicUsize::new(0),
+            queries: AtomicUsize::new(0),
+            whose,
+            setting,
+            above: None,
+        })
     }
 
     /// Of the queries of a pool: a part of what all hold.
     pub(crate) fn of_pool(pool: &str, limit: usize, all: &Arc<Self>) -> Arc<Self> {
         let whose = format!("by all queries of pool {pool}");
         let setting = format!("sql.pools.{pool}.memory_bytes");
-        Arc::new(Self { limit, held: AtomicUsize::new(0), whose, setting, above: Some(Arc::clone(all)) })
+        let (held, queries, above) = (AtomicUsize::new(0), AtomicUsize::new(0), Some(Arc::clone(all)));
+        Arc::new(Self { limit, held, queries, whose, setting, above })
     }
 
     /// Of tables in memory: a part of what all queries hold.
@@ -79,6 +91,11 @@ impl TotalMemory {
         }
     }
 
+    /// The account of all queries.
+    fn root(&self) -> &Self {
+        self.above.as_ref().map_or(self, |above| above.root())
+    }
+
     /// Bytes that queries hold now.
     pub(crate) fn held(&self) -> usize {
         self.held.load(Ordering::Relaxed)
@@ -95,8 +112,41 @@ pub(crate) struct QueryMemory {
 
 impl QueryMemory {
     pub(crate) fn new(limit: usize, total: &Arc<TotalMemory>) -> Self {
+        total.root().queries.fetch_add(1, Ordering::Relaxed);
         Self { limit, held: AtomicUsize::new(0), total: Arc::clone(total) }
     }
+
+    /// Refuses a query that is about to begin while the process has too much memory.
+    pub(crate) fn admit() -> Result<()> {
+        if process_memory::is_over() { Err(over("no statement begins")) } else { Ok(()) }
+    }
+
+    /// An error when the process has too much memory and this query holds as much as others, or more.
+    fn check_process(&self) -> Result<()> {
+        if !process_memory::is_over() {
+            return Ok(());
+        }
+        let all = self.total.root();
+        let (held, queries) = (self.held.load(Ordering::Relaxed), all.queries.load(Ordering::Relaxed));
+        if held.saturating_mul(queries) < all.held() { Ok(()) } else { Err(over("this query ends")) }
+    }
+}
+
+impl Drop for QueryMemory {
+    fn drop(&mut self) {
+        self.total.root().queries.fetch_sub(1, Ordering::Relaxed);
+        process_memory::note_freed();
+    }
+}
+
+/// The error of a process with too much memory, and what comes of it.
+#[cold]
+fn over(so: &str) -> DataFusionError {
+    let (held, limit) = (process_memory::held(), process_memory::limit());
+    DataFusionError::ResourcesExhausted(format!(
+        "the process takes {held} bytes, more than the {limit} that follow from memory.limit_bytes, so that {so}. Try again later, ask for \
+         less at a time, or raise memory.limit_bytes"
+    ))
 }
 
 /// Adds unless that would exceed the limit.
@@ -123,6 +173,7 @@ impl MemoryPool for QueryMemory {
     }
 
     fn try_grow(&self, reservation: &MemoryReservation, more: usize) -> Result<()> {
+        self.check_process()?;
         let refused = |held: usize, limit: usize, whose: &str, setting: &str| {
             DataFusionError::ResourcesExhausted(format!(
                 "{} asks for {more} bytes more; {whose} of the {limit} bytes that {setting} allows are in use: {held}. \

@@ -312,6 +312,7 @@ impl Session {
         let turnstile = Turnstile::new((id, self.id), group, admission, opened);
         let credits = Credits { batches: settings.exchange_batches, bytes: settings.exchange_bytes };
         let engaged = inner.stages.engage(StageKind::Fragment)?;
+        QueryMemory::admit()?;
         let used = Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &pool.memory));
         let pool: Arc<dyn MemoryPool> = Arc::clone(&used) as _;
         let reactor = inner.reactor.clone();

@@ -20,6 +20,7 @@
 //! | [`strand`] | a mailbox whose holder is alone: submit, claim, take, release |
 //! | [`task_state`] | the states of a polled task: a wake-up during a run is never lost |
 //! | [`join_slot`] | the hand-over of one half of a fork to a thief, and of its result back |
+//! | [`process_memory`] | an allocator that counts, and what asks whether the process has too much |
 //! | [`pending`] | the count of a completer: the last child to finish continues the parent |
 
 #![cfg_attr(
@@ -39,6 +40,7 @@ mod latch;
 mod parker;
 pub mod pending;
 mod prefetch;
+pub mod process_memory;
 pub mod processor;
 mod running;
 pub mod strand;

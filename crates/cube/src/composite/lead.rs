@@ -114,7 +114,7 @@ mod tests {
     use crate::cube::{Cube, Within};
     use crate::error::CubeError;
     use crate::forest::{Aggregator, Combinator, Forest};
-    use crate::memory::bytes_of;
+    use crate::memory::{MemoryAccount, bytes_of};
     use crate::query::Query;
     use crate::table::{BatchStream, MemoryTable, Table, TableQuery};
     use arrow::array::{Float64Array, Int64Array, RecordBatch};
@@ -163,7 +163,7 @@ mod tests {
         let both = Composite::builder("both").cube("one", &quick).cube("other", &slow).build().unwrap();
         let forest = both.forest(Forest::builder().measure("sum", Combinator::sum(&["quick", "slow"])));
         let cube = Cube::builder(&stages, forest.unwrap(), both).build().unwrap();
-        let within = Within::nothing(usize::MAX);
+        let within = Within::nothing(MemoryAccount::unlimited());
         let memory = within.memory.clone();
         let asked = cube.query_within(Query::new(["sum"]).by(["trade"]).no_cache(), &within).unwrap();
         // All that the first cube computed with is gone.

@@ -10,6 +10,7 @@ mod json_log;
 mod map;
 mod progress;
 mod settings_file;
+mod spare_memory;
 mod sql;
 mod stages;
 mod start;

@@ -4,7 +4,9 @@ use super::Outcome;
 use super::json_log::JsonLines;
 use super::progress;
 use super::settings_file;
+use super::spare_memory;
 use super::text::counted;
+use filbert::pool::process_memory;
 use filbert::{Member, MemberConfig, Shutdown};
 use filbert_wire::PARTITION_COUNT;
 use std::io::{IsTerminal, Write};
@@ -66,6 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let (memory, directory) = (memory_shares(&config), config.grid.data_directory.clone());
     let cluster = config.hazelcast.cluster_name.clone();
     let watched = std::io::stderr().is_terminal();
+    process_memory::set_limit(config.memory.process_bytes());
     let member = Member::builder()
         .config(config)
         .on_recovery(move |now| {
@@ -81,6 +84,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     if watched && !member.grid().recovered().is_empty() {
         progress::show("");
     }
+    spare_memory::give_back(member.stages());
     let end = member.end_signal()?;
     for (whom, address) in member.listening() {
         say(&format!("{whom} on {address}"));
@@ -144,9 +148,11 @@ fn kept_on_disk(config: &MemberConfig) -> Vec<String> {
 fn memory_shares(config: &MemberConfig) -> String {
     let bytes = |bytes: u64| format!("{} MiB", bytes >> 20);
     format!(
-        "memory: {} for data (grid.memory_bytes), {} for queries (sql.memory_bytes), of {} in all (memory.limit_bytes)",
+        "memory: {} for data (grid.memory_bytes), {} for queries (sql.memory_bytes), {} for cubes (memory.cube_bytes), of {} in all \
+         (memory.limit_bytes)",
         bytes(config.grid.memory_bytes.unwrap_or(0)),
         bytes(config.sql.memory_bytes as u64),
+        bytes(config.memory.cube_bytes.unwrap_or(0)),
         bytes(config.memory.limit_bytes.unwrap_or(0)),
     )
 }

@@ -5,7 +5,7 @@ use arrow::array::RecordBatch;
 use arrow::json::ArrayWriter;
 use filbert_grid::{LocalMapStats, MemoryAccount, Service};
 use filbert_net::DoorStats;
-use filbert_pool::{StageSnapshot, TopicSnapshot};
+use filbert_pool::{StageSnapshot, TopicSnapshot, process_memory};
 use filbert_sql::SqlSnapshot;
 use serde::Serialize;
 use serde_json::Value;
@@ -31,6 +31,7 @@ pub(super) struct Figures {
     pub(super) structures: BTreeMap<&'static str, usize>,
     pub(super) doors: Vec<DoorFigures>,
     pub(super) sql: SqlFigures,
+    pub(super) cubes: CubeFigures,
     #[serde(skip_serializing_if = "Option::is_none")]
     queries: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,6 +44,17 @@ pub(super) struct MemoryFigures {
     pub(super) used_bytes: u64,
     pub(super) limit_bytes: u64,
     pub(super) refused_writes: u64,
+    /// Bytes of events that wait for their listeners; a part of `used_bytes`.
+    pub(super) waiting_event_bytes: u64,
+    /// What the process has allocated, where its allocator counts.
+    pub(super) allocated_bytes: usize,
+}
+
+/// What the queries and caches of all cubes hold.
+#[derive(Serialize)]
+pub(super) struct CubeFigures {
+    pub(super) memory_bytes: usize,
+    pub(super) limit_bytes: usize,
 }
 
 /// The events of one source.
@@ -134,6 +146,7 @@ impl Figures {
             structures,
             doors: doors.collect(),
             sql: monitor.sql.snapshot().into(),
+            cubes: CubeFigures { memory_bytes: monitor.cubes.held(), limit_bytes: monitor.cubes.limit() },
             queries: None,
             jobs: None,
         }
@@ -182,7 +195,13 @@ async fn shown(monitor: &Monitor, statement: &str) -> Option<Value> {
 
 impl MemoryFigures {
     fn of(account: &MemoryAccount) -> Self {
-        Self { used_bytes: account.used(), limit_bytes: account.limit(), refused_writes: account.refused() }
+        Self {
+            used_bytes: account.used(),
+            limit_bytes: account.limit(),
+            refused_writes: account.refused(),
+            waiting_event_bytes: account.waiting_events(),
+            allocated_bytes: process_memory::held(),
+        }
     }
 }
 

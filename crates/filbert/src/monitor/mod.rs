@@ -14,6 +14,7 @@ mod prometheus;
 
 use crate::doors::Listening;
 use figures::Figures;
+use filbert_cube::CubeMemory;
 use filbert_gate::http::{Page, Pages};
 use filbert_grid::{Grid, RecoveredMap};
 use filbert_pool::Stages;
@@ -29,6 +30,7 @@ use std::time::Duration;
 pub(crate) struct Monitor {
     grid: Grid,
     sql: Sql,
+    cubes: CubeMemory,
     doors: Vec<Listening>,
     /// Whoever reads figures may read the texts of statements.
     shows_texts: bool,
@@ -44,9 +46,16 @@ const PAGES: &str = "/metrics        figures, for Prometheus\n/status         fi
                      /health/live    200 while the member gets on with its work\n/health/ready   200 while it takes clients\n";
 
 impl Monitor {
-    pub(crate) fn new(grid: &Grid, sql: &Sql, doors: Vec<Listening>, shows_texts: bool) -> Self {
+    pub(crate) fn new(
+        grid: &Grid,
+        sql: &Sql,
+        cubes: &CubeMemory,
+        doors: Vec<Listening>,
+        shows_texts: bool,
+    ) -> Self {
         let began = grid.stages().clock().now();
-        Self { grid: grid.clone(), sql: sql.clone(), doors, shows_texts, began, is_ending: Arc::default() }
+        let (grid, sql, cubes) = (grid.clone(), sql.clone(), cubes.clone());
+        Self { grid, sql, cubes, doors, shows_texts, began, is_ending: Arc::default() }
     }
 
     /// From now on the member takes nobody in.

@@ -31,6 +31,8 @@ pub(super) fn text(figures: &Figures) -> String {
         "used_bytes" "gauge" "Bytes that the data of all structures takes." memory.used_bytes;
         "limit_bytes" "gauge" "Bytes that it may take: grid.memory_bytes." memory.limit_bytes;
         "refused_writes_total" "counter" "Writes that were refused because there was no room." memory.refused_writes;
+        "waiting_event_bytes" "gauge" "Bytes of events that wait for their listeners." memory.waiting_event_bytes;
+        "allocated_bytes" "gauge" "Bytes that the process has allocated, whoever holds them." memory.allocated_bytes;
     );
     of_each!(out, &figures.stages, "filbert_stage_", |stage| label("stage", stage.stage);
         "threads" "gauge" "Threads of the stage." stage.threads;
@@ -81,6 +83,10 @@ pub(super) fn text(figures: &Figures) -> String {
         "queries_open" "gauge" "Queries that are neither read to the end nor closed." sql.open;
         "memory_bytes" "gauge" "Bytes that queries hold." sql.memory_bytes;
         "table_bytes" "gauge" "Bytes that tables in memory hold." sql.table_bytes;
+    );
+    of_each!(out, std::slice::from_ref(&figures.cubes), "filbert_cube_", |cubes| no_label(cubes);
+        "memory_bytes" "gauge" "Bytes that the queries and caches of all cubes hold." cubes.memory_bytes;
+        "limit_bytes" "gauge" "Bytes that they may hold: memory.cube_bytes." cubes.limit_bytes;
     );
     out.0
 }

@@ -58,7 +58,11 @@ impl Desk {
             info: info.clone(),
             identity,
             registrations: Registrations::default(),
-            waiters: Arc::new(Waiters::new(host.settings.waiting_invocations, host.settings.waiting_bytes)),
+            waiters: Arc::new(Waiters::new(
+                host.settings.waiting_invocations,
+                host.settings.waiting_bytes,
+                &host.parked,
+            )),
             statements: Statements::new(host.settings.sql_statements),
             sql_session: None,
             locked: HashMap::new(),

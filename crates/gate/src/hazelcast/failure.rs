@@ -50,6 +50,15 @@ impl Failure {
         Self::new(ErrorCode::Overload, text)
     }
 
+    /// The operation would have to wait, and those of all connections that do take too much already.
+    pub(super) fn too_much_waits(limit: usize) -> Self {
+        let text = format!(
+            "operations of all connections that wait for locks, items or room take the {limit} bytes that they may; try again when \
+             fewer wait, or raise the setting hazelcast.total_waiting_bytes"
+        );
+        Self::new(ErrorCode::Overload, text)
+    }
+
     pub(super) fn code(&self) -> ErrorCode {
         self.code
     }
@@ -97,7 +106,7 @@ fn code_of(error: &GridError) -> ErrorCode {
         GridError::SessionExpired { .. } => ErrorCode::SessionExpired,
         GridError::TooMany { .. } => ErrorCode::Overload,
         // Shown at once: the code of what may be retried would make clients wait in silence for two minutes.
-        GridError::OutOfMemory { .. } => ErrorCode::Overload,
+        GridError::OutOfMemory { .. } | GridError::ProcessOutOfMemory { .. } => ErrorCode::Overload,
         GridError::MapFull { .. } => ErrorCode::ReachedMaxSize,
         GridError::NotLockOwner { .. } => ErrorCode::IllegalMonitorState,
         GridError::BadArgument { .. } => ErrorCode::IllegalArgument,

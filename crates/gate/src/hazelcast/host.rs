@@ -3,6 +3,7 @@
 use super::clients::Clients;
 use super::counters::Counters;
 use super::settings::{HazelcastSettings, public_parts};
+use super::waiters::ParkedBytes;
 use crate::guesses::Guesses;
 use filbert_grid::{Allowance, Grid, ResultSpace};
 use filbert_net::ConnectionInfo;
@@ -34,6 +35,8 @@ pub(super) struct Host {
     pub(super) guesses: Guesses,
     /// The memory that large answers share.
     pub(super) results: Arc<ResultSpace>,
+    /// What the requests of all connections take that wait.
+    pub(super) parked: Arc<ParkedBytes>,
     /// How many structures were destroyed so far: handles from before are forgotten.
     destroyed: AtomicU64,
 }
@@ -42,6 +45,7 @@ impl Host {
     pub(super) fn new(grid: Grid, sql: Option<Sql>, settings: HazelcastSettings) -> Self {
         let cluster = grid.new_id();
         let results = ResultSpace::new(settings.total_answer_bytes);
+        let parked = ParkedBytes::new(settings.total_waiting_bytes);
         Self {
             grid,
             sql,
@@ -51,6 +55,7 @@ impl Host {
             counters: Counters::default(),
             guesses: Guesses::default(),
             results,
+            parked,
             destroyed: AtomicU64::new(0),
         }
     }

@@ -35,9 +35,11 @@ filbert_pool::settings_struct! {
         pub waiting_invocations: usize = 65_536 => Shape::Number(1, 10_000_000),
         /// Bytes of the requests whose operations wait on one connection; when there are as many already, no more may wait.
         pub waiting_bytes: usize = 32 << 20 => Shape::Number(1, 1 << 40),
-        /// Bytes of keys and values in one answer; a request whose answer would have more is refused.
+        /// Bytes of such requests on all connections together, with 512 for each operation. Unless it is set, at most a twentieth of memory.limit_bytes.
+        pub total_waiting_bytes: usize = 256 << 20 => Shape::Number(1, 1 << 40),
+        /// Bytes of keys and values in one answer; a request whose answer would have more is refused. Unless it is set, at most total_answer_bytes.
         pub answer_bytes: usize = 256 << 20 => Shape::Number(1 << 10, 1 << 40),
-        /// The same of all answers that are put together or wait to be taken; what would be more is refused. At least answer_bytes.
+        /// The same of all answers that are put together or wait to be taken; what would be more is refused. At least answer_bytes. Unless it is set, at most an eighth of memory.limit_bytes, or what one large value takes.
         pub total_answer_bytes: usize = 1 << 30 => Shape::Number(1 << 10, 1 << 40),
         /// Structures that there may be before clients are refused to make more. Each takes memory, a
         /// map some hundred kilobytes once all its partitions are used.

@@ -2,7 +2,8 @@
 //! take any time.
 //!
 //! The answer to a lock or a poll can be hours away. It is kept here and not with the operation, so that a drain or a close can give it
-//! up at once; the operation finds it gone, and counts as cancelled.
+//! up at once; the operation finds it gone, and counts as cancelled. What its request takes counts for the connection and, as
+//! [`ParkedBytes`], for the door: ten thousand connections of a few waiting megabytes each would be the end of the member.
 
 use super::failure::Failure;
 use filbert_grid::Leaving;
@@ -10,15 +11,47 @@ use filbert_net::Owed;
 use filbert_pool::Canceller;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use uuid::Uuid;
+
+/// What an operation that waits takes besides its request, roughly: its place here, in the line of its structure, and what it carries.
+const WAITER_BYTES: usize = 512;
+
+/// The bytes of the requests of all connections of a door whose operations wait.
+#[derive(Debug)]
+pub(super) struct ParkedBytes {
+    limit: usize,
+    held: AtomicUsize,
+}
+
+impl ParkedBytes {
+    pub(super) fn new(limit: usize) -> Arc<Self> {
+        Arc::new(Self { limit, held: AtomicUsize::new(0) })
+    }
+
+    /// Counts one more; false when those that wait take their limit already.
+    fn add(&self, bytes: usize) -> bool {
+        let more = |held: usize| (held < self.limit).then(|| held.saturating_add(bytes));
+        self.held.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    fn sub(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// What one that waits counts as for its door.
+fn parked_bytes(owed: &Owed) -> usize {
+    owed.request_bytes().saturating_add(WAITER_BYTES)
+}
 
 /// The answers of one connection that may take any time.
 #[derive(Debug)]
 pub(super) struct Waiters {
     limit: usize,
     limit_bytes: usize,
+    parked: Arc<ParkedBytes>,
     over: AtomicBool,
     owed: Mutex<State>,
 }
@@ -58,8 +91,14 @@ impl std::fmt::Debug for Waiter {
 }
 
 impl Waiters {
-    pub(super) fn new(limit: usize, limit_bytes: usize) -> Self {
-        Self { limit, limit_bytes, over: AtomicBool::new(false), owed: Mutex::default() }
+    pub(super) fn new(limit: usize, limit_bytes: usize, parked: &Arc<ParkedBytes>) -> Self {
+        Self {
+            limit,
+            limit_bytes,
+            parked: Arc::clone(parked),
+            over: AtomicBool::new(false),
+            owed: Mutex::default(),
+        }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -80,6 +119,9 @@ impl Waiters {
         // One that waits alone is kept, however long it is.
         if state.owed.len() >= self.limit || state.bytes >= self.limit_bytes {
             return Err(Refused { owed, why: Failure::too_many_wait() });
+        }
+        if !self.parked.add(parked_bytes(&owed)) {
+            return Err(Refused { owed, why: Failure::too_much_waits(self.parked.limit) });
         }
         state.bytes += owed.request_bytes();
         owed.let_wait();
@@ -131,6 +173,7 @@ impl Waiters {
         let mut state = self.state();
         let Waiter { owed, .. } = state.owed.remove(&key)?;
         state.bytes -= owed.request_bytes();
+        self.parked.sub(parked_bytes(&owed));
         Some(owed)
     }
 
@@ -170,6 +213,14 @@ impl Waiters {
     fn take_all(&self) -> impl Iterator<Item = Waiter> + use<> {
         let mut state = self.state();
         state.bytes = 0;
-        std::mem::take(&mut state.owed).into_values()
+        let all = std::mem::take(&mut state.owed);
+        self.parked.sub(all.values().map(|waiter| parked_bytes(&waiter.owed)).sum());
+        all.into_values()
+    }
+}
+
+impl Drop for Waiters {
+    fn drop(&mut self) {
+        drop(self.take_all());
     }
 }

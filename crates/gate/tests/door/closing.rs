@@ -7,6 +7,7 @@ use filbert_wire::Data;
 use filbert_wire::messages::client::Ping;
 use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::{map, queue};
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -168,6 +169,50 @@ fn too_many_bytes_that_wait_are_refused() {
     let third = client.send(&set(1));
     holder.call(&map::Unlock { name: "m".into(), key: int(1), thread_id: 1, reference_id: 2 }).unwrap();
     assert!(client.answer::<map::Set>(third).is_ok(), "what was answered does not count any more");
+}
+
+/// Each connection had a bound, and ten thousand of them had none.
+#[test]
+fn what_waits_on_all_connections_has_a_bound() {
+    let settings = HazelcastSettings { total_waiting_bytes: 100_000, ..HazelcastSettings::default() };
+    let member = Member::with(settings);
+    let mut holder = member.client();
+    holder.call(&lock(1, 1)).unwrap();
+    let large = map::Set { value: blob(60_000), ..set(1) };
+    let mut clients: Vec<_> = (0..3).map(|_| member.client()).collect();
+    let mut waits = |client: usize| {
+        let correlation = clients[client].send(&large);
+        // What was sent before is parked when this is answered.
+        assert!(clients[client].call(&Ping {}).is_ok());
+        correlation
+    };
+    let waiting = [(0, waits(0)), (1, waits(1))];
+    let error = clients[2].call(&large).unwrap_err();
+    assert_eq!(error.errors[0].code, ErrorCode::Overload as i32);
+    let text = error.errors[0].message.as_deref().unwrap_or_default();
+    assert!(text.contains("hazelcast.total_waiting_bytes"), "{text}");
+    assert!(
+        clients[2].call(&map::Set { key: int(2), ..large.clone() }).is_ok(),
+        "what need not wait is done"
+    );
+    holder.call(&map::Unlock { name: "m".into(), key: int(1), thread_id: 1, reference_id: 2 }).unwrap();
+    for (client, correlation) in waiting {
+        assert!(clients[client].answer::<map::Set>(correlation).is_ok());
+    }
+    // What a connection leaves behind is given back as well.
+    holder.call(&lock(1, 1)).unwrap();
+    for _ in 0..2 {
+        clients[0].send(&large);
+    }
+    assert!(clients[0].call(&Ping {}).is_ok());
+    assert_eq!(clients[2].refused(&large), ErrorCode::Overload);
+    drop(clients.remove(0));
+    let waits_a_moment =
+        map::TryPut { name: "m".into(), key: int(1), value: int(1), thread_id: 1, timeout_ms: 1 };
+    let other = RefCell::new(member.client());
+    eventually("the bytes of a connection that is gone are given back", || {
+        other.borrow_mut().call(&waits_a_moment).is_ok()
+    });
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What listeners of a list, a queue or a set hear.
 
+use crate::allowance::Weighs;
 use crate::grid::Grid;
 use crate::listeners::Listeners;
 use crate::operation::{Target, Turn};
@@ -49,7 +50,8 @@ pub(crate) struct ItemListeners {
 impl ItemListeners {
     pub(crate) fn new(grid: &Grid, service: Service, name: &str) -> Self {
         let source = format!("{}/{name}", service.as_str());
-        let listeners = Arc::new(Listeners::new(grid.stages().event(), &source));
+        let weigh = |changed: &Changed| changed.items.weight();
+        let listeners = Arc::new(Listeners::counted(grid.stages().event(), &source, grid.memory(), weigh));
         Self { listeners, member: grid.member() }
     }
 

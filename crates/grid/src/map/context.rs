@@ -77,7 +77,7 @@ impl MapContext {
             behind,
             log,
             damage: OnceLock::new(),
-            listeners: MapListeners::new(stages.event(), service, name),
+            listeners: MapListeners::new(stages.event(), memory, service, name),
             near: near_caches.of(service, name),
             interceptors: Interceptors::new(),
             registry: (*registry).clone(),

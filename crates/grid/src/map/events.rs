@@ -3,7 +3,9 @@
 //! An event is made, and the values in it copied, only when a listener wants its kind. Kinds and keys are compared where it is made, so
 //! that a listener of one key costs nothing for the others. Conditions are looked at on the `event` stage: they may take long.
 
+use crate::allowance::Weighs;
 use crate::listeners::Listeners;
+use crate::memory::MemoryAccount;
 use crate::operation::{Target, Turn};
 use crate::structures::Service;
 use filbert_pool::EventStage;
@@ -55,6 +57,13 @@ pub struct MapEvent {
     pub old_value: Option<Data>,
     /// How many entries, when it was all of them; otherwise 1.
     pub affected: u64,
+}
+
+impl MapEvent {
+    /// What it holds, in bytes.
+    fn weight(&self) -> usize {
+        self.key.weight() + self.value.weight() + self.old_value.weight()
+    }
 }
 
 /// Says of a key and a value whether a listener wants to hear of it.
@@ -129,9 +138,10 @@ pub(crate) struct MapListeners {
 }
 
 impl MapListeners {
-    pub(crate) fn new(stage: &EventStage, service: Service, name: &str) -> Self {
+    pub(crate) fn new(stage: &EventStage, memory: &Arc<MemoryAccount>, service: Service, name: &str) -> Self {
+        let source = format!("{}/{name}", service.as_str());
         Self {
-            listeners: Listeners::new(stage, &format!("{}/{name}", service.as_str())),
+            listeners: Listeners::counted(stage, &source, memory, MapEvent::weight),
             interests: Mutex::new(Vec::new()),
             flags: AtomicI32::new(0),
             values: AtomicBool::new(false),

@@ -16,8 +16,10 @@
 //!
 //! Rejected: numbers per listener, counted where events are sent. What was dropped before leaves no gap there.
 
+use crate::allowance::Weighs;
 use crate::listeners::Listeners;
 use crate::map::store::copied;
+use crate::memory::MemoryAccount;
 use crate::operation::{Target, Turn};
 use crate::structures::Service;
 use filbert_pool::EventStage;
@@ -48,6 +50,7 @@ const DISTANCE: i64 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct NearCaches {
     stage: EventStage,
+    memory: Arc<MemoryAccount>,
     member: Uuid,
     known: Mutex<HashMap<Arc<str>, Weak<NearCache>>>,
     /// Greater than any number of a map that was destroyed.
@@ -55,8 +58,9 @@ pub(crate) struct NearCaches {
 }
 
 impl NearCaches {
-    pub(crate) fn new(stage: &EventStage, member: Uuid) -> Self {
-        Self { stage: stage.clone(), member, known: Mutex::default(), begin: Arc::default() }
+    pub(crate) fn new(stage: &EventStage, memory: &Arc<MemoryAccount>, member: Uuid) -> Self {
+        let (stage, memory) = (stage.clone(), Arc::clone(memory));
+        Self { stage, memory, member, known: Mutex::default(), begin: Arc::default() }
     }
 
     /// What near caches of that map are told. The same for as long as the map lives, or one of its listeners.
@@ -78,8 +82,10 @@ impl NearCaches {
     }
 
     fn made(&self, service: Service, name: &Arc<str>) -> NearCache {
+        let source = format!("near-cache/{}/{name}", service.as_str());
+        let weigh = |change: &Invalidation| change.key.weight();
         NearCache {
-            listeners: Listeners::new(&self.stage, &format!("near-cache/{}/{name}", service.as_str())),
+            listeners: Listeners::counted(&self.stage, &source, &self.memory, weigh),
             numbers: OnceLock::new(),
             begin: Arc::clone(&self.begin),
             member: self.member,

@@ -13,13 +13,18 @@
 //! so each thread of stage `partition` can exceed the limit by one write. A lock of a key that nobody has locked is judged like a write.
 //! Reads, removals, the unlocking of keys and atomic numbers are never refused; what comes back from disk at a start is not either.
 //!
-//! Rejected: an allocator that counts (a cost for every allocation of every query, and nothing to refuse where it is noticed).
+//! Events that wait for listeners count too. They never wait for room: when those that wait take a part of the limit, further ones are
+//! dropped, as without places on the stage, so that a member full of data still tells what happens.
+//!
+//! Below all accounts there may be an allocator that counts ([`process_memory`]): where the process as a whole has too much, writes are
+//! refused as well. Rejected: that alone. It says nothing of whose memory it is.
 
 mod measured;
 
 pub use measured::{MachineMemory, default_grid_bytes};
 
 use crate::error::{GridError, GridResult};
+use filbert_pool::process_memory;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -32,6 +37,9 @@ pub(crate) const STRAND_BYTES: usize = 1_536;
 
 /// The part of what a strand holds that it may be wrong by.
 const PART: usize = 64;
+
+/// Events that wait may take one part in so many of the limit.
+const EVENT_PART: u64 = 16;
 
 /// The memory that the structures of a grid take, and how much they may.
 ///
@@ -55,12 +63,19 @@ pub struct MemoryAccount {
     /// Below zero for a moment, when what went is told before what came.
     used: AtomicI64,
     refused: AtomicU64,
+    /// What events take of it that wait for their listeners.
+    events: AtomicU64,
 }
 
 impl MemoryAccount {
     /// An account with so many bytes.
     pub fn new(limit: u64) -> Arc<Self> {
-        Arc::new(Self { limit, used: AtomicI64::new(0), refused: AtomicU64::new(0) })
+        Arc::new(Self {
+            limit,
+            used: AtomicI64::new(0),
+            refused: AtomicU64::new(0),
+            events: AtomicU64::new(0),
+        })
     }
 
     /// The bytes that all structures together may take.
@@ -82,7 +97,7 @@ impl MemoryAccount {
     #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
         let used = self.used();
-        used < self.limit && bytes as u64 <= self.limit - used
+        used < self.limit && bytes as u64 <= self.limit - used && !process_memory::is_over()
     }
 
     /// Refuses a write of so many bytes when there is no room for them.
@@ -102,20 +117,56 @@ impl MemoryAccount {
                 used,
                 limit,
                 refused,
-                "writes are refused: the memory for data is used up (grid.memory_bytes)"
+                "writes are refused: the memory for data is used up (grid.memory_bytes), or that of the process"
             );
+        }
+        if process_memory::is_over() {
+            let (used, limit) = (process_memory::held() as u64, process_memory::limit() as u64);
+            return GridError::ProcessOutOfMemory { operation, used, limit, in_part: false };
         }
         GridError::OutOfMemory { operation, used, limit, in_part: false }
     }
 
     fn add(&self, bytes: i64) {
         self.used.fetch_add(bytes, Ordering::Relaxed);
+        if bytes < 0 {
+            process_memory::note_freed();
+        }
     }
 
     /// Counts bytes that are on their way, until what is returned is dropped.
     pub(crate) fn take(self: &Arc<Self>, bytes: usize) -> TakenMemory {
         self.add(signed(bytes));
         TakenMemory { account: Arc::clone(self), bytes }
+    }
+
+    /// The bytes that events take which wait for their listeners.
+    pub fn waiting_events(&self) -> u64 {
+        self.events.load(Ordering::Relaxed)
+    }
+
+    /// Counts an event until what is returned is dropped; nothing when those that wait take their part of the limit already.
+    pub(crate) fn take_event(self: &Arc<Self>, bytes: usize) -> Option<TakenEvent> {
+        let most = self.limit / EVENT_PART;
+        let more = bytes as u64;
+        // One that waits alone is taken, however large it is.
+        let taken =
+            |held: u64| (held == 0 || held.saturating_add(more) <= most).then(|| held.saturating_add(more));
+        self.events.fetch_update(Ordering::Relaxed, Ordering::Relaxed, taken).ok()?;
+        Some(TakenEvent { taken: self.take(bytes) })
+    }
+}
+
+/// Bytes of an event that count until this is dropped.
+#[derive(Debug)]
+pub(crate) struct TakenEvent {
+    taken: TakenMemory,
+}
+
+impl Drop for TakenEvent {
+    fn drop(&mut self) {
+        let TakenMemory { account, bytes } = &self.taken;
+        account.events.fetch_sub(*bytes as u64, Ordering::Relaxed);
     }
 }
 
@@ -202,6 +253,19 @@ mod tests {
         share.set(90_000);
         drop(share);
         assert_eq!(account.used(), 0);
+    }
+
+    #[test]
+    fn events_have_a_part_that_data_cannot_take_and_count_as_data() {
+        let account = MemoryAccount::new(16_000);
+        let _data = account.take(16_000);
+        let first = account.take_event(600).unwrap();
+        assert!(account.take_event(401).is_none(), "a 16th of the limit");
+        let second = account.take_event(400).unwrap();
+        assert_eq!((account.waiting_events(), account.used()), (1_000, 17_000));
+        drop((first, second));
+        assert_eq!((account.waiting_events(), account.used()), (0, 16_000));
+        drop(account.take_event(50_000).unwrap());
     }
 
     #[test]

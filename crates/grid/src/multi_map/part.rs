@@ -45,7 +45,7 @@ impl Shared {
     pub(super) fn new(grid: &Grid, name: &Arc<str>) -> Self {
         let settings = grid.settings();
         Self {
-            listeners: MapListeners::new(grid.stages().event(), Service::MultiMap, name),
+            listeners: MapListeners::new(grid.stages().event(), grid.memory(), Service::MultiMap, name),
             collection: settings.multi_maps.of(name).collection,
             lock_wait: Duration::from_millis(settings.lock_wait_ms),
             memory: Arc::clone(grid.memory()),

@@ -190,6 +190,17 @@ impl Topic {
     }
 }
 
+impl Topic {
+    /// Counts an event as dropped that is not offered at all: whoever makes it has no room for what it holds.
+    pub fn count_dropped(&self) {
+        let shared = &*self.core.shared;
+        if let Some(ledger) = shared.lock().ledgers.get_mut(&self.core.id) {
+            ledger.dropped += 1;
+        }
+        shared.engine.metrics().count_dropped(1);
+    }
+}
+
 impl std::fmt::Debug for Topic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_tuple("Topic").field(&self.core.name).finish()

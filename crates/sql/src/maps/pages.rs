@@ -128,7 +128,9 @@ impl Pages {
 pub(crate) fn failed(map: &str, error: &GridError) -> DataFusionError {
     let text = format!("map {map:?}: {error}");
     match error {
-        GridError::OutOfMemory { .. } | GridError::MapFull { .. } => SqlError::Full(text).into_plan(),
+        GridError::OutOfMemory { .. } | GridError::ProcessOutOfMemory { .. } | GridError::MapFull { .. } => {
+            SqlError::Full(text).into_plan()
+        }
         _ => SqlError::Refused(text).into_plan(),
     }
 }

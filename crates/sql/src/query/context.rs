@@ -4,8 +4,8 @@ use super::turnstile::Turnstile;
 use crate::error::SqlError;
 use crate::exchange::Credits;
 use crate::fragment::Fragment;
-use datafusion::execution::memory_pool::{MemoryPool, MemoryReservation};
-use filbert_pool::{Reactor, TaskWaker, WorkStealing};
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
+use filbert_pool::{Reactor, TaskWaker, WorkStealing, process_memory};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
@@ -27,6 +27,8 @@ pub(crate) struct QueryContext {
     reactor: Reactor,
     credits: Credits,
     memory: Arc<dyn MemoryPool>,
+    /// Asks at each turn whether the query may go on.
+    turns: MemoryReservation,
     /// Of what its plan holds.
     held: Mutex<Vec<MemoryReservation>>,
 }
@@ -39,7 +41,14 @@ impl QueryContext {
         credits: Credits,
         memory: Arc<dyn MemoryPool>,
     ) -> Self {
-        Self { fragment, turnstile: Arc::clone(turnstile), reactor, credits, memory, held: Mutex::default() }
+        let (turnstile, turns) = (Arc::clone(turnstile), MemoryConsumer::new("a turn").register(&memory));
+        Self { fragment, turnstile, reactor, credits, memory, turns, held: Mutex::default() }
+    }
+
+    /// An error when the process has too much memory and this query is one of those that end for it.
+    #[inline]
+    pub(crate) fn check_memory(&self) -> Result<(), SqlError> {
+        if process_memory::is_over() { Ok(self.turns.try_grow(0)?) } else { Ok(()) }
     }
 
     pub(crate) fn spawn(&self, fragment: Fragment) -> Result<(), SqlError> {

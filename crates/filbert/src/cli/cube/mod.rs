@@ -22,7 +22,7 @@ use filbert::cube::{
     Cube, CubeError, CubeResult, Forest, ForestText, PostgresTable, Query, QueryProgress, SqlTable,
     TableGroups,
 };
-use filbert::{Member, Shutdown};
+use filbert::{MachineMemory, Member, MemorySettings, Shutdown};
 use show::{Explain, Format};
 use std::error::Error;
 use std::io::IsTerminal;
@@ -103,7 +103,7 @@ pub(super) struct Arguments {
     /// By which columns slices are spread, separated by commas; without, the forest, the table or the planner chooses.
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = text::name)]
     shard_by: Vec<String>,
-    /// The query may hold so many megabytes; 1,024 unless this says otherwise.
+    /// The query may hold so many megabytes; half of the memory of the machine, or of its control group, unless this says otherwise.
     #[arg(long, value_name = "MB")]
     memory_mb: Option<usize>,
     /// Groups that have no room in memory go to files in this folder, which are gone when the query is; without, that is an error.
@@ -173,7 +173,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     let forest = forest(&arguments.forest)?;
     let query = query(arguments, &forest)?;
-    let member = Member::builder().stage_settings(config.stages).grid(config.grid).sql(config.sql).start()?;
+    let builder = Member::builder().stage_settings(config.stages).grid(config.grid).sql(config.sql);
+    let member = builder.memory(memory(arguments, config.memory)).start()?;
     let interruption = Interruption::heeded_by(&member)?;
     let progress = Progress::begin(&member.stages().clock(), std::io::stderr().is_terminal());
     let watch = Watch { member: &member, interruption: &interruption, progress };
@@ -206,6 +207,14 @@ fn forest(path: &Path) -> Result<Forest, String> {
         false => Ok(forest),
         true => Err(told(&"there is no measure in it; each begins with [[measure]]")),
     }
+}
+
+/// The memory of this process, which does nothing else: half of what there is goes to the one query.
+fn memory(arguments: &Arguments, of_file: MemorySettings) -> MemorySettings {
+    let asked = arguments.memory_mb.map(|megabytes| (megabytes as u64).saturating_mul(1 << 20));
+    let most = of_file.limit_bytes.unwrap_or(u64::MAX);
+    let bytes = asked.unwrap_or_else(|| (MachineMemory::measure().bytes / 2).min(most));
+    MemorySettings { cube_bytes: Some(bytes), ..of_file }
 }
 
 fn query(arguments: &Arguments, forest: &Forest) -> Result<Query, CubeError> {
@@ -320,6 +329,7 @@ impl Watch<'_> {
                 member.cube(forest, opened.map_err(|error| path::missing(table, &error))?)
             }
         };
+        let builder = builder.memory_limit(member.cube_memory().limit());
         let builder = match &arguments.spill_directory {
             Some(folder) => builder.spill(folder, arguments.spill_mb.saturating_mul(1 << 20)),
             None => builder,
