@@ -1,8 +1,11 @@
-//! Waits for SIGTERM or SIGINT, for programs that serve until they are told to end.
+//! Waits for SIGTERM, SIGINT or SIGHUP, for programs that serve until they are told to end.
 //!
 //! The handlers are installed by a task of stage `io`, whose runtime they belong to, and [`Member::end_signal`] returns only when they
 //! are in place: a signal that comes after a program has said that it is ready is never the system's default, which is to die. Stage `io`
 //! and not `mixed`: what waits there does not hold up the end of a member that nobody sends a signal to.
+//!
+//! A SIGHUP that was ignored when the process was started stays ignored: `nohup filbert start &` asks to outlive the terminal. The system tells
+//! what is ignored in `/proc/self/status`. Asking `sigaction` would need unsafe code.
 
 use crate::member::Member;
 use filbert_pool::{SubmitError, TaskError, TaskFuture};
@@ -18,8 +21,8 @@ pub struct EndSignal {
 }
 
 impl Member {
-    /// From here on SIGTERM, SIGINT and SIGHUP end the process no longer; they are what the result waits for. For a program that serves until it
-    /// is told to end; call it from a thread of the program's own.
+    /// From here on SIGTERM, SIGINT and SIGHUP end the process no longer; they are what the result waits for. A SIGHUP that was ignored
+    /// (`nohup`) stays ignored. For a program that serves until it is told to end; call it from a thread of the program's own.
     ///
     /// ```no_run
     /// use filbert::{Member, Shutdown};
@@ -79,7 +82,8 @@ fn ended(error: TaskError) -> io::Error {
 
 struct Signals {
     terminate: Signal,
-    hang_up: Signal,
+    /// `None` when it is ignored.
+    hang_up: Option<Signal>,
     interrupt: Signal,
 }
 
@@ -88,7 +92,7 @@ impl Signals {
         // SIGINT is the last: who waits until it is handled knows that all are.
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
-            hang_up: signal(SignalKind::hangup())?,
+            hang_up: if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup())?) },
             interrupt: signal(SignalKind::interrupt())?,
         })
     }
@@ -103,7 +107,7 @@ impl Signals {
         std::future::poll_fn(|context| {
             if self.terminate.poll_recv(context).is_ready() {
                 Poll::Ready("SIGTERM")
-            } else if self.hang_up.poll_recv(context).is_ready() {
+            } else if self.hang_up.as_mut().is_some_and(|signal| signal.poll_recv(context).is_ready()) {
                 Poll::Ready("SIGHUP")
             } else if self.interrupt.poll_recv(context).is_ready() {
                 Poll::Ready("SIGINT")
@@ -115,10 +119,34 @@ impl Signals {
     }
 }
 
+/// True when the process ignores SIGHUP. Where the system does not tell, it does not.
+fn ignores_hang_up() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| is_ignored(&status, SignalKind::hangup()))
+}
+
+/// Reads the set of ignored signals in the text of `/proc/self/status`: a bit each, SIGHUP (1) is the lowest.
+fn is_ignored(status: &str, signal: SignalKind) -> bool {
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).unwrap_or(0);
+    ignored >> (signal.as_raw_value() - 1) & 1 == 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use filbert_pool::Shutdown;
+
+    #[test]
+    fn ignored_signals_are_told_from_others() {
+        let status =
+            |set: &str| format!("SigBlk:\t0000000000000003\nSigIgn:\t{set}\nSigCgt:\t0000000000000003\n");
+        for (set, is) in [("0000000000000001", true), ("0000000000001001", true), ("0000000000001006", false)]
+        {
+            assert_eq!(is_ignored(&status(set), SignalKind::hangup()), is, "{set}");
+        }
+        assert!(is_ignored(&status("0000000000000002"), SignalKind::interrupt()));
+        assert!(!is_ignored("Name:\tfilbert\n", SignalKind::hangup()));
+    }
 
     #[test]
     fn a_signal_that_never_comes_holds_up_no_shutdown() {

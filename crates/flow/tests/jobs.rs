@@ -83,23 +83,48 @@ fn the_same_dag_runs_many_times_also_at_once() {
     assert_eq!(sorted(&list), (0..5_000).map(|n| n / 5 * 2).collect::<Vec<u64>>());
 }
 
+/// Emits which processor saw which number.
+struct Witness(usize);
+
+impl Processor for Witness {
+    type In = Many<u64>;
+    type Out = Many<(usize, u64)>;
+    fn process(
+        &mut self,
+        inbox: &mut Inbox<Many<u64>>,
+        outbox: &mut Outbox<Self::Out>,
+    ) -> Result<Step, Failure> {
+        let index = self.0;
+        outbox.emit_from(&mut inbox.take(outbox.room()).map(|n| (index, n)));
+        Ok(Step::Again)
+    }
+}
+
+/// An edge that gave all items to one processor brought every item, too.
+#[test]
+fn unicast_shares_items_out_equally() {
+    for seed in 0..50 {
+        let stages = Stages::simulated(seed);
+        let mut dag = DagBuilder::new("shares");
+        let source = dag.vertex("source", iterate(|share: Share| share.part_of(0..1_000_u64)));
+        let witness = dag.vertex("witness", |share: Share| Witness(share.index));
+        let list = Collected::new();
+        let sink = dag.vertex("sink", collect(&list));
+        dag.local_parallelism(&source, 1);
+        dag.local_parallelism(&witness, 5);
+        // Room for all of them: nobody gets more because another is full.
+        dag.edge(source.output().to(witness.input()).unicast().queue_size(1_000));
+        dag.edge(witness.output().to(sink.input()));
+        dag.build().unwrap().submit(&stages).unwrap().wait().unwrap();
+        let mut shares = [0; 5];
+        list.take().iter().for_each(|(index, _)| shares[*index] += 1);
+        assert_eq!(shares.iter().sum::<usize>(), 1_000);
+        assert!(shares.iter().all(|share| (180..=220).contains(share)), "seed {seed}: {shares:?}");
+    }
+}
+
 #[test]
 fn equal_keys_meet_in_one_processor() {
-    /// Emits which processor saw which number.
-    struct Witness(usize);
-    impl Processor for Witness {
-        type In = Many<u64>;
-        type Out = Many<(usize, u64)>;
-        fn process(
-            &mut self,
-            inbox: &mut Inbox<Many<u64>>,
-            outbox: &mut Outbox<Self::Out>,
-        ) -> Result<Step, Failure> {
-            let index = self.0;
-            outbox.emit_from(&mut inbox.take(outbox.room()).map(|n| (index, n)));
-            Ok(Step::Again)
-        }
-    }
     let stages = Stages::start().unwrap();
     let mut dag = DagBuilder::new("witness");
     let left = dag.vertex("left", iterate(|_| 0..1_000_u64));

@@ -261,7 +261,7 @@ impl Processor for EmitsAndLooks {
             return Ok(Step::Again);
         }
         while !self.has_arrived.load(Ordering::Acquire) {
-            if clock.now() - now > Duration::from_secs(20) {
+            if clock.now() - now > Duration::from_secs(60) {
                 return Err("the item waits for the end of this call".into());
             }
             std::thread::yield_now();

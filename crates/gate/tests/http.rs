@@ -28,10 +28,15 @@ impl Pages for Few {
 }
 
 fn opened(users: Vec<User>) -> (Stages, OpenDoor) {
+    opened_within(60_000, users)
+}
+
+/// The same for clients that have so long to ask.
+fn opened_within(login_timeout_ms: u64, users: Vec<User>) -> (Stages, OpenDoor) {
     let stages = Stages::start().unwrap();
     let mut settings =
         HttpSettings { address: "127.0.0.1:0".parse().unwrap(), users, ..HttpSettings::default() };
-    settings.connections.login_timeout_ms = 1_000;
+    settings.connections.login_timeout_ms = login_timeout_ms;
     let door = Door::new(&stages, Few, settings).open().unwrap();
     (stages, door)
 }
@@ -135,12 +140,13 @@ fn users_are_asked_who_they_are_but_for_public_pages() {
 
 #[test]
 fn heads_without_end_and_silent_clients_are_closed() {
-    let (_stages, door) = opened(Vec::new());
+    let (_stages, door) = opened_within(1_000, Vec::new());
     let long = answers(&door, &[b"GET /well HTTP/1.1\r\nX: ".to_vec(), vec![b'a'; 1 << 20]].concat());
     assert!(long.is_empty() || long.starts_with("HTTP/1.1 431 "), "{long:.100}");
     // Says a little, and waits for longer than it may.
     assert_eq!(answers(&door, b"GET /well"), "");
-    assert!(get(&door, "/well", "").starts_with("HTTP/1.1 200"));
+    // On a busy machine one may be too slow by itself: then another one asks.
+    assert!((0..60).any(|_| get(&door, "/well", "").starts_with("HTTP/1.1 200")));
 }
 
 #[test]

@@ -63,6 +63,7 @@ struct Inner {
     recovered: OnceLock<Vec<RecoveredMap>>,
     /// What of schemas and indexes could not be read from disk.
     damaged_definitions: OnceLock<Vec<Damage>>,
+    damaged_directory: OnceLock<Damage>,
 }
 
 fn not_loaded(map: &str) {
@@ -136,6 +137,10 @@ impl Grid {
             tracing::error!(%damage, "Compact schemas or indexes on disk cannot be read; values that need them cannot be either");
         }
         let _ = grid.inner.damaged_definitions.set(damage);
+        if let Some(damage) = store.damage() {
+            tracing::error!(file = damage.file, "{}", damage.problem);
+            let _ = grid.inner.damaged_directory.set(damage);
+        }
         let mut recovered = Vec::new();
         for name in store.maps()? {
             let Some(settings) = grid.settings().maps.of(&name).persistence else {
@@ -160,6 +165,7 @@ impl Grid {
             }
             recovered.push(RecoveredMap { name, entries, damage });
         }
+        store.list_folders();
         for map in grid.catalog().indexed_maps() {
             if grid.settings().maps.of(&map).persistence.is_some() {
                 grid.map(&map);
@@ -177,6 +183,11 @@ impl Grid {
     /// The places on disk where Compact schemas and indexes could not be read.
     pub fn damaged_definitions(&self) -> &[Damage] {
         self.inner.damaged_definitions.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// The damage of the data directory as a whole: nobody knows whether all its maps are there.
+    pub fn damaged_directory(&self) -> Option<&Damage> {
+        self.inner.damaged_directory.get()
     }
 
     /// How many partitions of a map are not served, because what they held could not be read from disk.
@@ -207,6 +218,7 @@ impl Grid {
             store,
             recovered: OnceLock::new(),
             damaged_definitions: OnceLock::new(),
+            damaged_directory: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
     }

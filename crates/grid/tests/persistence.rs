@@ -253,7 +253,7 @@ fn those_who_wait_for_the_disk_do_not_keep_it_from_being_written() {
         let (map, all_there) = (grid.map("m"), Arc::clone(&all_there));
         let task = move || {
             all_there.wait();
-            map.put(int(key as u32), int(1)).wait_timeout(Duration::from_secs(20))
+            map.put(int(key as u32), int(1)).wait_timeout(Duration::from_secs(60))
         };
         stages.mixed().submit("put", task).unwrap()
     };

@@ -14,6 +14,17 @@ fn small() -> StagesBuilder {
         .fold(Stages::builder(), |builder, kind| builder.threads(kind, 2))
         .executor("a")
         .set("executor.a.threads", 2)
+        // On a busy machine a thread may have no turn for long.
+        .set("shutdown.within_ms", LONG_MS)
+        .set("shutdown.leave_ms", LONG_MS)
+}
+
+/// Longer than anything takes here that ends at all.
+const LONG_MS: u64 = 300_000;
+
+/// What is not to end is given up soon.
+fn impatient() -> StagesBuilder {
+    small().set("shutdown.within_ms", 50).set("shutdown.leave_ms", 10_000)
 }
 
 #[test]
@@ -94,7 +105,7 @@ fn draining_does_all_that_was_accepted() {
 #[test]
 fn a_task_that_never_ends_is_cut_short_and_named() {
     // The stages that are ended after this one have nothing to do: they are not named, though no time is left.
-    let stages = small().set("shutdown.within_ms", 50).start().unwrap();
+    let stages = impatient().start().unwrap();
     let latch = Arc::new(filbert_sync::Latch::new());
     let waits = Arc::clone(&latch);
     let stuck = stages.executor("a").unwrap().submit("stuck", move || waits.wait()).unwrap();
@@ -133,7 +144,7 @@ fn a_drained_shutdown_ends_the_threads_of_mixed() {
 
 #[test]
 fn blocking_work_that_never_ends_is_left_behind_and_named() {
-    let stages = small().set("shutdown.within_ms", 50).start().unwrap();
+    let stages = impatient().start().unwrap();
     let latch = Arc::new(filbert_sync::Latch::new());
     let waits = Arc::clone(&latch);
     let stuck = stages.mixed().submit("stuck", move || waits.wait()).unwrap();

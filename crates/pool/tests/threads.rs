@@ -12,7 +12,8 @@ fn names() -> Vec<String> {
 #[test]
 fn a_drained_shutdown_leaves_no_thread() {
     let before = names().len();
-    let stages = Stages::builder().executor("reports").start().unwrap();
+    let patient = Stages::builder().set("shutdown.within_ms", 300_000).set("shutdown.leave_ms", 300_000);
+    let stages = patient.executor("reports").start().unwrap();
     stages.mixed().submit("blocking", || ()).unwrap().wait().unwrap();
     stages.io().spawn("connection", async {}).unwrap().wait().unwrap();
     let report = stages.shutdown(Shutdown::Drain).unwrap();

@@ -9,7 +9,9 @@ use crate::backup_file::{BackupReader, BackupWriter, Item};
 use crate::definitions;
 use crate::error::{Damage, StoreError};
 use crate::folder;
-use crate::manifest::Manifest;
+use crate::folder_list::FolderList;
+use crate::manifest::{Found, Manifest};
+use crate::marker;
 use crate::overlay::{Overlay, place};
 use crate::room::Room;
 use crate::shelf::{self, Access, SHELVES, Shelf, Stamp};
@@ -55,12 +57,19 @@ pub struct Report {
     pub maps: Vec<MapReport>,
     /// What is to be known to read them, when there is any.
     pub definitions: Option<MapReport>,
+    /// What is wrong with the data directory as a whole.
+    pub directory: Option<Damage>,
 }
 
 impl Report {
     /// True when nothing is damaged.
     pub fn is_sound(&self) -> bool {
-        self.all().all(|map| map.damage.is_empty())
+        self.damage().next().is_none()
+    }
+
+    /// All damaged places.
+    pub fn damage(&self) -> impl Iterator<Item = &Damage> {
+        self.directory.iter().chain(self.all().flat_map(|map| &map.damage))
     }
 
     /// The definitions, if there are any, and the maps.
@@ -72,14 +81,6 @@ impl Report {
     pub fn entries(&self) -> u64 {
         self.maps.iter().map(|map| map.entries).sum()
     }
-}
-
-fn not_a_data_directory(path: &Path) -> StoreError {
-    let error = std::io::Error::new(
-        std::io::ErrorKind::NotFound,
-        "it is no data directory of a member, and no backup",
-    );
-    StoreError::io("read", path, &error)
 }
 
 /// What comes next while all is read: the definitions, or a map.
@@ -95,15 +96,24 @@ fn read_all(
     mut begin: impl FnMut(Part<'_>) -> Result<(), StoreError>,
     mut each: impl FnMut(&crate::Entry) -> Result<(), StoreError>,
 ) -> Result<Report, StoreError> {
-    if !store::is_one(directory) {
-        return Err(not_a_data_directory(directory));
-    }
-    let mut report = Report::default();
-    let maps = store::maps(directory)?;
+    // Before the folders: a member that runs makes a folder first, and lists it then.
+    let folders = FolderList::find(directory)?;
+    let mut report = Report { directory: folders.damage(), ..Report::default() };
+    let maps = store::maps_listed(directory, &folders)?;
     let steps = ((maps.len() + 1) * SHELVES) as u64;
-    let mut read_one = |name: String, folder: &Path, number: usize| {
+    let mut read_one = |name: String, home: &Path, folder: &Path, number: usize| {
+        let wrong = match folders.damage_of(home, folder)? {
+            // Removed or replaced since the list was read, perhaps: then the list says so by now.
+            Some(_) => FolderList::find(directory)?.damage_of(home, folder)?,
+            None => None,
+        };
+        if !folder.is_dir() {
+            let damage = wrong.into_iter().collect();
+            return Ok(MapReport { name, entries: 0, bytes: 0, torn_bytes: 0, damage });
+        }
         let recovery = Recovery::read(&name, folder, &Access::Look, 0, None)?;
-        let (torn_bytes, mut damage) = (recovery.torn_bytes, recovery.damage.clone());
+        let (torn_bytes, mut damage) = (recovery.torn_bytes, wrong.into_iter().collect::<Vec<_>>());
+        damage.extend_from_slice(&recovery.damage);
         let (mut entries, mut bytes, mut failed) = (0, 0, Ok(()));
         for (shelf, state) in recovery.into_shelves().into_iter().enumerate() {
             damage.extend(state.read(|entry| {
@@ -121,14 +131,16 @@ fn read_all(
     };
     for (number, (name, folder)) in maps.into_iter().enumerate() {
         begin(Part::Map(&name))?;
-        report.maps.push(read_one(name, &folder, number)?);
+        let home = maps_folder(directory).join(folder::of_map(&name));
+        report.maps.push(read_one(name, &home, &folder, number)?);
     }
     // Last: what a map has by now, they have too.
-    let folder = folder::or_aside(definitions::folder(directory));
-    if folder.is_dir() {
+    let home = definitions::folder(directory);
+    let folder = folder::or_aside(home.clone());
+    if folder.is_dir() || folders.damage_of(&home, &folder)?.is_some() {
         begin(Part::Definitions)?;
         let number = report.maps.len();
-        report.definitions = Some(read_one(definitions::NAME.to_owned(), &folder, number)?);
+        report.definitions = Some(read_one(definitions::NAME.to_owned(), &home, &folder, number)?);
     }
     Ok(report)
 }
@@ -271,14 +283,17 @@ impl Restored {
 }
 
 /// The definitions of a data directory that those of a backup are put on top of; and what of them is damaged.
-fn definitions_there(directory: &Path) -> Result<(Vec<crate::Entry>, Vec<Damage>), StoreError> {
+fn definitions_there(
+    directory: &Path,
+    folders: &FolderList,
+) -> Result<(Vec<crate::Entry>, Vec<Damage>), StoreError> {
     let folder = definitions::folder(directory);
-    let mut there = Vec::new();
+    let (mut there, wrong) = (Vec::new(), folders.damage_of(&folder, &folder)?);
     if !folder.is_dir() {
-        return Ok((there, Vec::new()));
+        return Ok((there, wrong.into_iter().collect()));
     }
     let recovery = Recovery::read(definitions::NAME, &folder, &Access::Look, 0, None)?;
-    let mut damage = recovery.damage.clone();
+    let mut damage: Vec<Damage> = wrong.into_iter().chain(recovery.damage.iter().cloned()).collect();
     for shelf in recovery.into_shelves() {
         damage.extend(shelf.read(|entry| there.push(entry))?);
     }
@@ -298,7 +313,7 @@ pub fn restore(
 ) -> Result<Report, StoreError> {
     let (backup, directory) = (backup.as_ref(), directory.as_ref());
     let named = read_backup(backup, &mut |_| {}, |_| Ok(()), |_| Ok(()))?;
-    let (_lock, marker) = store::claim(directory)?;
+    let (_lock, folders) = store::claim(directory, &Room::default())?;
     let home = |name: &str| maps_folder(directory).join(folder::of_map(name));
     if let Some(there) = named.maps.iter().find(|map| !replaces && home(&map.name).exists()) {
         let error = std::io::Error::new(
@@ -307,8 +322,11 @@ pub fn restore(
         );
         return Err(StoreError::io("restore into", directory, &error));
     }
-    let (there, lost) =
-        if named.definitions.is_some() { definitions_there(directory)? } else { Default::default() };
+    let (there, lost) = if named.definitions.is_some() {
+        definitions_there(directory, &folders)?
+    } else {
+        Default::default()
+    };
     if let Some(damage) = lost.first().filter(|_| !replaces) {
         let error = std::io::Error::new(
             std::io::ErrorKind::InvalidData,
@@ -318,7 +336,7 @@ pub fn restore(
         );
         return Err(StoreError::io("restore into", directory, &error));
     }
-    marker.renew(&Room::default())?;
+    folders.marker().renew(marker::HAS_MANIFESTS, &Room::default())?;
     // No name of a map's folder has a dot.
     let beside = |name: &str| home(name).with_extension("restored");
     let current = std::cell::RefCell::new(None::<Restored>);
@@ -343,9 +361,22 @@ pub fn restore(
     let folder = definitions::folder(directory);
     // The definitions first: a map that is there can be read.
     let definitions = report.definitions.iter().map(|_| (folder.with_extension("restored"), folder.clone()));
+    let mut placed = Vec::new();
     for (new, home) in definitions.chain(maps) {
-        folder::put_in_place(&new, &home)?;
+        let Found::Manifest(manifest) = Manifest::find(&new)? else {
+            let error = std::io::Error::new(std::io::ErrorKind::InvalidData, "its list of files is gone");
+            return Err(StoreError::io("read back", &new, &error));
+        };
+        folders.expect(&home, &manifest);
+        placed.push((new, home, manifest));
     }
+    // Listed with either until all are in their places: a restore that is killed leaves some of them replaced.
+    folders.write()?;
+    for (new, home, manifest) in placed {
+        folder::put_in_place(&new, &home)?;
+        folders.replaced(&home, &manifest);
+    }
+    folders.write()?;
     report.definitions.iter_mut().for_each(|definitions| definitions.damage.extend_from_slice(&lost));
     Ok(report)
 }

@@ -15,6 +15,7 @@
 //! | `log.rs`, `segment.rs` | the log: appended, committed, flushed, sealed |
 //! | `shelf.rs`, `sums.rs`, `overlay.rs` | the snapshot, and what a log changes of it |
 //! | `manifest.rs` | which files there have to be |
+//! | `folder_list.rs` | which folders there have to be |
 //! | `marker.rs` | what a data directory is, and in which version |
 //! | `definitions.rs` | what is to be known to read the maps |
 //! | `store.rs` | the data directory of a member |
@@ -29,6 +30,7 @@ mod change;
 mod definitions;
 mod error;
 mod folder;
+mod folder_list;
 mod frame;
 mod log;
 mod manifest;

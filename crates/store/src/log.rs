@@ -20,9 +20,9 @@ pub(crate) use folding::fold_lock;
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::folder;
+use crate::folder_list::FolderList;
 use crate::frame::{self, Kind, NO_PARTITION};
 use crate::manifest::Manifest;
-use crate::marker::Marker;
 use crate::room::Room;
 use crate::settings::{Fsync, PersistenceSettings};
 use filbert_pool::{MixedPool, Stages};
@@ -68,7 +68,8 @@ pub(crate) struct Log {
     /// Commits and flushes run there.
     pool: MixedPool,
     room: Room,
-    marker: Arc<Marker>,
+    /// Names the folder, before anything in it counts.
+    folders: Arc<FolderList>,
     /// Of all segments that this process writes.
     salt: u64,
     state: Mutex<State>,
@@ -136,7 +137,7 @@ impl MapLog {
         settings: PersistenceSettings,
         stages: &Stages,
         room: Room,
-        marker: Arc<Marker>,
+        folders: Arc<FolderList>,
     ) -> Self {
         let unusable = folder::check_name(name, &folder).err();
         let log = Log {
@@ -148,7 +149,7 @@ impl MapLog {
             stages: stages.clone(),
             pool: stages.mixed_pool(POOL),
             room,
-            marker,
+            folders,
             salt: stages.clock().random(),
             state: Mutex::default(),
             files: Mutex::default(),
@@ -199,6 +200,7 @@ impl MapLog {
             state.incarnation += 1;
         };
         drop(self.add(reset));
+        self.log.folders.forgive(&self.log.folder);
     }
 
     fn add(&self, write: impl FnOnce(&mut State, u64)) -> Option<Pending> {

@@ -104,6 +104,11 @@ impl Manifest {
         Ok(Self { is_after_lost: true, first, segments, ..Self::new(id) })
     }
 
+    /// How often it was written.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// Reads the manifest of a folder, or its copy.
     pub(crate) fn find(folder: &Path) -> Result<Found, StoreError> {
         let (mut best, mut is_there) = (None::<Self>, false);

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! data/
+//!   folders, folders-copy     which folders there have to be
 //!   filbert-data             says what this folder is, and in which version
 //!   definitions/             what is to be known to read the maps, kept as a map is
 //!   lock                     held by the member that uses it
@@ -17,6 +18,7 @@ use crate::change::Entry;
 use crate::definitions;
 use crate::error::{Damage, Reach, StoreError};
 use crate::folder;
+use crate::folder_list::FolderList;
 use crate::log::{MapLog, fold_lock};
 use crate::manifest::{FlushedEnd, Found, Manifest};
 use crate::marker::{self, Marker};
@@ -57,7 +59,7 @@ struct Inner {
     directory: PathBuf,
     stages: Stages,
     room: Room,
-    marker: Arc<Marker>,
+    folders: Arc<FolderList>,
     logs: Mutex<BTreeMap<String, MapLog>>,
     definitions: OnceLock<MapLog>,
     _lock: File,
@@ -80,13 +82,27 @@ pub(crate) fn maps(directory: &Path) -> Result<Vec<(String, PathBuf)>, StoreErro
     Ok(found.collect())
 }
 
+/// The names of the maps that are there or have to be, with their folders.
+pub(crate) fn maps_listed(
+    directory: &Path,
+    folders: &FolderList,
+) -> Result<BTreeMap<String, PathBuf>, StoreError> {
+    let home = |path: PathBuf| {
+        let name = path.strip_prefix(maps_folder(directory)).ok()?.to_str().and_then(folder::map_of)?;
+        Some((name, path))
+    };
+    let listed = folders.all().into_iter().filter_map(home);
+    // One that is there stands aside, perhaps.
+    Ok(listed.chain(maps(directory)?).collect())
+}
+
 /// True when `directory` is a data directory.
 pub(crate) fn is_one(directory: &Path) -> bool {
     Marker::find(directory).is_some()
 }
 
 /// Makes a data directory where none is, locks it, and finishes or undoes a restore that was interrupted.
-pub(crate) fn claim(directory: &Path) -> Result<(File, Marker), StoreError> {
+pub(crate) fn claim(directory: &Path, room: &Room) -> Result<(File, FolderList), StoreError> {
     folder::make(directory)?;
     let shown = || directory.display().to_string();
     let marker = match Marker::find(directory) {
@@ -114,7 +130,7 @@ pub(crate) fn claim(directory: &Path) -> Result<(File, Marker), StoreError> {
         let home = name.strip_suffix(folder::ASIDE).filter(|home| folder::map_of(home).is_some());
         home.map_or(Ok(()), |home| folder::settle(&maps.join(home)))?;
     }
-    Ok((file, marker))
+    Ok((file, FolderList::open(directory, marker, room)?))
 }
 
 impl Store {
@@ -126,10 +142,10 @@ impl Store {
     /// The same with a bound for its logs, for tests of a disk that is full.
     pub fn open_with(stages: &Stages, directory: impl AsRef<Path>, room: Room) -> Result<Self, StoreError> {
         let directory = directory.as_ref().to_owned();
-        let (_lock, marker) = claim(&directory)?;
-        let (stages, marker) = (stages.clone(), Arc::new(marker));
+        let (_lock, folders) = claim(&directory, &room)?;
+        let (stages, folders) = (stages.clone(), Arc::new(folders));
         let (logs, definitions) = (Mutex::default(), OnceLock::new());
-        Ok(Self { inner: Arc::new(Inner { directory, stages, room, marker, logs, definitions, _lock }) })
+        Ok(Self { inner: Arc::new(Inner { directory, stages, room, folders, logs, definitions, _lock }) })
     }
 
     /// The names of the maps in a data directory that is not opened; none when it is no such directory.
@@ -139,9 +155,21 @@ impl Store {
         found.into_iter().map(|(name, _)| name).collect()
     }
 
-    /// The names of the maps that are on disk.
+    /// The names of the maps that are on disk, or have to be.
     pub fn maps(&self) -> Result<Vec<String>, StoreError> {
-        Ok(maps(&self.inner.directory)?.into_iter().map(|(name, _)| name).collect())
+        Ok(maps_listed(&self.inner.directory, &self.inner.folders)?.into_keys().collect())
+    }
+
+    /// What is wrong with the data directory as a whole.
+    pub fn damage(&self) -> Option<Damage> {
+        self.inner.folders.damage()
+    }
+
+    /// Writes which folders there are now, after maps were recovered; on a disk without room that is done later. Blocks.
+    pub fn list_folders(&self) {
+        if let Err(error) = self.inner.folders.write() {
+            tracing::warn!(%error, "the list of the folders is not written yet");
+        }
     }
 
     /// The log of a map; nothing is on disk before its first change.
@@ -150,9 +178,9 @@ impl Store {
         if let Some(known) = logs.get(name) {
             return known.renewed();
         }
-        let Inner { stages, room, marker, .. } = &*self.inner;
-        let (room, marker) = (room.clone(), Arc::clone(marker));
-        let log = MapLog::new(name, self.folder(name), *settings, stages, room, marker);
+        let Inner { stages, room, folders, .. } = &*self.inner;
+        let (room, folders) = (room.clone(), Arc::clone(folders));
+        let log = MapLog::new(name, self.folder(name), *settings, stages, room, folders);
         logs.insert(name.to_owned(), log.clone());
         log
     }
@@ -172,7 +200,13 @@ impl Store {
         let log = || self.log(name, settings);
         let Some(recovery) = self.recover_folder(name, &folder, log)? else { return Ok(None) };
         if recovery.is_gone && recovery.damage.is_empty() {
-            folder::remove(&folder)?;
+            // Off the list first: one that is listed and gone is damage.
+            match self.inner.folders.remove(&folder) {
+                Ok(()) => folder::remove(&folder)?,
+                Err(error) => {
+                    tracing::warn!(map = name, %error, "a map that was destroyed is not removed yet")
+                }
+            }
             return Ok(None);
         }
         Ok(Some(recovery))
@@ -184,11 +218,21 @@ impl Store {
         folder: &Path,
         log: impl FnOnce() -> MapLog,
     ) -> Result<Option<Recovery>, StoreError> {
+        let folders = &self.inner.folders;
+        let wrong = folders.damage_of(folder, folder)?;
+        if wrong.is_some()
+            && let Err(error) = folders.lose(folder)
+        {
+            tracing::warn!(map = name, %error, "the list of the folders is not written yet");
+        }
         if !folder.is_dir() {
-            return Ok(None);
+            let Some(damage) = wrong else { return Ok(None) };
+            log().never_fold();
+            return Ok(Some(Recovery::of_nothing(damage)));
         }
         let (access, new_id) = (Access::Own(self.inner.room.clone()), self.inner.stages.clock().random());
-        let recovery = Recovery::read(name, folder, &access, new_id, Some(&self.inner.marker))?;
+        let mut recovery = Recovery::read(name, folder, &access, new_id, Some(folders))?;
+        recovery.damage.splice(0..0, wrong);
         if recovery.is_gone && recovery.damage.is_empty() {
             return Ok(Some(recovery));
         }
@@ -206,10 +250,10 @@ impl Store {
 
     /// The log of the definitions.
     pub(crate) fn definitions_log(&self) -> MapLog {
-        let Inner { directory, stages, room, marker, definitions: known, .. } = &*self.inner;
+        let Inner { directory, stages, room, folders, definitions: known, .. } = &*self.inner;
         let (name, folder, settings) =
             (definitions::NAME, definitions::folder(directory), definitions::settings());
-        let log = || MapLog::new(name, folder, settings, stages, room.clone(), Arc::clone(marker));
+        let log = || MapLog::new(name, folder, settings, stages, room.clone(), Arc::clone(folders));
         known.get_or_init(log).clone()
     }
 
@@ -233,6 +277,7 @@ impl Store {
         };
         // All of them, also when one cannot be; then the first that could not.
         let closed: Vec<Result<(), StoreError>> = logs.iter().map(MapLog::close).collect();
+        self.list_folders();
         closed.into_iter().collect()
     }
 }
@@ -261,8 +306,8 @@ pub struct Recovery {
     /// A segment that could not be sealed, and how many bytes of it count.
     unfinished: Option<(u64, u64)>,
     shelves: Vec<ShelfState>,
-    /// Until everything is read.
-    _lock: Arc<File>,
+    /// Until everything is read; `None` when there is nothing to read.
+    _lock: Option<Arc<File>>,
 }
 
 /// What is on disk of some partitions of a map.
@@ -277,13 +322,13 @@ pub struct ShelfState {
 
 impl Recovery {
     /// Reads what a folder says. One of our own whose files are not listed yet, because it was written before there were manifests, is
-    /// given a manifest with `new_id`, once the marker of the data directory says that there are such.
+    /// given a manifest with `new_id`, once the marker of the data directory says that there are such, and listed in `folders`.
     pub(crate) fn read(
         map: &str,
         folder: &Path,
         access: &Access,
         new_id: u64,
-        marker: Option<&Marker>,
+        folders: Option<&FolderList>,
     ) -> Result<Self, StoreError> {
         let lock = Arc::new(fold_lock(folder)?);
         // The lists before the files: a member that runs lists a file only when it is there.
@@ -342,9 +387,10 @@ impl Recovery {
             let flushed = flushed.map(|flushed| (flushed.number, flushed.end));
             flushed.into_iter().chain(finished).for_each(|(number, end)| manifest.flushed(number, end));
             // On a disk without room the log does it later.
-            let renewed = marker.map_or(Ok(()), |marker| marker.renew(room));
-            if let Err(error) = renewed.and_then(|()| manifest.write(folder, room)) {
-                tracing::warn!(map, %error, "the list of a map's files is not written yet");
+            let renew = |folders: &FolderList| folders.marker().renew(marker::HAS_MANIFESTS, room);
+            match folders.map_or(Ok(()), renew).and_then(|()| manifest.write(folder, room)) {
+                Ok(()) => folders.iter().for_each(|folders| folders.note(folder, &manifest)),
+                Err(error) => tracing::warn!(map, %error, "the list of a map's files is not written yet"),
             }
         }
         let overlays = std::mem::take(&mut state.shelves);
@@ -356,7 +402,13 @@ impl Recovery {
             })
             .collect();
         let LogState { damage, changes, is_gone, .. } = state;
-        Ok(Self { damage, changes, torn_bytes, is_gone, unfinished, shelves, _lock: lock })
+        Ok(Self { damage, changes, torn_bytes, is_gone, unfinished, shelves, _lock: Some(lock) })
+    }
+
+    /// A folder that has to be there and is not.
+    fn of_nothing(damage: Damage) -> Self {
+        let (damage, shelves) = (vec![damage], Vec::new());
+        Self { damage, changes: 0, torn_bytes: 0, is_gone: false, unfinished: None, shelves, _lock: None }
     }
 
     /// The shelves, to be read side by side.

@@ -30,7 +30,11 @@ pub(super) struct Interrupted {
 impl Interrupted {
     /// What a shell says of a program that a signal ended.
     pub(super) fn status(&self) -> u8 {
-        if self.signal == "SIGINT" { 130 } else { 143 }
+        match self.signal {
+            "SIGHUP" => 129,
+            "SIGINT" => 130,
+            _ => 143,
+        }
     }
 }
 

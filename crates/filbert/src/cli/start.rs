@@ -114,6 +114,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             ),
         });
     }
+    if let Some(damage) = member.grid().damaged_directory() {
+        say(&format!("{}: {}; see `filbert verify`", damage.file, damage.problem));
+    }
     if let Some(damage) = member.grid().damaged_definitions().first() {
         say(&format!("Compact schemas or indexes on disk cannot be read: {damage}; see `filbert verify`"));
     }

@@ -124,6 +124,9 @@ fn say(report: &Report, as_lines: bool, what: &str) -> Outcome {
         for map in report.all() {
             writeln!(out, "{}", as_json(map))?;
         }
+        if let Some(damage) = &report.directory {
+            writeln!(out, "{}", json!({ "file": damage.file, "problem": damage.problem }))?;
+        }
     } else {
         let mut table = Table::new(&["map", "entries", "bytes", "torn bytes", "damaged places"]);
         for map in report.all() {
@@ -132,6 +135,9 @@ fn say(report: &Report, as_lines: bool, what: &str) -> Outcome {
             table.row(cells);
         }
         table.write(out, "")?;
+        if let Some(damage) = &report.directory {
+            writeln!(out, "{}", damage.problem)?;
+        }
         for map in report.all() {
             for damage in &map.damage {
                 writeln!(out, "map {}: {damage}", map.name)?;
@@ -144,7 +150,6 @@ fn say(report: &Report, as_lines: bool, what: &str) -> Outcome {
     if report.is_sound() {
         return Ok(());
     }
-    let places: usize = report.all().map(|map| map.damage.len()).sum();
-    let places = counted(places as u64, "damaged place", "damaged places");
+    let places = counted(report.damage().count() as u64, "damaged place", "damaged places");
     Err(format!("{places}; what was there is left out, restore it from a backup").into())
 }

@@ -102,7 +102,13 @@ impl Monitor {
             0 => None,
             places => Some(format!("Compact schemas and indexes: {places} places on disk cannot be read\n")),
         };
-        definitions.into_iter().chain(self.grid.recovered().iter().filter_map(damaged)).collect()
+        let directory =
+            self.grid.damaged_directory().map(|damage| format!("data directory: {}\n", damage.problem));
+        directory
+            .into_iter()
+            .chain(definitions)
+            .chain(self.grid.recovered().iter().filter_map(damaged))
+            .collect()
     }
 }
 

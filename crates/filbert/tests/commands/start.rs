@@ -8,7 +8,7 @@ use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::{map, queue};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 fn terminate(child: u32) {
@@ -35,7 +35,10 @@ fn a_member_says_what_it_is_and_when_it_has_ended() {
 /// Whoever closes a terminal does not mean to kill what runs in it.
 #[test]
 fn a_terminal_that_is_closed_drains_the_member() {
-    let mut child = command(&["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"])
+    // Whoever runs the tests under `nohup` ignores the signal, and so would the child.
+    let mut child = Command::new("env")
+        .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_filbert")])
+        .args(["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
@@ -44,6 +47,21 @@ fn a_terminal_that_is_closed_drains_the_member() {
     lines.next().unwrap();
     signal(child.id(), "HUP");
     assert_eq!(lines.collect::<Vec<_>>(), ["filbert: SIGHUP, draining", "filbert: ended"]);
+    assert!(child.wait().unwrap().success());
+}
+
+/// `nohup filbert start &` outlives the terminal.
+#[test]
+fn a_hangup_that_was_ignored_stays_ignored() {
+    let words = ["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"];
+    let script = format!("trap '' HUP; exec '{}' {}", env!("CARGO_BIN_EXE_filbert"), words.join(" "));
+    let mut child = Command::new("sh").args(["-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut lines = lines.skip_while(|line| !line.contains("the cluster is called"));
+    lines.next().unwrap();
+    signal(child.id(), "HUP");
+    terminate(child.id());
+    assert_eq!(lines.collect::<Vec<_>>(), ["filbert: SIGTERM, draining", "filbert: ended"]);
     assert!(child.wait().unwrap().success());
 }
 

@@ -41,7 +41,7 @@ fn number(value: &Data) -> i32 {
 }
 
 /// Sends a request to a member that may be gone; whether it was answered, and not with an error.
-fn try_call<R: Request>(client: &mut Client, correlation: i64, request: &R) -> bool {
+pub(crate) fn try_call<R: Request>(client: &mut Client, correlation: i64, request: &R) -> bool {
     let mut out = BytesMut::new();
     request.encode(correlation, -1, &mut out);
     if client.stream.write_all(&out).is_err() {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
 
+mod bounds;
 mod commands;
 mod kills;
 #[path = "../../../gate/tests/door/line.rs"]

@@ -2,6 +2,7 @@
 
 use super::answering::{Answering, Counting};
 use super::clients::{Locked, LockedByName};
+use super::cp::structure_name;
 use super::failure::{Failure, Handled};
 use super::host::Host;
 use super::login::Identity;
@@ -15,6 +16,7 @@ use filbert_wire::frame::{Flags, FrameWriter};
 use filbert_wire::message::{MessageReader, Request, Version};
 use filbert_wire::messages::answers::Found;
 use filbert_wire::messages::error::ErrorCode;
+use filbert_wire::messages::structures::RaftGroupId;
 use filbert_wire::{Data, PartitionId};
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -119,6 +121,22 @@ impl Desk {
                 None => Ok(()),
             },
         }
+    }
+
+    /// As [`Desk::check_large`], for a structure of the CP subsystem: its request begins with a group and a name.
+    #[inline]
+    pub(super) fn check_large_in_group(
+        &self,
+        reader: &MessageReader,
+        action: Action,
+        service: Service,
+    ) -> Handled {
+        if reader.bytes().len() < LARGE {
+            return Ok(());
+        }
+        let Some((group, name)) = reader.first_structure_and_text::<RaftGroupId>() else { return Ok(()) };
+        let name = structure_name(&group, name);
+        self.check(self.actions(service, &name), action, service, &name)
     }
 
     /// Refuses what the user has no right to.

@@ -24,8 +24,8 @@ use super::sql;
 use super::topic;
 use filbert_grid::{
     Action, AtomicLong, AtomicReference, CountDownLatch, DurableExecutor, ExecutorService, FencedLock,
-    FlakeIdGenerator, List, Map, MultiMap, PnCounter, Queue, ReplicatedMap, Ringbuffer, ScheduledExecutor,
-    Semaphore, Service, Set, Topic,
+    FlakeIdGenerator, Granted, List, Map, MultiMap, PnCounter, Queue, ReplicatedMap, Ringbuffer,
+    ScheduledExecutor, Semaphore, Service, Set, Topic,
 };
 use filbert_net::Outbound;
 use filbert_wire::message::{MessageReader, Request};
@@ -118,12 +118,15 @@ macro_rules! served {
                         let request = self.desk.decode::<$request>(reader)?;
                         debug_assert_eq!(reader.first_text(), Some(&*request.name), "the name comes first");
                         let structure = self.$handles.open(&request.name, Action::$action, &self.desk)?;
+                        let _granted = Granted::begin(Action::$action);
                         $handler(structure, Call::new(&mut self.desk, out, reader), request)
                     })*)*
                     $($(<$cp_request as Request>::ID => {
+                        self.desk.check_large_in_group(reader, Action::$cp_action, Service::$cp)?;
                         let request = self.desk.decode::<$cp_request>(reader)?;
                         let name = cp::structure_name(&request.group, &request.name).into_owned();
                         let structure = self.$cp_handles.open(&name, Action::$cp_action, &self.desk)?;
+                        let _granted = Granted::begin(Action::$cp_action);
                         $cp_handler(structure, Call::new(&mut self.desk, out, reader), request)
                     })*)*
                     $(<$login as Request>::ID => {

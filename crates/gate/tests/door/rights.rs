@@ -3,14 +3,16 @@
 use crate::line::{Client, Member, authentication, int};
 use bytes::BytesMut;
 use filbert_gate::hazelcast::{HazelcastSettings, Need, Rights, SERVED, User};
-use filbert_grid::{Action, Service};
+use filbert_grid::{Action, Granted, Service};
 use filbert_wire::Data;
 use filbert_wire::frame::FRAME_HEADER;
 use filbert_wire::message::{Request, Version, sample};
 use filbert_wire::messages::client::{
     Authentication, CreateProxy, DestroyProxy, GetDistributedObjects, Ping,
 };
+use filbert_wire::messages::cp::atomic_ref;
 use filbert_wire::messages::error::{ERROR_ID, ErrorCode, ErrorResponse};
+use filbert_wire::messages::structures::RaftGroupId;
 use filbert_wire::messages::{MESSAGES, map};
 use std::io::Write;
 
@@ -135,6 +137,29 @@ fn a_large_body_is_not_decoded_for_someone_without_rights() {
     }
 }
 
+/// The same for structures of the CP subsystem, whose requests begin with a group: their values were decoded first.
+#[test]
+fn a_large_value_for_a_group_is_not_decoded_for_someone_without_rights() {
+    let (member, mut client) =
+        member(&["atomic-reference/mine: create, execute", "atomic-reference/mine@team: create, execute"]);
+    let cases = [("other", "default", 0), ("mine", "other", 0), ("mine", "default", 1), ("mine", "team", 2)];
+    for (number, (name, group, malformed)) in (1_001..).zip(cases) {
+        let (mut out, value) = (BytesMut::new(), Data::new(-12, &[7; 4_096]));
+        let group = RaftGroupId { name: group.into(), seed: 0, id: 0 };
+        let set =
+            atomic_ref::Set { group, name: name.into(), new_value: Some(value), return_old_value: false };
+        set.encode(number, -1, &mut out);
+        // Says that it is an apply: those have a number where this one ends.
+        out[FRAME_HEADER..FRAME_HEADER + 4].copy_from_slice(&atomic_ref::Apply::ID.to_le_bytes());
+        client.stream.write_all(&out).unwrap();
+        let answer = client.answer_to(number);
+        assert_eq!(answer.id(), ERROR_ID, "{name}");
+        let code = ErrorResponse::decode(&answer).unwrap().errors[0].code;
+        assert_eq!(code != ErrorCode::AccessControl as i32, malformed > 0, "{name}: {code}");
+        assert_eq!(member.door.counts().malformed, malformed, "{name}");
+    }
+}
+
 /// Whoever may make structures may not make any number: each takes memory for as long as it lives.
 #[test]
 fn structures_are_bounded() {
@@ -153,6 +178,36 @@ fn structures_are_bounded() {
     let service_name = "hz:impl:mapService".into();
     client.call(&DestroyProxy { name: "b".into(), service_name }).unwrap();
     assert!(client.call(&get("c")).is_ok());
+}
+
+/// The table of the door says what a message needs, and its operations say what they do: both are the same, for all that the tests of this
+/// program have sent so far and a sample of every message.
+#[test]
+#[cfg(debug_assertions)]
+fn every_operation_does_what_the_table_grants() {
+    let (_member, mut client) = member(&["*"]);
+    let mut seed = 7_u64;
+    let mut random = || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        seed >> 20
+    };
+    let mut number = 1_000_000;
+    for served in
+        SERVED.iter().filter(|served| matches!(served.need, Need::Right(..))).cycle().take(3 * SERVED.len())
+    {
+        let row = MESSAGES.iter().find(|row| row.id == served.id).unwrap();
+        let mut out = BytesMut::new();
+        number += 1;
+        sample(&row.request, Version::NEWEST, number, &mut random, &mut out);
+        client.stream.write_all(&out).unwrap();
+        // Its answer may never come, but what it invokes is invoked by then.
+        assert!(client.call(&Ping {}).is_ok(), "{}", served.name);
+    }
+    let noted = Granted::noted();
+    let differ: Vec<_> = noted.iter().filter(|noted| noted.granted != noted.declared).collect();
+    assert!(differ.is_empty(), "{differ:#?}");
+    let names: std::collections::BTreeSet<_> = noted.iter().map(|noted| noted.operation).collect();
+    assert!(names.len() > 80, "{} operations were invoked: {names:?}", names.len());
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Structures beside maps, seen from a socket: what goes with a connection, whose a session is, what is bounded.
 
-use crate::line::{Client, Member, blob, eventually, int};
+use crate::line::{Client, DEADLINE, Member, blob, eventually, int};
 use filbert_gate::hazelcast::{HazelcastSettings, Rights, User};
 use filbert_grid::{GridSettings, MapSettings, QueueSettings, SemaphoreSettings};
+use filbert_pool::Stages;
 use filbert_wire::Data;
 use filbert_wire::field::Text;
 use filbert_wire::messages::client::{
@@ -12,6 +13,7 @@ use filbert_wire::messages::cp::{atomic_long, atomic_ref, fenced_lock, group, la
 use filbert_wire::messages::error::ErrorCode;
 use filbert_wire::messages::structures::RaftGroupId;
 use filbert_wire::messages::{flake_id, map, multi_map, pn_counter, queue, replicated_map, ringbuffer};
+use std::sync::{Mutex, mpsc};
 use uuid::Uuid;
 
 fn default_group() -> RaftGroupId {
@@ -58,6 +60,33 @@ fn many_structures_are_made_beside_other_work() {
     assert_eq!(client.refused(&CreateProxies { proxies: all }), ErrorCode::IllegalArgument);
     let few = vec![("x".repeat(5_000).as_str().into(), "hz:impl:mapService".into())];
     assert_eq!(client.refused(&CreateProxies { proxies: few }), ErrorCode::IllegalArgument);
+}
+
+/// The io loop that the message came to serves others meanwhile: it is the only one.
+#[test]
+fn others_are_served_while_many_structures_are_made() {
+    let member = Member::on(Stages::builder().set("io.threads", 1).start().unwrap());
+    let (mut maker, mut other) = (member.client(), member.client());
+    let ((makes, is_made), (go_on, waits)) = (mpsc::channel(), mpsc::channel::<()>());
+    let channels = Mutex::new((makes, waits));
+    member.grid.structures().watch(move |_, _, name| {
+        if &**name == "m100" {
+            let (makes, waits) = &*channels.lock().unwrap();
+            makes.send(()).unwrap();
+            // Until the other one is served, or the test has failed.
+            let _ = waits.recv_timeout(2 * DEADLINE);
+        }
+    });
+    let proxies: Vec<(Text, Text)> = (0..3_000)
+        .map(|number| (format!("m{number}").as_str().into(), "hz:impl:mapService".into()))
+        .collect();
+    let sent = maker.send(&CreateProxies { proxies });
+    is_made.recv_timeout(DEADLINE).expect("they are made");
+    assert!(other.call(&Ping {}).is_ok());
+    assert!(member.grid.structures().len() < 3_000);
+    go_on.send(()).unwrap();
+    assert!(maker.answer::<CreateProxies>(sent).is_ok());
+    assert_eq!(member.grid.structures().len(), 3_000);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::login::user;
 use filbert_gate::hazelcast::Rights;
 use filbert_gate::postgres::PostgresSettings;
 use filbert_net::{CloseReason, NetSettings, RefuseReason};
+use std::panic::AssertUnwindSafe;
 
 fn limited(change: impl FnOnce(&mut NetSettings)) -> PostgresSettings {
     let mut settings = PostgresSettings::default();
@@ -44,7 +45,8 @@ fn connections_are_counted_by_address() {
 
 #[test]
 fn who_does_not_log_in_and_who_is_silent_is_closed() {
-    let quick = limited(|net| net.login_timeout_ms = 200);
+    // Long enough for who only begins to log in, on a busy machine.
+    let quick = limited(|net| net.login_timeout_ms = 3_000);
     let users = vec![user("ann", "secret", Rights::everything())];
     let member = Member::with(PostgresSettings { users, ..quick });
     let mut silent = Client::connect(member.address());
@@ -57,12 +59,17 @@ fn who_does_not_log_in_and_who_is_silent_is_closed() {
     eventually("both are counted", || member.door.stats().closed_by(CloseReason::LoginTimeout) == 2);
 
     let member = Member::with(limited(|net| net.idle_timeout_ms = 300));
-    let mut idle = member.client();
-    assert!(idle.receive().is_none());
-    eventually("it is counted", || member.door.stats().closed_by(CloseReason::Idle) == 1);
-    // A query that runs is not silence. On a busy machine the client itself may be silent before it asks: then another one tries.
+    // On a busy machine a client may be silent before it has logged in, or before it asks: then another one tries.
+    let tries = |act: &mut dyn FnMut(Client) -> bool| {
+        std::panic::catch_unwind(AssertUnwindSafe(|| act(member.client()))).unwrap_or(false)
+    };
+    eventually("one that has logged in is closed", || tries(&mut |mut idle| idle.receive().is_none()));
+    eventually("it is counted", || member.door.stats().closed_by(CloseReason::Idle) > 0);
+    // A query that runs is not silence.
     let long = "SELECT count(*) AS n FROM generate_series(1, 300000) a, generate_series(1, 20) b WHERE a.value % 7 = b.value";
-    eventually("a long query is answered", || member.client().query(long).ok().tags == ["SELECT 1"]);
+    eventually("a long query is answered", || {
+        tries(&mut |mut client| client.query(long).ok().tags == ["SELECT 1"])
+    });
 }
 
 #[test]

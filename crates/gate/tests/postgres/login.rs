@@ -9,7 +9,7 @@ use filbert_sql::Sql;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use std::net::TcpStream;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 
 pub(crate) fn user(name: &str, password: &str, may: Rights) -> User {
     User { name: name.into(), password: Some(password.into()), token: None, may }
@@ -51,11 +51,15 @@ fn a_wrong_password_and_an_unknown_user_look_the_same() {
     assert_eq!(client.until_ready().code(), "08P01");
 }
 
+/// So many guess at once.
+const GUESSERS: usize = 150;
+
 /// A guess at ann's password; true when it was refused before anybody looked at it.
-fn is_refused_unread(address: std::net::SocketAddr) -> bool {
+fn is_refused_unread(address: std::net::SocketAddr, all_ready: &Barrier) -> bool {
     let mut client = Client::connect(address);
     client.start(&[("user", "ann")]);
     client.receive();
+    all_ready.wait();
     let first = b"n,,n=,r=abc";
     client.send('p', &[&b"SCRAM-SHA-256\0"[..], &(first.len() as u32).to_be_bytes(), first].concat());
     let answer = client.receive().unwrap();
@@ -74,12 +78,18 @@ fn guesses_wait_their_turn_and_others_do_not() {
     let member = Member::with(with_users());
     let address = member.address();
     for _ in 0..5 {
-        assert!(!is_refused_unread(address));
+        assert!(!is_refused_unread(address, &Barrier::new(1)));
     }
-    let guessers: Vec<_> = (0..60).map(|_| std::thread::spawn(move || is_refused_unread(address))).collect();
+    // All at once: only so many have their turn in the time that a login has.
+    let all_ready = Arc::new(Barrier::new(GUESSERS));
+    let guesser = |_| {
+        let all_ready = Arc::clone(&all_ready);
+        std::thread::spawn(move || is_refused_unread(address, &all_ready))
+    };
+    let guessers: Vec<_> = (0..GUESSERS).map(guesser).collect();
     let refused = guessers.into_iter().map(|guesser| guesser.join().unwrap());
     let refused = refused.filter(|refused| *refused).count();
-    assert!(refused >= 5, "{refused} of 60 were not looked at");
+    assert!(refused >= 5, "{refused} of {GUESSERS} were not looked at");
     assert_eq!(Client::connect(address).scram("bob", "guess").code(), "28P01", "nobody else waits");
 }
 

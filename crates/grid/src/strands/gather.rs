@@ -131,6 +131,7 @@ impl<T: Target, O: Operation<Target = T>> Gather<T, O> {
 
     fn start(self: &Arc<Self>, strands: &Strands<T>, next: Next<O>, lane: Option<usize>, may_run_here: bool) {
         let Next { place, partition, operation } = next;
+        crate::granted::note(O::NAME, O::ACTION);
         let answer = || Part { gather: Some(Arc::clone(self)), place, lane };
         match strands.invoke_where(partition, operation, answer, may_run_here) {
             Invoked::Here(result) => self.give(place, result),

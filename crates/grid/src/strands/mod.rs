@@ -20,9 +20,10 @@ pub use answer::{Answer, Leaving};
 pub use gather::Spread;
 
 use crate::error::{GridError, GridResult};
+use crate::granted::{self, Granted};
 use crate::invocation::Invocation;
 use crate::memory::{MemoryAccount, STRAND_BYTES};
-use crate::operation::{Operation, Target, Turn};
+use crate::operation::{Action, Operation, Target, Turn};
 use cell::Cell;
 pub(crate) use cell::FARTHEST;
 use filbert_pool::{Clock, StageKind, Stages, Strand, SubmitError};
@@ -228,6 +229,7 @@ impl<T: Target> Strands<T> {
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
+        granted::note(O::NAME, O::ACTION);
         self.invoke_where(partition, operation, answer, self.may_run_here::<O>())
     }
 
@@ -255,6 +257,7 @@ impl<T: Target> Strands<T> {
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
+        let _own_affair = Granted::pause();
         let strand = match self.strand_for::<O>(partition) {
             Ok(strand) => strand,
             Err(refused) => return Invoked::Here(Err(refused)),
@@ -326,6 +329,7 @@ impl<T: Target> Strands<T> {
         name: &'static str,
         look: impl FnOnce(&mut T, &mut Turn<'_, T>) -> R,
     ) -> Option<R> {
+        granted::note(name, Action::Read);
         self.strand(partition).try_run_here(name, |cell| cell.look(look)).ok()?.ok()?
     }
 

@@ -360,7 +360,7 @@ fn those_who_wait_for_the_store_do_not_keep_it_from_being_called() {
         let (map, all_there) = (map.clone(), Arc::clone(&all_there));
         let task = move || {
             all_there.wait();
-            map.put(int(key as i32), int(1)).wait_timeout(Duration::from_secs(20))
+            map.put(int(key as i32), int(1)).wait_timeout(Duration::from_secs(60))
         };
         stages.mixed().submit("put", task).unwrap()
     };

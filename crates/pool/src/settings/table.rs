@@ -148,6 +148,7 @@ pub const SETTINGS: &[Setting] = &[
     number("maintenance.threads", 8, THREADS, "threads for refreshes and housekeeping, made when needed"),
     number("dedicated.threads", 256, (1, 16_384), "threads for long-running blocking work, one each"),
     number("shutdown.within_ms", 30_000, MILLIS, "how long a draining shutdown may take before it cancels"),
+    number("shutdown.leave_ms", 5_000, MILLIS, "how long threads may take to end once nothing is left to do"),
 ];
 
 /// The row of a key, `executor.<any>.threads` included.

@@ -4,8 +4,9 @@ fn problems(text: &str) -> Vec<String> {
     Settings::from_toml(text).unwrap_err().problems
 }
 
+/// Two threads a core where tasks may wait for each other, one where they compute: see the table of settings.
 #[test]
-fn defaults_are_those_of_the_seeds() {
+fn defaults_fit_what_a_stage_does() {
     let settings = Settings::new();
     let expected = [
         ("io.threads", 3),

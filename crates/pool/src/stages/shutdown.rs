@@ -47,9 +47,6 @@ const ORDER: [StageKind; 12] = [
 /// What a stage has even when another one used the time up: one that has nothing to do is not named for it.
 const AT_LEAST: Duration = Duration::from_millis(500);
 
-/// How long threads may take to leave once nothing is left to do.
-const LEAVE: Duration = Duration::from_secs(5);
-
 /// How far the end of a set of stages has come.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
@@ -142,12 +139,13 @@ fn end(inner: &Inner, how: Shutdown) -> ShutdownReport {
         }
     }
     inner.env.timers().close();
-    report.left_behind = inner.env.threads().join(LEAVE);
+    let leave = Duration::from_millis(inner.settings.number("shutdown.leave_ms"));
+    report.left_behind = inner.env.threads().join(leave);
     for engine in inner.engines() {
         let id = engine.metrics().id;
         // Maintenance holds up no one.
         if id.kind != StageKind::Maintenance {
-            let threads = engine.leave_behind(LEAVE);
+            let threads = engine.leave_behind(leave);
             report.left_behind.extend(std::iter::repeat_n(id.name.to_owned(), threads));
         }
     }

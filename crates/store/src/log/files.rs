@@ -9,6 +9,7 @@ use crate::error::StoreError;
 use crate::folder;
 use crate::frame::{self, Frames, Kind, NO_PARTITION};
 use crate::manifest::{FlushedEnd, FlushedFile, Found, Manifest};
+use crate::marker;
 use crate::segment::{self, Name};
 use crate::settings::Fsync;
 use std::fs::{File, OpenOptions};
@@ -210,14 +211,15 @@ impl Log {
         Ok(look(self.known_manifest(&mut known)?))
     }
 
-    /// Changes the manifest, and flushes it. When that fails it is as before, and the same may be tried again.
+    /// Changes the manifest, and flushes it and that the folder is listed. When that fails it is as before, and the same may be tried again.
     pub(super) fn change_manifest(&self, change: impl FnOnce(&mut Manifest)) -> Result<(), StoreError> {
         let mut known = self.manifest.lock().unwrap_or_else(|broken| broken.into_inner());
         let mut changed = self.known_manifest(&mut known)?.clone();
         change(&mut changed);
         changed.write(&self.folder, &self.room)?;
-        *known = Some(changed);
-        Ok(())
+        self.folders.note(&self.folder, known.insert(changed));
+        drop(known);
+        self.folders.write()
     }
 
     /// The manifest; one that is not there is made, and is on the disk before anything that it has to list. A start on a full disk leaves the
@@ -226,7 +228,7 @@ impl Log {
         if known.is_none() {
             let mut found = match Manifest::find(&self.folder)? {
                 Found::Manifest(manifest) => {
-                    self.marker.renew(&self.room)?;
+                    self.folders.marker().renew(marker::HAS_MANIFESTS, &self.room)?;
                     return Ok(known.insert(*manifest));
                 }
                 Found::Nothing if !segment::any_named(&self.folder, &segment::numbers(&self.folder)?)? => {
@@ -234,8 +236,9 @@ impl Log {
                 }
                 Found::Nothing | Found::Lost => Manifest::in_place_of_a_lost_one(&self.folder, self.salt)?,
             };
-            self.marker.renew(&self.room)?;
+            self.folders.marker().renew(marker::HAS_MANIFESTS, &self.room)?;
             found.write(&self.folder, &self.room)?;
+            self.folders.note(&self.folder, &found);
             *known = Some(found);
         }
         Ok(known.get_or_insert_with(|| Manifest::new(self.salt)))

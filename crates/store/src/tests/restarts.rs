@@ -174,7 +174,7 @@ fn nothing_of_a_damaged_backup_is_restored() {
     assert!(verify(&target, &mut |_| {}).is_err());
 }
 
-fn define(opened: &Store, key: &[u8], value: Option<&[u8]>) {
+pub(super) fn define(opened: &Store, key: &[u8], value: Option<&[u8]>) {
     let (told, wait) = mpsc::channel();
     let definitions = opened.definitions();
     let pending = match value {

@@ -1,12 +1,14 @@
-//! Files of a data directory that are deleted, swapped, cut, zeroed, or have bits flipped: what is served is what was stored, and what is
+//! Files and folders of a data directory that are deleted, swapped, cut, zeroed, or have bits flipped: what is served is what was stored, and what is
 //! missing is named, also by later starts.
 
 use super::flips::{compare, copy_all, files};
+use super::restarts::define;
 use super::*;
 use crate::log::fold_lock;
 use crate::marker;
 use crate::store::maps_folder;
 use crate::{Damage, Recovery, verify};
+use crate::{definitions, folder_list};
 use std::path::PathBuf;
 
 /// Trials in one run of the test; `FILBERT_DISK_TRIALS` says otherwise.
@@ -14,7 +16,10 @@ const TRIALS: usize = 200;
 
 const OTHER: &str = "users";
 
-/// A data directory as it was found, with what its two maps hold.
+/// The definition of the image.
+const DEFINED: &[u8] = b"a schema";
+
+/// A data directory as it was found, with what its two maps hold, and a definition.
 struct Image {
     folder: tempfile::TempDir,
     content: [Content; 2],
@@ -28,6 +33,8 @@ fn image(is_killed: bool) -> Image {
     let mut content = [Content::new(), Content::new()];
     for round in 0..2_u32 {
         with_store(data.path(), |opened| {
+            let _ = opened.read_definitions().unwrap();
+            define(opened, DEFINED, Some(&round.to_be_bytes()));
             for (map, content) in [MAP, OTHER].into_iter().zip(&mut content) {
                 let recovery = opened.recover(map, &settings(1 << 14)).unwrap();
                 drop(recovery);
@@ -74,6 +81,38 @@ fn segments(data: &Path, map: &str) -> usize {
 
 /// What is done to a file, by number.
 const KINDS: [&str; 6] = ["deleted", "swapped", "replaced by an older one", "cut", "zeroed", "flipped"];
+
+/// The folders of a data directory.
+fn folders(directory: &Path) -> [PathBuf; 3] {
+    let maps = maps_folder(directory);
+    [maps.join(MAP), maps.join(OTHER), definitions::folder(directory)]
+}
+
+/// Deletes a whole folder, swaps two, or puts an older copy in its place; every fourth time also the first list of the folders is deleted.
+fn damage_folder(directory: &Path, older: &Path, random: &mut impl FnMut(usize) -> usize) -> Done {
+    let (all, victim, kind) = (folders(directory), random(3), random(3));
+    let other = (victim + 1 + random(2)) % 3;
+    match kind {
+        0 => std::fs::remove_dir_all(&all[victim]).unwrap(),
+        1 => {
+            let aside = directory.join("aside");
+            std::fs::rename(&all[victim], &aside).unwrap();
+            std::fs::rename(&all[other], &all[victim]).unwrap();
+            std::fs::rename(&aside, &all[other]).unwrap();
+        }
+        _ => {
+            std::fs::remove_dir_all(&all[victim]).unwrap();
+            std::fs::create_dir(&all[victim]).unwrap();
+            copy_all(&folders(older)[victim], &all[victim]);
+        }
+    }
+    let lists = random(4);
+    if lists == 0 {
+        std::fs::remove_file(directory.join(folder_list::NAME)).unwrap();
+    }
+    let what = format!("folder {} is {} ({lists}, {other})", all[victim].display(), KINDS[kind]);
+    Done { kind: None, to_marker: false, what }
+}
 
 /// What was done to a folder.
 struct Done {
@@ -137,7 +176,18 @@ fn damage(folder: &Path, older: &Path, random: &mut impl FnMut(usize) -> usize) 
 fn start(folder: &Path, content: &[Content; 2], what: &str) -> Result<Vec<Damage>, StoreError> {
     let stages = Stages::simulated(1);
     let opened = Store::open(&stages, folder)?;
-    let mut all = Vec::new();
+    let found = opened.read_definitions().unwrap();
+    let mut all = found.damage;
+    all.extend(opened.damage());
+    let newest = 1_u32.to_be_bytes().to_vec();
+    assert!(
+        !all.is_empty() || found.all.contains(&(DEFINED.to_vec(), newest)),
+        "{what}: no word of {:?}",
+        found.all
+    );
+    let told = opened.definitions().put(b"another", b"value");
+    stages.simulation().unwrap().settle();
+    drop(told);
     for (map, content) in [MAP, OTHER].into_iter().zip(content) {
         let recovery = opened.recover(map, &settings(1 << 14));
         let recovery: Recovery = recovery.unwrap().unwrap_or_else(|| panic!("{what}: {map} is gone"));
@@ -199,6 +249,109 @@ fn no_file_is_missing_or_wrong_without_a_word() {
     assert!(!is_whole || (named >= 40 && refused >= 3 && harmless >= 40), "{seen}");
     assert!(!is_whole || kinds.iter().all(|kind| *kind >= 10), "{seen}");
     println!("{seen}");
+}
+
+/// A map whose folder was gone was an empty map, and a member without its schemas had none.
+#[test]
+fn no_folder_is_missing_or_wrong_without_a_word() {
+    let images = [image(false), image(true)];
+    let mut seed = 0xf01d_u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below.max(1)
+    };
+    for trial in 0..60 {
+        let Image { folder, content, older } = &images[trial % 2];
+        let copy = quick_folder();
+        copy_all(folder.path(), copy.path());
+        let Done { what, .. } = damage_folder(copy.path(), older.path(), &mut random);
+        let what = format!("trial {trial}: {what}");
+        let verified = verify(copy.path(), &mut |_| {}).unwrap();
+        assert!(!verified.is_sound(), "{what}");
+        for start_number in 0..3 {
+            let damage = start(copy.path(), content, &what).unwrap();
+            assert!(
+                damage.iter().any(|damage| damage.problem.contains("folder")),
+                "{what}, start {start_number}: {damage:?}"
+            );
+        }
+    }
+}
+
+/// Both copies of the list are gone: what is there is served, and nobody says that all is well.
+#[test]
+fn a_list_of_folders_that_is_gone_is_named_and_takes_nothing_away() {
+    let Image { folder, content, .. } = image(false);
+    for name in [folder_list::NAME, folder_list::COPY] {
+        std::fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    let verified = verify(folder.path(), &mut |_| {}).unwrap();
+    assert!(!verified.is_sound() && verified.entries() > 0, "{verified:?}");
+    for _ in 0..2 {
+        let damage = start(folder.path(), &content, "no list").unwrap();
+        assert_eq!(damage.len(), 1, "{damage:?}");
+        assert!(damage[0].problem.contains("nobody knows whether all maps are there"), "{damage:?}");
+    }
+}
+
+/// The way out of a map that is lost: to destroy it, or to restore it.
+#[test]
+fn a_missing_map_is_there_again_once_it_is_destroyed_or_restored() {
+    let Image { folder, content, .. } = image(false);
+    let backed_up = quick_folder();
+    let file = backed_up.path().join("backup");
+    assert!(crate::backup(folder.path(), &file, 9, &mut |_| {}).unwrap().is_sound());
+    let is_named = |directory: &Path| !verify(directory, &mut |_| {}).unwrap().is_sound();
+    for destroys in [true, false] {
+        let copy = quick_folder();
+        copy_all(folder.path(), copy.path());
+        std::fs::remove_dir_all(maps_folder(copy.path()).join(MAP)).unwrap();
+        assert!(!start(copy.path(), &content, "a missing folder").unwrap().is_empty());
+        assert!(is_named(copy.path()));
+        if destroys {
+            with_store(copy.path(), |opened| {
+                assert_eq!(recovered(opened, &settings(1 << 14)).1.len(), 1);
+                opened.log(MAP, &settings(1 << 14)).reset();
+                // The map of that name as it is now.
+                let entry = put(1, 1, "new");
+                store(&opened.log(MAP, &settings(1 << 14)), 1, &entry.as_change()).unwrap();
+            });
+            with_store(copy.path(), |opened| {
+                let (found, damage) = recovered(opened, &settings(1 << 14));
+                assert_eq!((found.len(), damage), (1, Vec::new()));
+            });
+        } else {
+            crate::restore(&file, copy.path(), true, &mut |_| {}).unwrap();
+            assert_eq!(start(copy.path(), &content, "restored").unwrap(), Vec::new());
+        }
+        assert!(!is_named(copy.path()));
+    }
+}
+
+/// A map that was destroyed is no missing one, whenever the process is killed.
+#[test]
+fn a_map_that_was_destroyed_is_not_missed() {
+    let folder = quick_folder();
+    for map in [MAP, OTHER] {
+        with_store(folder.path(), |opened| {
+            store(&opened.log(map, &settings(1 << 14)), 1, &put(1, 1, "value").as_change()).unwrap();
+        });
+    }
+    with_store(folder.path(), |opened| {
+        let _ = recovered(opened, &settings(1 << 14));
+        opened.log(MAP, &settings(1 << 14)).reset();
+    });
+    // Killed after it is off the list, and after its folder stands aside; then nothing comes between.
+    for renames in [Some(0), Some(1), None] {
+        crate::folder::crash::after(renames);
+        let killed = reading(folder.path(), |opened| opened.recover(MAP, &settings(1 << 14)).map(|_| ()));
+        crate::folder::crash::after(None);
+        assert_eq!(killed.is_err(), renames == Some(0), "{killed:?}");
+        assert!(verify(folder.path(), &mut |_| {}).unwrap().is_sound(), "after {renames:?} renames");
+    }
+    let report = verify(folder.path(), &mut |_| {}).unwrap();
+    assert_eq!(report.maps.iter().map(|map| &*map.name).collect::<Vec<_>>(), [OTHER]);
+    reading(folder.path(), |opened| assert_eq!(opened.maps().unwrap(), [OTHER]));
 }
 
 /// The way that a file gets lost: a copy that was not whole.

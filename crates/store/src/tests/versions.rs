@@ -2,11 +2,11 @@
 
 use super::trials::quick_folder;
 use super::*;
-use crate::marker;
 use crate::overlay::{Overlay, place};
 use crate::shelf::{Shelf, Stamp};
 use crate::store::maps_folder;
 use crate::{Room, backup, frame, restore, segment, sums, verify};
+use crate::{folder_list, marker};
 use std::path::PathBuf;
 
 /// A segment of version 1.
@@ -130,6 +130,30 @@ fn a_folder_without_a_manifest_on_a_full_disk_is_served_for_good() {
     }
 }
 
+/// Written by a version that had no list of folders: what is there is listed, also when there is room for that only later.
+#[test]
+fn a_data_directory_without_a_list_gets_one() {
+    let folder = tempfile::tempdir().unwrap();
+    with_store(folder.path(), |opened| {
+        store(&opened.log(MAP, &settings(1 << 14)), 1, &put(1, 1, "value").as_change()).unwrap();
+    });
+    for name in [folder_list::NAME, folder_list::COPY] {
+        std::fs::remove_file(folder.path().join(name)).unwrap();
+    }
+    std::fs::write(folder.path().join(marker::NAME), marker::WITHOUT_LIST).unwrap();
+    assert!(verify(folder.path(), &mut |_| {}).unwrap().is_sound());
+    let full = Store::open_with(&Stages::simulated(1), folder.path(), Room::of(0)).unwrap();
+    assert_eq!(recovered(&full, &settings(1 << 14)).1, Vec::new());
+    drop(full);
+    let says = || std::fs::read_to_string(folder.path().join(marker::NAME)).unwrap();
+    assert_eq!(says(), marker::WITHOUT_LIST);
+    assert_eq!(found(folder.path()).1, Vec::new());
+    assert_eq!(says(), marker::CURRENT);
+    std::fs::remove_dir_all(maps_folder(folder.path()).join(MAP)).unwrap();
+    assert_eq!(found(folder.path()).1.len(), 1);
+    assert!(!verify(folder.path(), &mut |_| {}).unwrap().is_sound());
+}
+
 /// A program of version 1 would read past manifests, and take segments of version 2 for damaged ones: it refuses a folder that may have any.
 #[test]
 fn the_marker_says_the_version_before_anything_of_it_is_written() {
@@ -147,8 +171,8 @@ fn the_marker_says_the_version_before_anything_of_it_is_written() {
     assert_eq!(says(old.path()), marker::CURRENT);
 
     let (mut earlier, mut current) = (0, 0);
-    // The marker takes 15 bytes, a manifest some hundreds.
-    for bytes in (0..40).chain((40..400).step_by(24)) {
+    // The marker takes 15 bytes, the list of folders a hundred, a manifest some hundreds.
+    for bytes in (0..40).chain((40..1_200).step_by(24)) {
         let folder = quick_folder();
         let (map, content) = version_1(folder.path());
         let stages = Stages::simulated(1);
@@ -168,15 +192,17 @@ fn the_marker_says_the_version_before_anything_of_it_is_written() {
             .flat_map(|folder| crate::folder::names(folder).unwrap())
             .filter(is_newer)
             .collect();
-        if says(folder.path()) == marker::CURRENT {
-            current += 1;
-        } else {
-            assert_eq!(
-                (says(folder.path()), newer),
-                (marker::EARLIER.to_owned(), Vec::new()),
-                "room for {bytes}"
-            );
-            earlier += 1;
+        match &*says(folder.path()) {
+            marker::CURRENT => {
+                let is_there = |name: &&str| folder.path().join(name).is_file();
+                assert!([folder_list::NAME, folder_list::COPY].iter().all(is_there), "room for {bytes}");
+                current += 1;
+            }
+            marker::WITHOUT_LIST => {}
+            other => {
+                assert_eq!((other, newer), (marker::EARLIER, Vec::new()), "room for {bytes}");
+                earlier += 1;
+            }
         }
         let _ = opened.close();
     }

@@ -1,6 +1,6 @@
 //! A received message whose header has been read.
 
-use super::{Fault, MessageError, What};
+use super::{Fault, MessageError, Record, What, read_custom};
 use crate::frame::{Flags, FrameCursor};
 use bytes::Bytes;
 
@@ -55,6 +55,15 @@ impl MessageReader {
         let mut frames = FrameCursor::new(&self.bytes);
         frames.next().ok()?;
         std::str::from_utf8(frames.plain().ok()?.payload()).ok()
+    }
+
+    /// The structure and the text behind the fixed-size fields: in a request of the CP subsystem, group and name. `None` when something else
+    /// is there.
+    pub fn first_structure_and_text<R: Record>(&self) -> Option<(R, &str)> {
+        let mut frames = FrameCursor::new(&self.bytes);
+        frames.next().ok()?;
+        let structure = read_custom(&mut frames).ok()?;
+        Some((structure, std::str::from_utf8(frames.plain().ok()?.payload()).ok()?))
     }
 
     /// The fixed-size fields with the byte they begin at, and the frames behind them.
