@@ -13,9 +13,9 @@ java_clients=(
   "5.5.0 cf560b40b988526e780e4fae12cb6fe01c5158bb9e00839882857f32b544a19e"
   "5.4.0 cbcd4de863ee859dd6094fe01752e1bc9986c5240621443fe6609a5e16903f0d"
 )
-maven="https://repo1.maven.org/maven2/com/hazelcast/hazelcast"
+maven="https://repo1.maven.org/maven2"
 # PostgreSQL's JDBC driver.
-jdbc="https://repo1.maven.org/maven2/org/postgresql/postgresql/42.7.4/postgresql-42.7.4.jar"
+jdbc="org/postgresql/postgresql/42.7.4/postgresql-42.7.4.jar"
 jdbc_checksum="188976721ead8e8627eb6d8389d500dccc0c9bebd885268a3047180274a6031e"
 
 if [[ "${1:-}" == --where ]]; then
@@ -73,18 +73,18 @@ fi
 # Without a JDK the jars are of no use; run.sh says that the Java suite is left out.
 command -v javac >/dev/null || exit 0
 mkdir -p "$cache/java"
-fetch() { # name, where it is, its checksum
+fetch() { # name, where Maven Central has it, its checksum
   local jar="$cache/java/$1" checksum="$3"
   if ! echo "$checksum  $jar" | sha256sum --check --status 2>/dev/null; then
     echo "setup.sh: fetching $1 into $cache/java" >&2
-    curl --fail --silent --show-error --location --retry 3 --max-time 300 -o "$jar.new" "$2"
+    curl --fail --silent --show-error --location --retry 3 --max-time 300 -o "$jar.new" "$maven/$2"
     echo "$checksum  $jar.new" | sha256sum --check --status \
-      || { echo "setup.sh: $2 is not what it was: its checksum differs" >&2; exit 1; }
+      || { echo "setup.sh: $maven/$2 is not what it was: its checksum differs" >&2; exit 1; }
     mv "$jar.new" "$jar"
   fi
 }
 for client in "${java_clients[@]}"; do
   read -r version checksum <<<"$client"
-  fetch "hazelcast-$version.jar" "$maven/$version/hazelcast-$version.jar" "$checksum"
+  fetch "hazelcast-$version.jar" "com/hazelcast/hazelcast/$version/hazelcast-$version.jar" "$checksum"
 done
 fetch postgresql.jar "$jdbc" "$jdbc_checksum"
