@@ -3,7 +3,8 @@
 #   run.sh                          set up, build the test member if FILBERT_BIN is not set, run all suites
 #   run.sh --python | --node        one of them; what follows `--` goes to pytest or node --test
 #   run.sh --java-client            our suite with the Java client; what follows `--` is a part of the names of tests
-#   run.sh --postgres               psycopg 2 and 3, asyncpg, pg8000, ADBC, SQLAlchemy, node-postgres, JDBC, tokio-postgres against the PostgreSQL door
+#   run.sh --postgres               the PostgreSQL door: psycopg 2 and 3, asyncpg, pg8000, ADBC, SQLAlchemy, pandas, polars, connectorx, node-postgres,
+#                                   JDBC, pgx, tokio-postgres
 #   run.sh --own-tests <checkout>   the Python client's own tests, through the remote controller: a table, file by file
 #          [--json <file>|-]        the same as JSON
 #          [--group core|structures|cp|sql|connections|all] [--least <percent>] [name ...]
