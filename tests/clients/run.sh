@@ -99,6 +99,13 @@ for suite in "${suites[@]}"; do
         echo "run.sh: SKIPPED the JDBC suite: there is no JDK (Debian: apt-get install default-jdk-headless)" >&2
         [[ "${CI:-}" != true ]] || failed=1
       fi
+      if command -v go >/dev/null; then
+        (cd "$here/postgres/pgx" && GOMODCACHE="$cache/go" GOFLAGS="${GOFLAGS:-} -modcacherw" CGO_ENABLED=0 \
+          "$python" ../with_door.py go test -count=1 -timeout=5m ./...) || failed=1
+      else
+        echo "run.sh: SKIPPED the suite with pgx: there is no Go (Debian: apt-get install golang-go)" >&2
+        [[ "${CI:-}" != true ]] || failed=1
+      fi
       "$python" "$here/postgres/with_door.py" \
         cargo run --quiet --manifest-path "$here/tokio_postgres/Cargo.toml" --target-dir "$cache/tokio_postgres" || failed=1
       ;;

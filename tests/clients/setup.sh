@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the official Hazelcast clients outside the checkout: a Python environment, a folder of Node.js modules, Java's jars.
+# Installs the clients of Hazelcast and PostgreSQL outside the checkout: a Python environment, a folder of Node.js modules, Go's modules, Java's jars.
 # Quick when done already; done anew when a pinned version changes. Prints nothing unless there is something to do.
-#   setup.sh            installs what is missing; ends with 3 when Python, Node.js or (where CI=true) a JDK is missing or too old
+#   setup.sh            installs what is missing; ends with 3 when Python, Node.js or (where CI=true) a JDK or Go is missing or too old
 #   setup.sh --where    prints the folder, installs nothing
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -35,6 +35,7 @@ need node "the Node.js suite needs Node.js 20 or newer (Debian: apt-get install 
 need npm "npm installs the Node.js client (Debian: apt-get install npm)"
 if [[ "${CI:-}" == true ]]; then
   need javac "the Java suite needs a JDK 17 or newer (Debian: apt-get install default-jdk-headless)"
+  need go "the suite with pgx needs Go 1.19 or newer (Debian: apt-get install golang-go)"
 fi
 (( missing == 0 )) || exit 3
 python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -68,6 +69,19 @@ if [[ "$(stamp "$cache/node.stamp")" != "$wanted_node" ]]; then
   mkdir -p "$cache/node"
   npm install --prefix "$cache/node" --no-audit --no-fund --no-save --loglevel=error --ignore-scripts "$node_client" "$node_postgres" >/dev/null
   echo "$wanted_node" >"$cache/node.stamp"
+fi
+
+# Without Go there are no modules; run.sh says that the suite with pgx is left out.
+if command -v go >/dev/null; then
+  pgx="$here/postgres/pgx"
+  wanted_go="$(go version) $(cat "$pgx/go.mod" "$pgx/go.sum" | sha256sum)"
+  if [[ "$(stamp "$cache/go.stamp")" != "$wanted_go" ]]; then
+    echo "setup.sh: fetching the modules of Go into $cache/go" >&2
+    rm -rf "$cache/go" "$cache/go.stamp"
+    # Folders that can be written can be removed.
+    (cd "$pgx" && GOMODCACHE="$cache/go" GOFLAGS="${GOFLAGS:-} -modcacherw" go mod download)
+    echo "$wanted_go" >"$cache/go.stamp"
+  fi
 fi
 
 # Without a JDK the jars are of no use; run.sh says that the Java suite is left out.
