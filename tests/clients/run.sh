@@ -80,6 +80,11 @@ for suite in "${suites[@]}"; do
       else
         failed=1
       fi
+      # A member of Hazelcast runs SQL only with its jar for it.
+      if (( ${#extra[@]} == 0 )) && [[ "${HAZELCAST_JARS:-hazelcast-sql}" == *hazelcast-sql* ]]; then
+        { javac -cp "$cache/java/hazelcast-jdbc.jar" -d "$classes/jdbc" "$here"/java/jdbc/*.java \
+          && "$python" "$here/with_member.py" java -cp "$classes/jdbc:$cache/java/hazelcast-jdbc.jar" HazelcastJdbcSuite; } || failed=1
+      fi
       rm -rf "$classes"
       ;;
     postgres)

@@ -13,6 +13,9 @@ java_clients=(
   "5.5.0 cf560b40b988526e780e4fae12cb6fe01c5158bb9e00839882857f32b544a19e"
   "5.4.0 cbcd4de863ee859dd6094fe01752e1bc9986c5240621443fe6609a5e16903f0d"
 )
+# Hazelcast's JDBC driver: a whole client.
+hazelcast_jdbc="com/hazelcast/hazelcast-jdbc/5.5.0/hazelcast-jdbc-5.5.0.jar"
+hazelcast_jdbc_checksum="63c72209478dcccbc6f766ff1f72a2a56fe5532f9b69d8ba0b7cb99bdeeab07c"
 maven="https://repo1.maven.org/maven2"
 # PostgreSQL's JDBC driver.
 jdbc="org/postgresql/postgresql/42.7.4/postgresql-42.7.4.jar"
@@ -101,4 +104,5 @@ for client in "${java_clients[@]}"; do
   read -r version checksum <<<"$client"
   fetch "hazelcast-$version.jar" "com/hazelcast/hazelcast/$version/hazelcast-$version.jar" "$checksum"
 done
+fetch hazelcast-jdbc.jar "$hazelcast_jdbc" "$hazelcast_jdbc_checksum"
 fetch postgresql.jar "$jdbc" "$jdbc_checksum"
