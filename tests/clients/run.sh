@@ -4,7 +4,7 @@
 #   run.sh --python | --node        one of them; what follows `--` goes to pytest or node --test
 #   run.sh --java-client            our suite with the Java client; what follows `--` is a part of the names of tests
 #   run.sh --postgres               the PostgreSQL door: psycopg 2 and 3, asyncpg, pg8000, ADBC, SQLAlchemy, pandas, polars, connectorx, node-postgres,
-#                                   JDBC, pgx, tokio-postgres
+#                                   JDBC, pgx, tokio-postgres, dbt
 #   run.sh --own-tests <checkout>   the Python client's own tests, through the remote controller: a table, file by file
 #          [--json <file>|-]        the same as JSON
 #          [--group core|structures|cp|sql|connections|all] [--least <percent>] [name ...]
@@ -111,6 +111,7 @@ for suite in "${suites[@]}"; do
         echo "run.sh: SKIPPED the suite with pgx: there is no Go (Debian: apt-get install golang-go)" >&2
         [[ "${CI:-}" != true ]] || failed=1
       fi
+      "$python" "$here/postgres/with_door.py" "$cache/dbt/bin/python" "$here/postgres/dbt_suite.py" || failed=1
       "$python" "$here/postgres/with_door.py" \
         cargo run --quiet --manifest-path "$here/tokio_postgres/Cargo.toml" --target-dir "$cache/tokio_postgres" || failed=1
       ;;

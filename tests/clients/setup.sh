@@ -65,6 +65,15 @@ if [[ "$(stamp "$cache/python.stamp")" != "$wanted_python" ]]; then
   echo "$wanted_python" >"$cache/python.stamp"
 fi
 
+wanted_dbt="$(python3 -V) $(sha256sum <"$here/requirements-dbt.txt")"
+if [[ "$(stamp "$cache/dbt.stamp")" != "$wanted_dbt" ]]; then
+  echo "setup.sh: installing dbt into $cache/dbt" >&2
+  rm -rf "$cache/dbt" "$cache/dbt.stamp"
+  python3 -m venv "$cache/dbt"
+  "$cache/dbt/bin/pip" install --quiet --disable-pip-version-check -r "$here/requirements-dbt.txt"
+  echo "$wanted_dbt" >"$cache/dbt.stamp"
+fi
+
 wanted_node="$node_client $node_postgres"
 if [[ "$(stamp "$cache/node.stamp")" != "$wanted_node" ]]; then
   echo "setup.sh: installing the Node.js clients into $cache/node" >&2
