@@ -3,7 +3,8 @@
 #   run.sh                          set up, build the test member if FILBERT_BIN is not set, run all suites
 #   run.sh --python | --node        one of them; what follows `--` goes to pytest or node --test
 #   run.sh --java-client            our suite with the Java client; what follows `--` is a part of the names of tests
-#   run.sh --postgres               psycopg 2 and 3, asyncpg, pg8000, ADBC, SQLAlchemy, node-postgres, JDBC, tokio-postgres against the PostgreSQL door
+#   run.sh --postgres               the PostgreSQL door: psycopg 2 and 3, asyncpg, pg8000, ADBC, SQLAlchemy, pandas, polars, connectorx, node-postgres,
+#                                   JDBC, pgx, tokio-postgres, dbt
 #   run.sh --own-tests <checkout>   the Python client's own tests, through the remote controller: a table, file by file
 #          [--json <file>|-]        the same as JSON
 #          [--group core|structures|cp|sql|connections|all] [--least <percent>] [name ...]
@@ -79,6 +80,11 @@ for suite in "${suites[@]}"; do
       else
         failed=1
       fi
+      # A member of Hazelcast runs SQL only with its jar for it.
+      if (( ${#extra[@]} == 0 )) && [[ "${HAZELCAST_JARS:-hazelcast-sql}" == *hazelcast-sql* ]]; then
+        { javac -cp "$cache/java/hazelcast-jdbc.jar" -d "$classes/jdbc" "$here"/java/jdbc/*.java \
+          && "$python" "$here/with_member.py" java -cp "$classes/jdbc:$cache/java/hazelcast-jdbc.jar" HazelcastJdbcSuite; } || failed=1
+      fi
       rm -rf "$classes"
       ;;
     postgres)
@@ -98,6 +104,14 @@ for suite in "${suites[@]}"; do
         echo "run.sh: SKIPPED the JDBC suite: there is no JDK (Debian: apt-get install default-jdk-headless)" >&2
         [[ "${CI:-}" != true ]] || failed=1
       fi
+      if command -v go >/dev/null; then
+        (cd "$here/postgres/pgx" && GOMODCACHE="$cache/go" GOFLAGS="${GOFLAGS:-} -modcacherw" CGO_ENABLED=0 \
+          "$python" ../with_door.py go test -count=1 -timeout=5m ./...) || failed=1
+      else
+        echo "run.sh: SKIPPED the suite with pgx: there is no Go (Debian: apt-get install golang-go)" >&2
+        [[ "${CI:-}" != true ]] || failed=1
+      fi
+      "$python" "$here/postgres/with_door.py" "$cache/dbt/bin/python" "$here/postgres/dbt_suite.py" || failed=1
       "$python" "$here/postgres/with_door.py" \
         cargo run --quiet --manifest-path "$here/tokio_postgres/Cargo.toml" --target-dir "$cache/tokio_postgres" || failed=1
       ;;

@@ -8,6 +8,7 @@ mod entrance;
 mod guesses;
 pub mod hazelcast;
 pub mod http;
+mod listing;
 mod open_door;
 pub mod postgres;
 mod tables;

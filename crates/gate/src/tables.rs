@@ -9,8 +9,11 @@ use std::sync::Arc;
 /// The `information_schema` that PostgreSQL clients see: by this name, since the engine has another one.
 pub(crate) const INFORMATION: &str = "pg_information";
 
+/// The `information_schema` that Hazelcast clients see, likewise.
+pub(crate) const HAZELCAST_INFORMATION: &str = "hazelcast_information";
+
 /// The schemas that show each user what that user may read.
-const SHOWN_TO_ALL: [&str; 2] = ["pg_catalog", INFORMATION];
+const SHOWN_TO_ALL: [&str; 3] = ["pg_catalog", INFORMATION, HAZELCAST_INFORMATION];
 
 /// The rights of a user, as SQL asks for them.
 ///

@@ -6,9 +6,9 @@
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{
     BinaryOperator, CastKind, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, ObjectName, UnaryOperator, Value,
+    FunctionArguments, ObjectName, Statement as SqlStatement, UnaryOperator, Value,
 };
-use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, Precedence};
+use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, PostgreSqlDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
@@ -17,12 +17,41 @@ use std::collections::VecDeque;
 
 /// Reads the statements of a text.
 pub(crate) fn parse(text: &str) -> datafusion::common::Result<VecDeque<Statement>> {
-    DFParserBuilder::new(text).with_dialect(&FilbertDialect).build()?.parse_statements()
+    let read = |dialect: &'static FilbertDialect| {
+        DFParserBuilder::new(text).with_dialect(dialect).build()?.parse_statements()
+    };
+    // The general dialect takes a column that is called `key` or `index` for an index of MySQL.
+    if makes_table_with_keys(text)
+        && let Ok(statements) = read(&FilbertDialect { keys_are_columns: true })
+        && statements.iter().all(is_plain_table)
+    {
+        return Ok(statements);
+    }
+    read(&FilbertDialect { keys_are_columns: false })
+}
+
+/// True when a text begins as a table is made, and has a word that may be the name of a column or begin an index.
+fn makes_table_with_keys(text: &str) -> bool {
+    let mut words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.next().is_some_and(|word| word.eq_ignore_ascii_case("create"))
+        && words.any(|word| word.eq_ignore_ascii_case("key") || word.eq_ignore_ascii_case("index"))
+}
+
+fn is_plain_table(statement: &Statement) -> bool {
+    match statement {
+        Statement::Statement(statement) => {
+            matches!(statement.as_ref(), SqlStatement::CreateTable(table) if table.query.is_none())
+        }
+        _ => false,
+    }
 }
 
 /// The general dialect, with PostgreSQL's precedence of operators.
 #[derive(Debug)]
-pub(crate) struct FilbertDialect;
+pub(crate) struct FilbertDialect {
+    /// True when the parser decides by the dialect's type as for PostgreSQL, which has no indexes among columns.
+    keys_are_columns: bool,
+}
 
 /// `a ^ b`: above `*` and below the sign of a number.
 const POWER: u8 = 42;
@@ -46,7 +75,10 @@ macro_rules! as_in_the_general_dialect {
 impl Dialect for FilbertDialect {
     /// What the parser decides by the dialect's type is decided as for the general one.
     fn dialect(&self) -> TypeId {
-        TypeId::of::<GenericDialect>()
+        match self.keys_are_columns {
+            true => TypeId::of::<PostgreSqlDialect>(),
+            false => TypeId::of::<GenericDialect>(),
+        }
     }
 
     fn is_delimited_identifier_start(&self, letter: char) -> bool {
@@ -285,7 +317,7 @@ mod tests {
                 other => other.to_string(),
             }
         }
-        let mut parser = Parser::new(&FilbertDialect).try_with_sql(text).unwrap();
+        let mut parser = Parser::new(&FilbertDialect { keys_are_columns: false }).try_with_sql(text).unwrap();
         shown(&parser.parse_expr().unwrap())
     }
 
@@ -309,6 +341,28 @@ mod tests {
             assert_eq!(read(text), meant, "{text}");
         }
         assert_eq!(read("-1::TEXT"), "(-1::TEXT)");
+    }
+
+    #[test]
+    fn columns_may_be_called_as_indexes_begin() {
+        for (text, columns, constraints) in [
+            ("CREATE TABLE t (key BIGINT)", 1, 0),
+            ("create table t (key varchar(20), \"index\" int, index int, PRIMARY KEY (key))", 3, 1),
+            ("CREATE TABLE t (id INT PRIMARY KEY, v INT)", 2, 0),
+        ] {
+            let statements = parse(text).unwrap();
+            let Some(Statement::Statement(statement)) = statements.front() else { panic!("{text}") };
+            let SqlStatement::CreateTable(table) = statement.as_ref() else { panic!("{text}") };
+            assert_eq!((table.columns.len(), table.constraints.len()), (columns, constraints), "{text}");
+        }
+        // What is no plain table is read as ever.
+        for text in [
+            "CREATE TABLE t AS SELECT 1 AS key",
+            "CREATE INDEX i ON t (key)",
+            "CREATE VIEW v AS SELECT key FROM t",
+        ] {
+            assert_eq!(parse(text).unwrap().len(), 1, "{text}");
+        }
     }
 
     #[test]

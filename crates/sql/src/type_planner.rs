@@ -1,11 +1,12 @@
-//! Types of SQL that the planner does not know, or knows otherwise: JSON is text that says so, and moments with a time zone are in UTC.
+//! Types of SQL that the planner does not know, or knows otherwise: JSON is text that says so, moments with a time zone are in UTC, and
+//! `FLOAT(53)` has 64 bits.
 
 use crate::bounded::check_sql_type;
 use crate::column_form::ColumnForm;
 use arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::Result;
 use datafusion::logical_expr::planner::TypePlanner;
-use datafusion::sql::sqlparser::ast::{DataType as SqlType, TimezoneInfo};
+use datafusion::sql::sqlparser::ast::{DataType as SqlType, ExactNumberInfo, TimezoneInfo};
 use std::sync::Arc;
 
 /// For `CAST(... AS type)` and columns of tables that are made.
@@ -21,6 +22,8 @@ impl TypePlanner for OwnTypes {
             SqlType::Timestamp(None, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
                 Some(Arc::new(field(DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())))))
             }
+            // More binary digits than a number of 32 bits has.
+            SqlType::Float(ExactNumberInfo::Precision(25..)) => Some(Arc::new(field(DataType::Float64))),
             _ => None,
         })
     }

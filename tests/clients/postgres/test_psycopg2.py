@@ -24,6 +24,19 @@ def test_values_come_back(connection):
         assert cursor.fetchone() == (7, "größer", datetime.date(2024, 2, 29), [1, 2])
 
 
+def test_bytes_that_stand_in_a_statement_come_back(connection):
+    name = f"t_{uuid.uuid4().hex}"
+    raw = bytes(range(256))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT %s AS a", (raw,))
+        assert bytes(cursor.fetchone()[0]) == raw
+        cursor.execute(f"CREATE TABLE {name} (id bigint, raw bytea)")
+        cursor.execute(f"INSERT INTO {name} VALUES (%s, %s)", (1, raw))
+        cursor.execute(f"SELECT raw FROM {name} WHERE raw = %s", (raw,))
+        assert bytes(cursor.fetchone()[0]) == raw
+        cursor.execute(f"DROP TABLE {name}")
+
+
 def test_moments_are_in_the_zone_of_the_session(connection):
     with connection.cursor() as cursor:
         cursor.execute("SET TIME ZONE 'Europe/Oslo'")

@@ -5,9 +5,11 @@ use super::counters::DoorCounts;
 use super::host::Host;
 use super::session::Session;
 use super::settings::HazelcastSettings;
+use super::sql::Information;
+use crate::tables::HAZELCAST_INFORMATION;
 use filbert_grid::{Change, Grid, WatcherId};
 use filbert_net::ListenError;
-use filbert_sql::Sql;
+use filbert_sql::{Sql, SqlError};
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -33,6 +35,9 @@ pub enum DoorError {
     /// The address cannot be listened on, or the certificate does not work.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// The SQL engine does not take the tables that describe it to clients.
+    #[error(transparent)]
+    Sql(#[from] SqlError),
 }
 
 /// A door that Hazelcast clients come through. Dropped, it closes at once.
@@ -61,6 +66,9 @@ impl Door {
         let problems = self.settings.problems();
         if !problems.is_empty() {
             return Err(DoorError::Settings { problems });
+        }
+        if let Some(sql) = &self.sql {
+            sql.add_schema(HAZELCAST_INFORMATION, Arc::new(Information))?;
         }
         let listener = self.settings.entrance().listener();
         let stages = self.grid.stages().clone();

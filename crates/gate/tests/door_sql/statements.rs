@@ -54,6 +54,13 @@ fn longs(page: &Page) -> Vec<i64> {
     }
 }
 
+fn texts(page: &Page, column: usize) -> Vec<String> {
+    match &page.columns[column] {
+        Column::Varchar(values) => values.iter().map(|value| value.as_deref().unwrap().to_owned()).collect(),
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn a_statement_gives_its_columns_and_rows() {
     let member = Member::with_sql();
@@ -374,6 +381,8 @@ fn a_user_sees_no_more_than_the_rights_allow() {
     ] {
         assert_eq!(execute(&mut client, allowed).error, None, "{allowed}");
     }
+    let listed = execute(&mut client, "SELECT table_name FROM information_schema.tables ORDER BY table_name");
+    assert_eq!(texts(&listed.row_page.unwrap(), 0), ["mine", "orders"]);
     for refused in [
         "SELECT * FROM secret",
         "SELECT * FROM nothing",
@@ -391,7 +400,7 @@ fn a_user_sees_no_more_than_the_rights_allow() {
         "CREATE INDEX i ON secret (this)",
         "CREATE VIEW mine4 AS SELECT * FROM secret",
         "EXPLAIN SELECT * FROM secret",
-        "SELECT * FROM information_schema.columns",
+        "SELECT * FROM information_schema.views",
         "SHOW TABLES",
         "SHOW MAPPINGS",
         "SELECT * FROM 'people.csv'",
@@ -405,4 +414,49 @@ fn a_user_sees_no_more_than_the_rights_allow() {
         assert_eq!(error.suggestion, None);
     }
     assert!(member.door.counts().denied >= 23);
+}
+
+/// What Hazelcast's JDBC driver asks for `getTables` and `getColumns`, with its parameters.
+#[test]
+fn clients_see_tables_and_columns_as_hazelcast_names_them() {
+    let member = Member::with_sql();
+    let mut client = member.client();
+    for text in [
+        "CREATE MAPPING kinds (__key BIGINT, name VARCHAR, at TIMESTAMP WITH TIME ZONE, small TINYINT) TYPE IMap \
+         OPTIONS ('keyFormat' = 'bigint', 'valueFormat' = 'compact', 'valueCompactTypeName' = 'kinds')",
+        "CREATE VIEW some_kinds AS SELECT __key AS id, at FROM kinds",
+    ] {
+        assert_eq!(execute(&mut client, text).error, None, "{text}");
+    }
+    let mut ask = |number: i64, sql: &str, parameters: &[&str]| {
+        let parameters = parameters.iter().map(|text| Some(text.to_data().unwrap())).collect();
+        let answer = client.call(&Execute { parameters, ..statement(number, sql) }).unwrap();
+        assert_eq!(answer.error, None, "{sql}");
+        answer.row_page.unwrap()
+    };
+    let tables = ask(
+        1,
+        "SELECT table_catalog TABLE_CAT, table_schema TABLE_SCHEM, table_name TABLE_NAME, CASE table_type WHEN 'BASE TABLE' THEN \
+         'MAPPING' ELSE table_type END TABLE_TYPE, CAST(null as VARCHAR) REMARKS FROM information_schema.tables WHERE 1=1 \
+         AND table_schema LIKE ? ORDER BY TABLE_TYPE, table_catalog, table_schema, table_name",
+        &["%"],
+    );
+    assert_eq!(texts(&tables, 0), ["hazelcast", "hazelcast"]);
+    assert_eq!(texts(&tables, 1), ["public", "public"]);
+    assert_eq!(texts(&tables, 2), ["kinds", "some_kinds"]);
+    assert_eq!(texts(&tables, 3), ["MAPPING", "VIEW"]);
+    let columns = "SELECT table_name, column_name, data_type, is_nullable, ordinal_position FROM information_schema.columns  WHERE \
+                   table_name LIKE ? AND column_name LIKE ? ORDER BY table_catalog, table_schema, table_name, ordinal_position ASC";
+    let found = ask(2, columns, &["kinds", "%"]);
+    assert_eq!(texts(&found, 1), ["__key", "name", "at", "small"]);
+    assert_eq!(texts(&found, 2), ["BIGINT", "VARCHAR", "TIMESTAMP_WITH_TIME_ZONE", "TINYINT"]);
+    assert_eq!(texts(&found, 3), ["true"; 4]);
+    assert_eq!(found.columns[4], Column::Integer((1..=4).map(Some).collect()));
+    let found = ask(3, columns, &["some%", "a_"]);
+    assert_eq!((texts(&found, 0), texts(&found, 1)), (vec!["some_kinds".to_owned()], vec!["at".to_owned()]));
+    // A parameter elsewhere, the name of the table before that of the column, and what the engine has beside them.
+    let named = "SELECT information_schema.columns.column_name FROM information_schema.columns WHERE \
+                 information_schema.columns.table_name = ? AND ordinal_position = 4";
+    assert_eq!(texts(&ask(4, named, &["kinds"]), 0), ["small"]);
+    assert!(!ask(5, "SELECT routine_name FROM information_schema.routines", &[]).columns.is_empty());
 }

@@ -1,4 +1,7 @@
-//! Drivers that we did not write, where they are installed: `tests/clients/setup.sh` installs them. In CI they are.
+//! The quick suites of drivers that we did not write, where they are installed: `tests/clients/setup.sh` installs them. In CI they are.
+//!
+//! `tests/clients/run.sh --postgres`, the step `clients` of `cargo xtask verify`, runs all suites, these among them. Left to it alone are
+//! those that take long to start or to run: pandas, polars, connectorx, ADBC, SQLAlchemy, JDBC, pgx, tokio-postgres.
 
 use crate::client::Member;
 use std::path::{Path, PathBuf};
@@ -29,10 +32,13 @@ fn run(member: &Member, command: &mut Command) {
     assert!(output.status.success(), "{said}\n{failed}");
 }
 
+/// The suites of Python that take a moment.
+const QUICK: [&str; 4] = ["test_psycopg.py", "test_psycopg2.py", "test_asyncpg.py", "test_pg8000.py"];
+
 #[test]
 fn python_drivers() {
     let python = installed().join("venv/bin/python");
-    let modules = "import psycopg, psycopg2, asyncpg, pg8000, adbc_driver_postgresql, nanoarrow, sqlalchemy, pytest, pytest_timeout";
+    let modules = "import psycopg, psycopg2, asyncpg, pg8000, pytest, pytest_timeout";
     if !is_there("a PostgreSQL driver of Python", Command::new(&python).args(["-c", modules])) {
         return;
     }
@@ -46,7 +52,7 @@ fn python_drivers() {
             .args(words)
             .arg("--rootdir")
             .arg(&suite)
-            .arg(&suite)
+            .args(QUICK.map(|file| suite.join(file)))
             .env("PYTHONDONTWRITEBYTECODE", "1"),
     );
 }
@@ -69,31 +75,4 @@ fn node_postgres() {
             .args(["--test", "--test-timeout=120000"])
             .arg(clients().join("postgres/node_postgres.test.js")),
     );
-}
-
-#[test]
-fn jdbc() {
-    let jar = installed().join("java/postgresql.jar");
-    if !is_there("JDBC's driver or a JDK", Command::new("jar").arg("tf").arg(&jar)) {
-        return;
-    }
-    let classes = tempfile::tempdir().unwrap();
-    let member = Member::start();
-    let suite = clients().join("postgres/JdbcSuite.java");
-    run(&member, Command::new("javac").arg("-cp").arg(&jar).arg("-d").arg(classes.path()).arg(suite));
-    let path = std::env::join_paths([classes.path().to_owned(), jar]).unwrap();
-    run(&member, Command::new("java").arg("-cp").arg(path).arg("JdbcSuite"));
-}
-
-#[test]
-fn tokio_postgres() {
-    let Some(program) = std::env::var_os("FILBERT_TOKIO_POSTGRES") else {
-        eprintln!(
-            "SKIPPED: FILBERT_TOKIO_POSTGRES does not name the program of tests/clients/tokio_postgres, which run.sh runs"
-        );
-        return;
-    };
-    let member = Member::start();
-    member.add_cities();
-    run(&member, &mut Command::new(program));
 }

@@ -5,6 +5,7 @@
 //! - `LIKE ... ESCAPE '!'` and `SIMILAR TO` become patterns of the operators that there are.
 //! - `doc -> 'a'` and `doc ->> 'a'` are functions over JSON.
 //! - `CAST(a AS VARCHAR(9))` and `CHAR(9)` cut the text.
+//! - `SELECT id::INT FROM t ORDER BY id` orders by what is selected: the column gets the name `id`.
 //! - Two columns of one name get two names for the planner; [`shown_name`] takes the difference away.
 //!
 //! A column keeps the name that its expression had.
@@ -16,8 +17,8 @@ use crate::walk::{change_item, change_statement, read_item};
 use datafusion::sql::sqlparser::ast::{
     AssignmentTarget, BinaryOperator, CastKind, CharacterLength, DataType, Expr, Function, FunctionArg,
     FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, LimitClause, ObjectName,
-    Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableAlias, TableFactor, TableWithJoins,
-    Value, ValueWithSpan, Visitor, VisitorMut, WildcardAdditionalOptions,
+    OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableAlias,
+    TableFactor, TableWithJoins, Value, ValueWithSpan, Visitor, VisitorMut, WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
@@ -48,10 +49,13 @@ pub(super) fn rewrite(statement: &mut Statement, names: Names) -> Result<(), Sql
         },
         _ => None,
     };
+    let is_ordered = asked
+        .as_ref()
+        .is_some_and(|query| query.order_by.is_some() && matches!(*query.body, SetExpr::Select(_)));
     let mut bodies: Vec<&mut SetExpr> = asked.into_iter().map(|query| query.body.as_mut()).collect();
     while let Some(body) = bodies.pop() {
         match body {
-            SetExpr::Select(select) => name_apart(&mut select.projection, names),
+            SetExpr::Select(select) => name_apart(&mut select.projection, names, is_ordered),
             SetExpr::Query(query) => bodies.push(query.body.as_mut()),
             SetExpr::SetOperation { left, right, .. } => bodies.extend([left.as_mut(), right.as_mut()]),
             _ => {}
@@ -95,7 +99,7 @@ impl VisitorMut for Statements {
     }
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        let done = fetch(query);
+        let done = name_casts(query, self.names).and_then(|()| fetch(query));
         self.done(done)
     }
 
@@ -142,10 +146,78 @@ fn fetch(query: &mut Query) -> Result<(), SqlError> {
     Ok(())
 }
 
-/// Gives columns of one name other names, which [`shown_name`] shows as one again.
-fn name_apart(items: &mut [SelectItem], names: Names) {
-    let has_all =
-        items.iter().any(|item| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..)));
+/// Gives the columns that are cast, and by whose names alone the rows are ordered, these names, as in PostgreSQL: the order is that of what
+/// is selected. Within an expression the name means the column as it was before the cast.
+fn name_casts(query: &mut Query, names: Names) -> Result<(), SqlError> {
+    let (Some(order), SetExpr::Select(select)) = (&query.order_by, query.body.as_mut()) else {
+        return Ok(());
+    };
+    let OrderByKind::Expressions(order) = &order.kind else { return Ok(()) };
+    let items = &mut select.projection;
+    if items.iter().any(is_all) {
+        return Ok(());
+    }
+    let name_of = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(expr) => column_name(expr).map(|name| names.read(name)),
+        SelectItem::ExprWithAlias { alias, .. } => Some(names.read(alias)),
+        _ => None,
+    };
+    let all: Vec<_> = items.iter().map(name_of).collect();
+    for (item, name) in items.iter_mut().zip(&all) {
+        let (SelectItem::UnnamedExpr(expr @ Expr::Cast { .. }), Some(name)) = (&*item, name) else {
+            continue;
+        };
+        let is_alone = |by: &OrderByExpr| matches!(&by.expr, Expr::Identifier(of) if names.read(of) == *name);
+        if !order.iter().any(is_alone) || all.iter().flatten().filter(|other| *other == name).count() > 1 {
+            continue;
+        }
+        let may_be_inside = |by: &OrderByExpr| {
+            let inside = !matches!(by.expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+            inside && by.expr.to_string().to_lowercase().contains(&name.to_lowercase())
+        };
+        if order.iter().any(may_be_inside) {
+            return Err(SqlError::Refused(format!(
+                "ORDER BY has the column \"{name}\", which is cast, by itself and in an expression; AS gives the cast another name"
+            )));
+        }
+        let alias = Ident::with_quote('"', name.clone());
+        *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
+    }
+    Ok(())
+}
+
+fn is_all(item: &SelectItem) -> bool {
+    matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+}
+
+/// The name of a column that is alone, or cast.
+fn column_name(expr: &Expr) -> Option<&Ident> {
+    match expr {
+        Expr::Identifier(name) => Some(name),
+        Expr::CompoundIdentifier(parts) => parts.last(),
+        Expr::Cast { expr, .. } | Expr::Nested(expr) => column_name(expr),
+        _ => None,
+    }
+}
+
+/// Gives columns of one name other names, which [`shown_name`] shows as one again. What rows are ordered by may be a column more.
+fn name_apart(items: &mut [SelectItem], names: Names, is_ordered: bool) {
+    let has_all = items.iter().any(is_all);
+    // The planner calls a column that is cast as the column itself.
+    let of_columns: Vec<String> = items
+        .iter()
+        .filter_map(|item| match item {
+            SelectItem::UnnamedExpr(expr) => column_name(expr).map(|name| names.read(name)),
+            _ => None,
+        })
+        .collect();
+    let stands_again = |expr: &Expr| match (expr, column_name(expr)) {
+        (Expr::Cast { .. }, Some(name)) => {
+            let name = names.read(name);
+            has_all || is_ordered || of_columns.iter().filter(|other| **other == name).count() > 1
+        }
+        _ => false,
+    };
     let mut seen = HashSet::new();
     for (number, item) in items.iter_mut().enumerate() {
         let (key, name, expr) = match &*item {
@@ -166,7 +238,9 @@ fn name_apart(items: &mut [SelectItem], names: Names) {
             SelectItem::ExprWithAlias { expr, alias } => (names.read(alias), names.read(alias), expr),
             _ => continue,
         };
-        let may_be_there = has_all && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
+        let is_cast_again = matches!(&*item, SelectItem::UnnamedExpr(expr) if stands_again(expr));
+        let may_be_there =
+            is_cast_again || (has_all && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)));
         let is_new = seen.insert(key);
         if (is_new && !may_be_there) || is_volatile_place(expr) {
             continue;

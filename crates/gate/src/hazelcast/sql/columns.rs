@@ -63,6 +63,28 @@ impl ColumnPlan {
         SqlColumnMetadata { name: self.name.as_str().into(), kind: self.kind as i32, nullable: self.nullable }
     }
 
+    /// What Hazelcast calls its type.
+    pub(super) fn type_name(&self) -> &'static str {
+        match self.kind {
+            ColumnType::Varchar => "VARCHAR",
+            ColumnType::Boolean => "BOOLEAN",
+            ColumnType::TinyInt => "TINYINT",
+            ColumnType::SmallInt => "SMALLINT",
+            ColumnType::Integer => "INTEGER",
+            ColumnType::BigInt => "BIGINT",
+            ColumnType::Decimal => "DECIMAL",
+            ColumnType::Real => "REAL",
+            ColumnType::Double => "DOUBLE",
+            ColumnType::Date => "DATE",
+            ColumnType::Time => "TIME",
+            ColumnType::Timestamp => "TIMESTAMP",
+            ColumnType::TimestampWithTimeZone => "TIMESTAMP_WITH_TIME_ZONE",
+            ColumnType::Object => "OBJECT",
+            ColumnType::Json => "JSON",
+            ColumnType::Null => "NULL",
+        }
+    }
+
     /// The column of a page that has no rows yet.
     pub(super) fn start(&self) -> Column {
         match self.kind {

@@ -11,10 +11,12 @@
 
 mod columns;
 mod cursor;
+mod information;
 mod moments;
 mod problem;
 mod statements;
 
+pub(super) use information::Information;
 pub(super) use statements::Statements;
 
 use super::call::{Call, Desk};
@@ -197,6 +199,7 @@ impl Reader {
         reading.begins(&self.host.grid.stages().clock()).await?;
         session.check_length(&request.sql)?;
         let text = numbered_parameters(&request.sql);
+        let text = information::adapted(&text);
         let parameters = self.parameters(&request.parameters)?;
         let expected = match request.expected_result_type {
             0 => Expected::Any,

@@ -3,15 +3,14 @@
 use super::definition::{Definition, Shelf};
 use super::information;
 use super::rows::{self, Listed, Row, table_oid};
+use crate::listing::{equal_to, public, readable, text};
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::catalog::{SchemaProvider, Session, TableProvider};
-use datafusion::common::{Column, Result, ScalarValue};
+use datafusion::common::{Result, ScalarValue};
 use datafusion::datasource::memory::MemorySourceConfig;
-use datafusion::execution::SessionState;
-use datafusion::logical_expr::{BinaryExpr, Expr, Operator, TableProviderFilterPushDown, TableType};
+use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
-use filbert_sql::{Access, Object, SessionRights};
 use std::sync::Arc;
 
 /// One table; its rows are made when it is scanned.
@@ -35,11 +34,7 @@ impl CatalogTable {
             return Ok(rows::types());
         }
         let Some(public) = public(state) else { return Ok(Vec::new()) };
-        let rights = state.config().get_extension::<SessionRights>();
-        let mut names = public.table_names();
-        names.retain(|name| {
-            rights.as_ref().is_none_or(|rights| rights.may(Access::Read, &Object::table(name)))
-        });
+        let mut names = readable(state, public.as_ref());
         match name {
             "pg_attribute" => {
                 if let Some(wanted) = filters.iter().find_map(|filter| number(equal_to(filter, "attrelid")?))
@@ -72,12 +67,6 @@ impl CatalogTable {
     }
 }
 
-/// The schema that the tables of users are in.
-fn public(state: &dyn Session) -> Option<Arc<dyn SchemaProvider>> {
-    let state = state.as_any().downcast_ref::<SessionState>()?;
-    state.catalog_list().catalog("filbert")?.schema("public")
-}
-
 /// The columns of these tables: to know those of a map takes a look at its entries.
 async fn columns(
     public: &dyn SchemaProvider,
@@ -92,29 +81,6 @@ async fn columns(
         }
     }
     Ok(rows)
-}
-
-/// What a filter demands a column to be.
-fn equal_to<'a>(filter: &'a Expr, column: &str) -> Option<&'a ScalarValue> {
-    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Eq, right }) = filter else { return None };
-    let is_column = |expr: &Expr| match expr {
-        Expr::Column(Column { name, .. }) => name == column,
-        Expr::Cast(cast) => matches!(cast.expr.as_ref(), Expr::Column(Column { name, .. }) if name == column),
-        _ => false,
-    };
-    match (left.as_ref(), right.as_ref()) {
-        (one, Expr::Literal(value, _)) | (Expr::Literal(value, _), one) if is_column(one) => Some(value),
-        _ => None,
-    }
-}
-
-fn text(value: &ScalarValue) -> Option<&str> {
-    match value {
-        ScalarValue::Utf8(text) | ScalarValue::Utf8View(text) | ScalarValue::LargeUtf8(text) => {
-            text.as_deref()
-        }
-        _ => None,
-    }
 }
 
 fn number(value: &ScalarValue) -> Option<i64> {

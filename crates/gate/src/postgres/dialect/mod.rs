@@ -35,7 +35,7 @@ const MOST_BYTES: usize = 32 << 10;
 const MOST_DEPTH: usize = 250;
 
 /// What makes a text worth a closer look.
-const MENTIONS: [&str; 21] = [
+const MENTIONS: [&str; 22] = [
     "pg_",
     "information_schema",
     "to_reg",
@@ -56,6 +56,7 @@ const MENTIONS: [&str; 21] = [
     "has_",
     "operator",
     "collate",
+    "bytea",
     "'{",
 ];
 
@@ -76,10 +77,13 @@ impl Dialect<'_> {
         }
         // What cannot be parsed, the engine refuses with its own words.
         let Ok(mut statements) = Parser::parse_sql(&PostgreSqlDialect {}, text) else { return unchanged };
-        let [statement @ (Statement::Query(_) | Statement::Explain { .. })] = statements.as_mut_slice()
-        else {
-            return unchanged;
-        };
+        let [statement] = statements.as_mut_slice() else { return unchanged };
+        match statement {
+            Statement::Query(_) | Statement::Explain { .. } => {}
+            // For the bytes that drivers write into a statement.
+            Statement::Insert(_) if contains(text, "bytea") => {}
+            _ => return unchanged,
+        }
         let said = parameters::of(&*statement);
         let mut rewriting = Rewriting { session: self, changed: false };
         let _ = filbert_sql::walk::change_statement(statement, &mut rewriting);
@@ -92,10 +96,11 @@ impl Dialect<'_> {
 }
 
 fn mentions(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    MENTIONS
-        .iter()
-        .any(|word| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes())))
+    MENTIONS.iter().any(|word| contains(text, word))
+}
+
+fn contains(text: &str, word: &str) -> bool {
+    text.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// A walk over a statement.

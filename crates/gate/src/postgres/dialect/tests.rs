@@ -153,3 +153,26 @@ fn parameters_are_typed_by_their_places() {
     assert_eq!(numbers.into_iter().collect::<Vec<_>>(), [1, 2]);
     assert_eq!(compared("SELECT 1 WHERE 1 = $1"), None);
 }
+
+#[test]
+fn bytes_are_read_as_postgresql_writes_them() {
+    for (text, wanted) in [
+        (r"SELECT '\x00fF'::bytea", r#"SELECT decode('00fF', 'hex') AS "bytea""#),
+        (r"SELECT CAST('a\\b\377' AS BYTEA) AS x", "SELECT decode('615c62ff', 'hex') AS x"),
+        (r"INSERT INTO t VALUES ('\x01'::bytea)", "INSERT INTO t VALUES (decode('01', 'hex'))"),
+        // What needs no reading, and what has no digits, is left to the engine.
+        ("SELECT 'abc'::bytea AS x", "SELECT 'abc'::bytea AS x"),
+        (r"SELECT 'a\9'::bytea AS x", r"SELECT 'a\9'::bytea AS x"),
+    ] {
+        assert_eq!(adapted(text), wanted);
+    }
+    let other = "INSERT INTO t VALUES (version())";
+    assert_eq!(adapted(other), other);
+}
+
+#[test]
+fn the_table_that_a_parameter_names_is_looked_up() {
+    let said = adapted("SELECT attname FROM pg_attribute WHERE attrelid = $1::regclass::oid");
+    assert!(said.contains("coalesce(TRY_CAST(CAST($1 AS VARCHAR) AS BIGINT)"), "{said}");
+    assert!(said.contains("named.relname = regexp_replace(CAST($1 AS VARCHAR)"), "{said}");
+}

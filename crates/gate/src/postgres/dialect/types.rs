@@ -12,6 +12,7 @@ pub(super) fn cast(data_type: &DataType, inner: &Expr) -> Option<String> {
     match data_type {
         DataType::Custom(name, _) => to(&catalog_name(name)?, inner),
         DataType::Regclass => to("regclass", inner),
+        DataType::Bytea => bytes(&string(inner)?),
         DataType::Array(ArrayElemTypeDef::SquareBracket(..)) => array(&string(inner)?, data_type),
         _ => None,
     }
@@ -25,6 +26,7 @@ fn to(name: &str, inner: &Expr) -> Option<String> {
                 Ok(oid) => oid.to_string(),
                 Err(_) => table_oid(table_name(&text)).to_string(),
             },
+            None if is_parameter(inner) => oid_of_table(inner),
             None => format!("CAST({inner} AS VARCHAR)"),
         },
         "regtype" => match (string(inner), is_parameter(inner)) {
@@ -66,6 +68,47 @@ fn to(name: &str, inner: &Expr) -> Option<String> {
 pub(super) fn table_name(text: &str) -> &str {
     let name = text.strip_prefix("public.").or_else(|| text.strip_prefix("pg_catalog.")).unwrap_or(text);
     name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name)
+}
+
+/// The oid of the table whose name, or whose oid in quotes, a parameter has.
+fn oid_of_table(parameter: &Expr) -> String {
+    let text = format!("CAST({parameter} AS VARCHAR)");
+    // Without the schema before it, and without quotes.
+    let name = format!(
+        "regexp_replace({text}, '^\\s*(\"?(public|pg_catalog)\"?\\s*[.]\\s*)?\"?([^\"]*?)\"?\\s*$', '${{3}}')"
+    );
+    format!(
+        "coalesce(TRY_CAST({text} AS BIGINT), \
+         (SELECT max(named.oid) FROM pg_catalog.pg_class AS named WHERE named.relname = {name}))"
+    )
+}
+
+/// Bytes that are written as a text: two digits for each behind `\\x`, or themselves with escapes.
+fn bytes(text: &str) -> Option<String> {
+    if let Some(digits) = text.strip_prefix("\\x") {
+        // What are no digits, the function refuses.
+        let digits: String = digits.split_ascii_whitespace().collect();
+        return Some(format!("decode({}, 'hex')", literal(&digits)));
+    }
+    if !text.contains('\\') {
+        return None;
+    }
+    let mut digits = String::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        let byte = match byte {
+            b'\\' => match rest.next()? {
+                b'\\' => b'\\',
+                first => {
+                    let octal = [first, rest.next()?, rest.next()?];
+                    u8::from_str_radix(std::str::from_utf8(&octal).ok()?, 8).ok()?
+                }
+            },
+            byte => byte,
+        };
+        digits.push_str(&format!("{byte:02x}"));
+    }
+    Some(format!("decode('{digits}', 'hex')"))
 }
 
 fn is_parameter(expr: &Expr) -> bool {
