@@ -129,7 +129,7 @@ fn prepare(question: &Question, version: Option<u64>) -> Result<Prepared, CubeEr
     let shard = shard(query, &question.forest, &question.columns, &declared, &plan)?;
     let mut results = Results::new(plan.readers.clone());
     let mut run = Run {
-        plan,
+        plan: Arc::new(plan),
         forest: question.forest.clone(),
         keys,
         cpu: question.cpu.clone(),

@@ -92,7 +92,7 @@ pub(crate) fn take_answers(
             let cells = ask.cells(sub, &answer.batch, position)?;
             let cuboid = match cells.num_rows() {
                 0 => Cuboid::empty(&ask.level, &run.keys, run.partitions, &run.memory)?,
-                _ => run.cuboid_of(measure, &ask.level, &cells)?,
+                _ => run.cuboid_of(measure, &ask.level, std::slice::from_ref(&cells))?,
             };
             let time = run.clock.now().saturating_sub(begin);
             trace.steps.push(StepTrace::of(run, *leaf, &cuboid, time, 1, &run.observed.take()));

@@ -116,6 +116,11 @@ impl Cuboid {
         Self { level: Arc::clone(&self.level), parts, bytes: self.bytes, _held: None }
     }
 
+    /// A part of another cuboid of that level, which goes on to count it.
+    pub(crate) fn part(level: &Level, part: &Part) -> Self {
+        Self { level: Arc::clone(level), parts: Arc::new([part.clone()]), bytes: 0, _held: None }
+    }
+
     /// How many slices it has.
     pub(crate) fn rows(&self) -> usize {
         self.parts.iter().map(|part| part.slices.rows).sum()

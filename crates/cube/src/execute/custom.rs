@@ -1,6 +1,7 @@
 //! Custom measures: cuboids out as batches, a batch back in as a cuboid.
 
 use super::Run;
+use super::combine::one_type;
 use crate::aggregate::{Aggregate, Block, Carriers, CustomAggregate, Function, Grouping, Values};
 use crate::cuboid::{Cuboid, Part, Slices};
 use crate::error::CubeError;
@@ -26,19 +27,44 @@ impl Run {
         code: &CustomCode,
         inputs: &[Cuboid],
     ) -> Result<Cuboid, CubeError> {
-        let batches: Result<Vec<RecordBatch>, CubeError> =
-            inputs.iter().map(|cuboid| self.cpu.run(|| self.batch(cuboid, "value"))).collect();
-        let batches = batches?;
-        let _held =
-            self.memory.try_reserve(batches.iter().flat_map(RecordBatch::columns).map(bytes_of).sum())?;
-        let made = self.cpu.run(|| {
-            self.observed.note_stage();
+        let produce = |inputs: &[Cuboid]| {
+            let batches: Result<Vec<RecordBatch>, CubeError> =
+                inputs.iter().map(|cuboid| self.batch(cuboid, "value")).collect();
+            let batches = batches?;
+            let bytes = batches.iter().flat_map(RecordBatch::columns).map(bytes_of).sum();
+            let _held = self.memory.try_reserve(bytes)?;
             caught(|| code.0.produce(position, &batches))
-        });
-        let made = made
-            .map_err(|message| CubeError::Panicked { measure: place.to_owned(), message })?
-            .map_err(|message| CubeError::Computation { place: format!("measure {place:?}"), message })?;
+                .map_err(|message| CubeError::Panicked { measure: place.to_owned(), message })?
+                .map_err(|message| CubeError::Computation { place: format!("measure {place:?}"), message })
+        };
+        let made = match self.shares_of(level, code, inputs)? {
+            None => self.side_by_side(place, 1, 1, |_| produce(inputs))?,
+            Some(shares) => {
+                self.side_by_side(place, self.parallelism, shares.len(), |share| produce(&shares[share]))?
+            }
+        };
         self.cuboid_of(place, level, &made)
+    }
+
+    /// The inputs by partitions, where code may compute each partition apart; none where it wants all at once.
+    fn shares_of(
+        &self,
+        level: &Level,
+        code: &CustomCode,
+        inputs: &[Cuboid],
+    ) -> Result<Option<Vec<Vec<Cuboid>>>, CubeError> {
+        let count = inputs.first().map_or(0, |input| input.parts.len());
+        let lie_alike = inputs.iter().all(|input| input.level == *level && input.parts.len() == count);
+        if !code.0.is_slice_by_slice() || !lie_alike {
+            return Ok(None);
+        }
+        let parts: Result<Vec<Vec<Part>>, CubeError> =
+            inputs.iter().map(|input| one_type(input.parts.to_vec())).collect();
+        let parts = parts?;
+        let has_slices = |partition: &usize| parts.iter().any(|parts| parts[*partition].slices.rows > 0);
+        let share = |partition| parts.iter().map(|parts| Cuboid::part(level, &parts[partition])).collect();
+        let shares: Vec<Vec<Cuboid>> = (0..count).filter(has_slices).map(share).collect();
+        Ok((shares.len() > 1).then_some(shares))
     }
 
     /// A cuboid as a batch: its columns, and the values last; in the order of the keys, without slices that have no value.
@@ -67,36 +93,43 @@ impl Run {
 
     /// The values of all partitions, one after the other.
     pub(super) fn values_as_one(&self, cuboid: &Cuboid) -> Result<ArrayRef, CubeError> {
-        let parts = super::combine::one_type(cuboid.parts.to_vec())?;
+        let parts = one_type(cuboid.parts.to_vec())?;
         let values: Vec<&dyn Array> =
             parts.iter().filter(|part| part.slices.rows > 0).map(|part| part.values.as_ref()).collect();
         if values.is_empty() {
-            return Ok(new_null_array(&DataType::Null, 0));
+            let data_type = parts.first().map_or(&DataType::Null, |part| part.values.data_type());
+            return Ok(new_null_array(data_type, 0));
         }
         concat(&values).map_err(|error| CubeError::arrow("slices", &error))
     }
 
-    /// A batch as a cuboid: each slice goes to its partition.
+    /// Batches as a cuboid: each slice goes to its partition.
     pub(crate) fn cuboid_of(
         &self,
         place: &str,
         level: &Level,
-        batch: &RecordBatch,
+        batches: &[RecordBatch],
     ) -> Result<Cuboid, CubeError> {
         let wrong = |message: String| CubeError::Computation { place: format!("measure {place:?}"), message };
-        if batch.num_columns() != level.len() + 1 {
-            return Err(wrong(format!(
-                "it gave {} columns; expected are {} and its values",
-                batch.num_columns(),
-                if level.is_empty() { "none".to_owned() } else { level.join(", ") }
-            )));
+        let mut keys = vec![Vec::with_capacity(batches.len()); level.len()];
+        let mut values = Vec::with_capacity(batches.len());
+        for batch in batches {
+            if batch.num_columns() != level.len() + 1 {
+                return Err(wrong(format!(
+                    "it gave {} columns; expected are {} and its values",
+                    batch.num_columns(),
+                    if level.is_empty() { "none".to_owned() } else { level.join(", ") }
+                )));
+            }
+            for ((column, given), keys) in level.iter().zip(batch.columns()).zip(&mut keys) {
+                keys.push(self.keys.encode(column, given)?);
+            }
+            values.push(Arc::clone(batch.column(level.len())));
         }
-        let mut keys = Vec::with_capacity(level.len());
-        for (column, values) in level.iter().zip(batch.columns()) {
-            keys.push(self.keys.encode(column, values)?);
-        }
-        let values = Arc::clone(batch.column(level.len()));
-        self.spread_anew(level, keys, values).map_err(|error| match error {
+        let keys: Result<Vec<ArrayRef>, CubeError> =
+            keys.iter().map(|pieces| one_after_another(pieces)).collect();
+        let values = one_after_another(&of_one_type(values).map_err(wrong)?)?;
+        self.spread_anew(level, keys?, values).map_err(|error| match error {
             CubeError::Computation { message, .. } => wrong(message),
             other => other,
         })
@@ -125,6 +158,28 @@ impl Run {
             .collect();
         Cuboid::new(level, parts?, &self.memory)
     }
+}
+
+/// The pieces as one array.
+fn one_after_another(pieces: &[ArrayRef]) -> Result<ArrayRef, CubeError> {
+    if let [only] = pieces {
+        return Ok(Arc::clone(only));
+    }
+    let pieces: Vec<&dyn Array> = pieces.iter().map(AsRef::as_ref).collect();
+    concat(&pieces).map_err(|error| CubeError::arrow("slices", &error))
+}
+
+/// The pieces with the type that they have, but for those that know none.
+fn of_one_type(mut pieces: Vec<ArrayRef>) -> Result<Vec<ArrayRef>, String> {
+    let types = || pieces.iter().map(|piece| piece.data_type()).filter(|known| **known != DataType::Null);
+    let Some(known) = types().next().cloned() else { return Ok(pieces) };
+    if let Some(other) = types().find(|other| **other != known) {
+        return Err(format!("it gave values of type {known} for some slices and {other} for others"));
+    }
+    for piece in pieces.iter_mut().filter(|piece| *piece.data_type() == DataType::Null) {
+        *piece = new_null_array(&known, piece.len());
+    }
+    Ok(pieces)
 }
 
 /// The batch in the order of its first columns.

@@ -43,9 +43,10 @@ use filbert_pool::{Clock, Vigil, WorkStealing};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What all tasks of a query share.
+/// What all tasks of a query share; cheap to clone.
+#[derive(Clone)]
 pub(crate) struct Run {
-    pub(crate) plan: Plan,
+    pub(crate) plan: Arc<Plan>,
     pub(crate) forest: Forest,
     pub(crate) keys: KeySpace,
     pub(crate) cpu: WorkStealing,
@@ -63,7 +64,7 @@ pub(crate) struct Run {
     /// What steps come to is shown.
     pub(crate) debug: bool,
     pub(crate) cancel: Arc<CancelToken>,
-    /// Where the step runs that is made now.
+    /// Where the step runs that is made now; steps that are made side by side have one each.
     pub(crate) observed: Observed,
 }
 

@@ -44,6 +44,12 @@ pub trait CustomMeasure: Send + Sync {
     /// Its cells: a batch of the columns of the position, in their order, and a last column with the values. Each slice at most once.
     /// Every input has the columns of the position that it was read at, and its values last.
     fn produce(&self, position: &Position, inputs: &[RecordBatch]) -> Result<RecordBatch, String>;
+
+    /// Says whether the value of a slice comes from the inputs of that slice alone. [`produce`](Self::produce) is then called several times
+    /// at once, each time with a part of the slices, in which all inputs have the same slices as elsewhere.
+    fn is_slice_by_slice(&self) -> bool {
+        false
+    }
 }
 
 /// What is registered.

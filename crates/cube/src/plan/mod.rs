@@ -78,6 +78,14 @@ pub(crate) enum Task {
 }
 
 impl Task {
+    /// The steps that it makes.
+    pub(crate) fn outputs(&self) -> &[StepId] {
+        match self {
+            Self::One(step) => std::slice::from_ref(step),
+            Self::Fused { outputs, .. } => outputs,
+        }
+    }
+
     /// The steps that it reads.
     pub(crate) fn inputs(&self, steps: &[Step]) -> Vec<StepId> {
         match self {
