@@ -2,7 +2,8 @@
 //!
 //! Operators ask before they grow. Refused, those that can spill do so and the others fail with an error that names the bound and its
 //! setting. Where the process as a whole has more memory than it should, whoever holds it, no query begins, and those that hold at least as
-//! much as the mean of all end: memory that nobody counts must not be the end of the member. Small and shared state (`grow`) is counted but never refused, as DataFusion asks of a pool.
+//! much as the mean of all end: memory that nobody counts must not be the end of the member. Small and shared state (`grow`) is counted but
+//! never refused, as DataFusion asks of a pool.
 
 use datafusion::common::DataFusionError;
 use datafusion::common::Result;
@@ -19,6 +20,10 @@ pub(crate) struct TotalMemory {
     held: AtomicUsize,
     /// Accounts of queries, of those of pools too.
     queries: AtomicUsize,
+    /// The part of all that tables hold, and no query.
+    of_tables: AtomicUsize,
+    /// Whether tables hold it.
+    is_of_tables: bool,
     /// Who holds it, in messages.
     whose: String,
     setting: String,
@@ -30,28 +35,40 @@ impl TotalMemory {
     /// Of all queries.
     pub(crate) fn new(limit: usize) -> Arc<Self> {
         let (whose, setting) = ("by all queries".to_owned(), "sql.memory_bytes".to_owned());
-        Arc::new(Self {
-            limit,
-            held: AtomicUsize::new(0),
-            queries: AtomicUsize::new(0),
-            whose,
-            setting,
-            above: None,
-        })
+        Self::account(limit, whose, setting, None, false)
     }
 
     /// Of the queries of a pool: a part of what all hold.
     pub(crate) fn of_pool(pool: &str, limit: usize, all: &Arc<Self>) -> Arc<Self> {
         let whose = format!("by all queries of pool {pool}");
         let setting = format!("sql.pools.{pool}.memory_bytes");
-        let (held, queries, above) = (AtomicUsize::new(0), AtomicUsize::new(0), Some(Arc::clone(all)));
-        Arc::new(Self { limit, held, queries, whose, setting, above })
+        Self::account(limit, whose, setting, Some(all), false)
     }
 
     /// Of tables in memory: a part of what all queries hold.
     pub(crate) fn of_tables(limit: usize, all: &Arc<Self>) -> Arc<Self> {
         let (whose, setting) = ("by all tables".to_owned(), "sql.table_bytes".to_owned());
-        Arc::new(Self { limit, held: AtomicUsize::new(0), whose, setting, above: Some(Arc::clone(all)) })
+        Self::account(limit, whose, setting, Some(all), true)
+    }
+
+    fn account(
+        limit: usize,
+        whose: String,
+        setting: String,
+        above: Option<&Arc<Self>>,
+        is_of_tables: bool,
+    ) -> Arc<Self> {
+        let [held, queries, of_tables] = [0; 3].map(AtomicUsize::new);
+        Arc::new(Self {
+            limit,
+            held,
+            queries,
+            of_tables,
+            is_of_tables,
+            whose,
+            setting,
+            above: above.cloned(),
+        })
     }
 
     /// The most that it may hold.
@@ -72,6 +89,9 @@ impl TotalMemory {
                 self.held.fetch_sub(more, Ordering::Relaxed);
             })?;
         }
+        if self.is_of_tables {
+            self.root().of_tables.fetch_add(more, Ordering::Relaxed);
+        }
         Ok(())
     }
 
@@ -81,6 +101,9 @@ impl TotalMemory {
         if let Some(above) = &self.above {
             above.add(more);
         }
+        if self.is_of_tables {
+            self.root().of_tables.fetch_add(more, Ordering::Relaxed);
+        }
     }
 
     /// Gives back what was added.
@@ -88,6 +111,9 @@ impl TotalMemory {
         self.held.fetch_sub(less, Ordering::Relaxed);
         if let Some(above) = &self.above {
             above.sub(less);
+        }
+        if self.is_of_tables {
+            self.root().of_tables.fetch_sub(less, Ordering::Relaxed);
         }
     }
 
@@ -128,7 +154,8 @@ impl QueryMemory {
         }
         let all = self.total.root();
         let (held, queries) = (self.held.load(Ordering::Relaxed), all.queries.load(Ordering::Relaxed));
-        if held.saturating_mul(queries) < all.held() { Ok(()) } else { Err(over("this query ends")) }
+        let of_queries = all.held().saturating_sub(all.of_tables.load(Ordering::Relaxed));
+        if held.saturating_mul(queries) < of_queries { Ok(()) } else { Err(over("this query ends")) }
     }
 }
 
