@@ -36,6 +36,7 @@ pub(crate) fn forest() -> ForestBuilder {
     Forest::builder().measure("pnl", Aggregator::sum("pnl")).measure("lots", Aggregator::sum("lots"))
 }
 
+#[allow(dead_code, reason = "not all tests start a cube with nothing else set")]
 pub(crate) fn cube(builder: ForestBuilder) -> (Stages, Cube) {
     let stages = Stages::start().unwrap();
     let cube = Cube::builder(&stages, builder.build().unwrap(), trades()).build().unwrap();
