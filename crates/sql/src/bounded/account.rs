@@ -117,8 +117,9 @@ impl Charge {
         match value {
             ColumnarValue::Array(array) => {
                 self.resize(charged::bytes_of(&array));
-                match self.0 {
-                    Some(held) => ColumnarValue::Array(charged::holding(array, held)),
+                let query = HERE.with_borrow(|here| here.query.clone());
+                match self.0.zip(query) {
+                    Some((held, query)) => ColumnarValue::Array(charged::holding(array, query.lend(held))),
                     None => ColumnarValue::Array(array),
                 }
             }

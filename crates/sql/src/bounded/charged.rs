@@ -1,5 +1,6 @@
-//! Arrays that hold what they cost: the reservation goes when the last array that shares the buffer does, however it was sliced.
+//! Arrays that hold what they cost: the charge ends when the last array that shares the buffer is gone, however it was sliced, or with the query.
 
+use crate::query::LentCharge;
 use bytes::Bytes;
 use datafusion::arrow::array::{
     Array, ArrayRef, AsArray, LargeStringArray, ListArray, PrimitiveArray, StringArray, StringViewArray,
@@ -7,13 +8,12 @@ use datafusion::arrow::array::{
 };
 use datafusion::arrow::buffer::{Buffer, ScalarBuffer};
 use datafusion::arrow::datatypes::{ArrowPrimitiveType, DataType};
-use datafusion::execution::memory_pool::MemoryReservation;
 use std::sync::Arc;
 
 /// A buffer, and its charge.
 struct Charged {
     buffer: Buffer,
-    _held: MemoryReservation,
+    _held: Arc<LentCharge>,
 }
 
 impl AsRef<[u8]> for Charged {
@@ -22,7 +22,7 @@ impl AsRef<[u8]> for Charged {
     }
 }
 
-fn charged(buffer: Buffer, held: MemoryReservation) -> Buffer {
+fn charged(buffer: Buffer, held: Arc<LentCharge>) -> Buffer {
     if buffer.is_empty() {
         return buffer;
     }
@@ -30,7 +30,7 @@ fn charged(buffer: Buffer, held: MemoryReservation) -> Buffer {
 }
 
 /// The same values; those that cannot hold a charge are no longer charged.
-pub(super) fn holding(array: ArrayRef, held: MemoryReservation) -> ArrayRef {
+pub(super) fn holding(array: ArrayRef, held: Arc<LentCharge>) -> ArrayRef {
     match array.data_type() {
         DataType::Utf8 => {
             let (offsets, values, nulls) = array.as_string::<i32>().clone().into_parts();
@@ -64,7 +64,7 @@ pub(super) fn holding(array: ArrayRef, held: MemoryReservation) -> ArrayRef {
     }
 }
 
-fn primitive<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, held: MemoryReservation) -> ArrayRef {
+fn primitive<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>, held: Arc<LentCharge>) -> ArrayRef {
     let (data_type, values, nulls) = array.clone().into_parts();
     let rows = values.len();
     let values = ScalarBuffer::new(charged(values.into_inner(), held), 0, rows);

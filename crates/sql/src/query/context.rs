@@ -1,5 +1,6 @@
 //! What the parts of one running query share.
 
+use super::lent::{LentCharge, LentCharges};
 use super::turnstile::Turnstile;
 use crate::error::SqlError;
 use crate::exchange::Credits;
@@ -31,6 +32,8 @@ pub(crate) struct QueryContext {
     turns: MemoryReservation,
     /// Of what its plan holds.
     held: Mutex<Vec<MemoryReservation>>,
+    /// Of what its functions made.
+    lent: LentCharges,
 }
 
 impl QueryContext {
@@ -42,7 +45,16 @@ impl QueryContext {
         memory: Arc<dyn MemoryPool>,
     ) -> Self {
         let (turnstile, turns) = (Arc::clone(turnstile), MemoryConsumer::new("a turn").register(&memory));
-        Self { fragment, turnstile, reactor, credits, memory, turns, held: Mutex::default() }
+        Self {
+            fragment,
+            turnstile,
+            reactor,
+            credits,
+            memory,
+            turns,
+            held: Mutex::default(),
+            lent: LentCharges::default(),
+        }
     }
 
     /// An error when the process has too much memory and this query is one of those that end for it.
@@ -79,6 +91,11 @@ impl QueryContext {
     /// Keeps a charge until nothing of the query is left.
     pub(crate) fn hold(&self, held: MemoryReservation) {
         self.held.lock().unwrap_or_else(|broken| broken.into_inner()).push(held);
+    }
+
+    /// Makes a charge one that a buffer can hold, and that ends with the query at the latest.
+    pub(crate) fn lend(&self, held: MemoryReservation) -> Arc<LentCharge> {
+        self.lent.lend(held)
     }
 
     /// The account of what the query holds.

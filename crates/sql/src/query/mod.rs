@@ -4,6 +4,7 @@ mod admission;
 mod context;
 mod control;
 mod describing;
+mod lent;
 mod open;
 mod registry;
 #[cfg(test)]
@@ -16,6 +17,7 @@ pub use context::QueryId;
 pub(crate) use control::Control;
 pub use control::QueryCanceller;
 pub use describing::Describing;
+pub(crate) use lent::LentCharge;
 pub(crate) use open::OpenQueries;
 pub(crate) use registry::{Entry, Registry};
 pub(crate) use turnstile::Turnstile;
