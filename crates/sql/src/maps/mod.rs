@@ -45,6 +45,7 @@ pub(crate) use sink::MapSink;
 pub(crate) use statement::{OwnStatement, Parsed, parse};
 pub(crate) use table::MapTable;
 pub(crate) use visible::show_visible;
+pub use visible::visible_columns;
 
 use crate::error::SqlError;
 use crate::stream::{JOURNALS, JournalSchema};

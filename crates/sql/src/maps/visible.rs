@@ -8,6 +8,7 @@ use super::table::MapTable;
 use crate::error::SqlError;
 use crate::names::Names;
 use crate::walk::{change_statement, read_statement};
+use datafusion::catalog::TableProvider;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
@@ -61,6 +62,12 @@ pub(crate) async fn show_visible(statement: &mut Statement, state: &SessionState
         insert.columns = columns.iter().map(|column| quoted(&column.name)).collect();
     }
     Ok(())
+}
+
+/// Counts the columns of a table that `SELECT *` gives; those of a map that stand behind them are hidden.
+pub fn visible_columns(table: &dyn TableProvider) -> usize {
+    let map = table.downcast_ref::<MapTable>();
+    map.map_or_else(|| table.schema().fields().len(), |map| map.layout.visible)
 }
 
 /// An `INSERT` without a list of columns, and where it goes.

@@ -218,7 +218,8 @@ impl InformationTable {
                 }
                 Kind::Columns => {
                     if let Ok(Some(table)) = public.table(&name).await {
-                        rows.extend(column_rows(&name, &table.schema()));
+                        let visible = filbert_sql::visible_columns(table.as_ref());
+                        rows.extend(column_rows(&name, &table.schema()).take(visible));
                     }
                 }
             }
