@@ -460,7 +460,8 @@ mod tests {
             [map.a]\nttl_second = 1\nmax_idle = 2\neviction = 'lrv'
             [map.b]\nttl_seconds = -1
             [queue.q]\nmax = 1\nmax_size = 'x'
-            [hazelcast]\naddress = 7\nmessage_byte = 1\ntotal_answer_bytes = 1024";
+            [hazelcast]\naddress = 7\nmessage_byte = 1
+            answer_bytes = 2048\ntotal_answer_bytes = 1024";
         let said = problems(text);
         assert_eq!(said.len(), 9, "{said:#?}");
     }

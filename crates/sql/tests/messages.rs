@@ -64,8 +64,6 @@ fn mistakes_are_told_in_the_words_of_sql() {
         "SELECT * FROM people p, LATERAL (SELECT p.pay + 1 AS x) l".to_owned(),
         "SELECT * FROM people p, LATERAL (SELECT max(q.pay) AS x FROM people q WHERE q.pay < p.pay) l"
             .to_owned(),
-        "SELECT CASE WHEN id IN (SELECT id FROM people) THEN 1 END FROM people".to_owned(),
-        "SELECT id IN (SELECT id FROM people) FROM people".to_owned(),
         "SELECT id, EXISTS (SELECT 1 FROM people q WHERE q.id < p.id) FROM people p".to_owned(),
         "SELECT (SELECT count(*) FROM people q WHERE q.id < p.id) FROM people p".to_owned(),
         "SELECT (SELECT name FROM people q WHERE q.id = p.id) FROM people p".to_owned(),

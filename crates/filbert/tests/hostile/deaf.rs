@@ -11,7 +11,8 @@ use std::time::Duration;
 
 const CLIENTS: usize = 10;
 const REQUESTS: i64 = 500;
-const GROWTH: usize = 64 << 20;
+/// What ten of them may cost: about 45 MB that wait, and as much that the allocator has not given back yet. They ask for gigabytes.
+const GROWTH: usize = 128 << 20;
 
 /// The pieces that a megabyte is asked for in, where it is asked for in pieces.
 const PIECES: i32 = 16;
