@@ -7,7 +7,7 @@ use crate::listener::next_id;
 use crate::outlet::Outlet;
 use crate::protocol::{ConnectionInfo, Protocol};
 use crate::settings::{NetSettings, NetSettingsError};
-use crate::tls::{ClientTlsSettings, TlsError};
+use crate::tls::{ClientTlsSettings, TlsError, handshake};
 use crate::transport::Transport;
 use filbert_pool::{Stages, SubmitError, TaskFuture};
 use rustls::pki_types::ServerName;
@@ -77,7 +77,7 @@ pub enum ConnectError {
     },
     /// The TLS handshake failed.
     #[error(
-        "{address} and we do not agree on TLS: {source}; does it use TLS, and is its certificate of our CA?"
+        "no TLS connection to {address}: {}", handshake::problem(.source, "the member")
     )]
     Handshake {
         /// Where to.

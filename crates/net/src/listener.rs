@@ -8,7 +8,7 @@ use crate::protocol::{Close, ConnectionId, ConnectionInfo, Protocol};
 use crate::reason::{CloseReason, RefuseReason};
 use crate::settings::{NetSettings, NetSettingsError};
 use crate::stream::{Stream, Watch};
-use crate::tls::{TlsError, TlsSettings};
+use crate::tls::{TlsError, TlsSettings, handshake};
 use crate::transport::Transport;
 use filbert_pool::{Clock, Stages, SubmitError};
 use socket2::{Domain, Socket, Type};
@@ -189,7 +189,7 @@ impl Listener {
         // The loop must not keep the stages alive that it runs on.
         let accepting = stages.io().spawn("accept", accept(listener, Arc::downgrade(&inner), service))?;
         inner.accepts(accepting);
-        tracing::debug!(%local, tls = self.tls.is_some(), "listening");
+        tracing::info!(%local, tls = self.tls.is_some(), "listening");
         Ok(Door::new(inner))
     }
 }
@@ -318,7 +318,7 @@ where
                     Ok(Ok(Ok(stream))) => Transport::Encrypted(Box::new(stream.into())),
                     Ok(Ok(Err(error))) => {
                         let peer = entry.link.info.peer;
-                        tracing::debug!(%peer, %error, "the TLS handshake failed");
+                        handshake::log_failure(peer, &error, clock.now());
                         return entry.end(CloseReason::HandshakeFailed);
                     }
                     Ok(Err(_)) => return entry.end(CloseReason::HandshakeTimeout),

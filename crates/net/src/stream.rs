@@ -15,6 +15,7 @@ use crate::link::{Link, Order};
 use crate::protocol::{Close, ConnectionInfo};
 use crate::reason::CloseReason;
 use crate::settings::NetSettings;
+use crate::tls::handshake;
 use crate::transport::Transport;
 use filbert_pool::Clock;
 use std::future::{Future, poll_fn};
@@ -127,6 +128,7 @@ impl Stream {
             }
             Ok(Err(error)) => {
                 end(CloseReason::HandshakeFailed);
+                handshake::log_failure(self.shared.link.info.peer, &error, self.shared.clock.now());
                 Err(error)
             }
             Err(_) => {

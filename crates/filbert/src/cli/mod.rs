@@ -8,6 +8,7 @@ mod interruption;
 mod job;
 mod json_log;
 mod map;
+mod open_files;
 mod progress;
 mod settings_file;
 mod spare_memory;

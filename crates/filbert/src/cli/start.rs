@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use super::json_log::JsonLines;
+use super::open_files;
 use super::progress;
 use super::settings_file;
 use super::spare_memory;
@@ -67,6 +68,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     let (memory, directory) = (memory_shares(&config), config.grid.data_directory.clone());
     let cluster = config.hazelcast.cluster_name.clone();
+    let few_files = open_files::warning(&config);
+    let (version, process) = (env!("CARGO_PKG_VERSION"), std::process::id());
+    tracing::info!(version, process, cluster, data_directory = directory, "the member starts");
     let watched = std::io::stderr().is_terminal();
     process_memory::set_limit(config.memory.process_bytes());
     let member = Member::builder()
@@ -89,7 +93,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     for (whom, address) in member.listening() {
         say(&format!("{whom} on {address}"));
     }
+    say(&format!("version {version}, process {process}"));
     say(&memory);
+    if let Some(few_files) = few_files {
+        say(&few_files);
+    }
     match (kept.as_slice(), &arguments.data_dir) {
         ([], None) => {}
         ([], Some(folder)) => say(&format!(
@@ -121,6 +129,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         say(&format!("Compact schemas or indexes on disk cannot be read: {damage}; see `filbert verify`"));
     }
     say(&format!("the cluster is called {cluster:?}; Ctrl-C ends the member"));
+    tracing::info!("the member serves");
     let signal = end.wait()?;
     if signal == "SIGINT" && std::io::stdout().is_terminal() {
         // The terminal has written ^C and stands behind it.
@@ -132,7 +141,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         std::process::exit(1);
     });
     say(&format!("{signal}, draining"));
+    tracing::info!(signal, "the member drains");
     let report = member.shutdown(Shutdown::Drain)?;
+    tracing::info!(cut_short = report.cut_short.join(", "), "the member has ended");
     if report.cut_short.is_empty() {
         say("ended");
     } else {

@@ -24,12 +24,63 @@ fn a_member_says_what_it_is_and_when_it_has_ended() {
     assert!(lines.next().unwrap().starts_with("filbert: Hazelcast clients on 127.0.0.1:"));
     assert!(lines.next().unwrap().starts_with("filbert: PostgreSQL clients on 127.0.0.1:"));
     assert!(lines.next().unwrap().starts_with("filbert: metrics and health over HTTP on 127.0.0.1:"));
+    let version = format!("filbert: version {}, process {}", env!("CARGO_PKG_VERSION"), child.id());
+    assert_eq!(lines.next().unwrap(), version);
     let memory = lines.next().unwrap();
     assert!(memory.starts_with("filbert: memory: ") && memory.contains("grid.memory_bytes"), "{memory}");
-    assert_eq!(lines.next().unwrap(), "filbert: the cluster is called \"shop\"; Ctrl-C ends the member");
+    // Where the system allows few open files, a line says so.
+    let files = |line: &String| line.starts_with("filbert: the system allows ");
+    let cluster = lines.by_ref().find(|line| !files(line)).unwrap();
+    assert_eq!(cluster, "filbert: the cluster is called \"shop\"; Ctrl-C ends the member");
     signal(child.id(), "INT");
     assert_eq!(lines.collect::<Vec<_>>(), ["filbert: SIGINT, draining", "filbert: ended"]);
     assert!(child.wait().unwrap().success());
+}
+
+/// The log alone tells who came and went, and why somebody could not come in.
+#[test]
+fn the_log_says_who_comes_goes_and_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = command(&["config", "certificates", folder.path().to_str().unwrap()]).output().unwrap();
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let settings = folder.path().join("filbert.toml");
+    std::fs::write(&settings, text(&made.stdout)).unwrap();
+    let ca = folder.path().join("ca.pem");
+    let words =
+        ["start", "--port", "0", "--postgres-port", "0", "--http-port", "0", "--log", "info", "--config"];
+    let mut child =
+        command(&words).arg(&settings).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let first = lines.next().unwrap();
+    let port = first.rsplit(':').next().unwrap().to_owned();
+    lines.by_ref().find(|line| line.contains("the cluster is called")).unwrap();
+    let address = format!("localhost:{port}");
+    let size = |more: &[&str]| {
+        let words = [&["map", "size", "m", "--address", &address], more].concat();
+        text(&command(&words).output().unwrap().stderr).to_owned()
+    };
+    assert!(size(&["--ca", ca.to_str().unwrap()]).contains("there is no map"));
+    let other = folder.path().join("client.pem");
+    let refused = size(&["--ca", other.to_str().unwrap()]);
+    assert!(refused.contains("signed by another authority") && !refused.contains("Other("), "{refused}");
+    size(&[]);
+    terminate(child.id());
+    lines.for_each(drop);
+    let mut log = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    assert!(child.wait().unwrap().success());
+    for told in [
+        "the member starts",
+        "listening",
+        "a client logged in",
+        "a client left",
+        "the client does not use TLS",
+        "the client does not accept the certificate of this side",
+        "the member drains",
+        "the member has ended",
+    ] {
+        assert!(log.contains(told), "{told:?} is not in\n{log}");
+    }
 }
 
 /// Whoever closes a terminal does not mean to kill what runs in it.

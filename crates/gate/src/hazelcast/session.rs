@@ -15,13 +15,19 @@ use super::login::{Credentials, Status};
 use super::skip::{Skip, Skipped, correlation};
 use crate::guesses::Turn;
 use bytes::{Buf, Bytes, BytesMut};
-use filbert_net::{Close, CloseReason, ConnectionInfo, Outbound, Protocol};
+use filbert_net::{Close, CloseReason, ConnectionInfo, LogBudget, Outbound, Protocol};
 use filbert_wire::frame::{Limits, PREAMBLE, SplitError, Splitter};
 use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::client::{Authentication, AuthenticationCustom};
 use filbert_wire::messages::error::ErrorCode;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// The first byte of what a client sends that uses TLS.
+const TLS_HANDSHAKE: u8 = 0x16;
+
+/// Lines a minute about connections that are none of Hazelcast clients: anybody can make them.
+static STRANGERS: LogBudget = LogBudget::new(20);
 
 /// One connection of a Hazelcast client.
 #[derive(Debug)]
@@ -59,7 +65,14 @@ impl Session {
         let got = &input[..input.len().min(PREAMBLE.len())];
         if !PREAMBLE.starts_with(got) {
             self.host.counters.malformed.add();
-            return Err(Close::because("it does not begin with CP2: this is no Hazelcast client"));
+            let why = match got.first() {
+                Some(&TLS_HANDSHAKE) => "it uses TLS, and this door has no certificate (hazelcast.tls)",
+                _ => "it does not begin with CP2: this is no Hazelcast client",
+            };
+            if let Some(left_out) = STRANGERS.take(self.now()) {
+                tracing::warn!(peer = %self.info.peer, why, left_out, "a connection was refused");
+            }
+            return Err(Close::because(why));
         }
         if got.len() < PREAMBLE.len() {
             return Ok(false);
@@ -213,6 +226,8 @@ impl Session {
             Ok(Ok(identity)) => {
                 self.host.counters.logins.add();
                 self.host.guesses.succeeded(self.info.peer.ip(), &user);
+                let user_name = identity.user.as_deref();
+                tracing::info!(peer = %self.info.peer, client = %identity.client, user = user_name, "a client logged in");
                 let desk = Desk::new(&self.host, &self.info, identity);
                 self.splitter.set_limits(self.host.settings.limits());
                 self.phase = Phase::Ready(Box::new(Guest::new(desk)));
@@ -306,8 +321,9 @@ impl Protocol for Session {
         }
     }
 
-    fn closed(&mut self, _reason: CloseReason) {
+    fn closed(&mut self, reason: CloseReason) {
         if let Phase::Ready(guest) = &mut self.phase {
+            tracing::info!(peer = %self.info.peer, client = %guest.desk.identity.client, %reason, "a client left");
             guest.desk.leave();
         }
     }

@@ -36,10 +36,14 @@ pub(super) async fn serve(host: Arc<Host>, stream: Stream) -> Result<(), Close> 
     let mut line = Line::new(stream);
     let ended = match startup::start(&host, &mut line).await {
         Ok(None) => return Ok(()),
-        Ok(Some(guest)) => match Session::new(&host, guest, &mut line) {
-            Ok(mut session) => session.run().await,
-            Err(failure) => failure.into(),
-        },
+        Ok(Some(guest)) => {
+            let ended = match Session::new(&host, guest, &mut line) {
+                Ok(mut session) => session.run().await,
+                Err(failure) => failure.into(),
+            };
+            tracing::info!(peer = %line.stream.info().peer, "a client left");
+            ended
+        }
         Err(ended) => ended,
     };
     let last_words = match ended {

@@ -76,6 +76,9 @@ pub(super) async fn start(host: &Arc<Host>, line: &mut Line) -> Result<Option<Gu
     line.stream.authenticated();
     line.set_limit(host.settings.message_bytes);
     host.counters.logins.add();
+    // Any text may be named where nobody proves who he is.
+    let named: String = user.chars().take(64).collect();
+    tracing::info!(peer = %line.stream.info().peer, user = named, "a client logged in");
 
     let mut variables = Variables::new(&user);
     let wanted = parameter("options").map(options).unwrap_or_default();

@@ -1,5 +1,6 @@
-//! `filbert config`: checks a settings file, and shows what a member would use.
+//! `filbert config`: checks a settings file, shows what a member would use, and makes certificates for it.
 
+mod certificates;
 mod print;
 
 use super::Outcome;
@@ -30,11 +31,14 @@ enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Makes a signing authority with certificates for members and clients, and prints the settings that use them.
+    Certificates(certificates::Arguments),
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let out = &mut std::io::stdout().lock();
     match &arguments.command {
+        Command::Certificates(arguments) => certificates::run(arguments, out)?,
         Command::Check { file } => {
             let config = settings_file::read(Some(file))?;
             // This program registers none; one that does checks its settings when it starts.

@@ -2,6 +2,8 @@
 //!
 //! The provider is ring: the other one, aws-lc, brings a large C build and no gain here.
 
+pub(crate) mod handshake;
+
 use filbert_pool::settings_fields::{Shape, is_path};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, InvalidDnsNameError, PrivateKeyDer, ServerName};
