@@ -11,7 +11,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let workspace = Workspace::find()?;
     let steps = steps(&workspace);
     let names: Vec<&str> = steps.iter().map(Step::name).collect();
-    let options = Options::parse("verify", words, &names, &[])?;
+    let options = Options::parse("verify", words, &names, &[], &[])?;
     if options.help {
         print!("{}", help(&steps));
         return Ok(());
