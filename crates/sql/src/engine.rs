@@ -8,8 +8,8 @@ use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::{
-    CutFragments, NumberFunctions, RightMembership, RightOperators, SampleTables, SessionZone, TimeZone,
-    WholeDates,
+    CutFragments, NumberFunctions, PlanCorrelated, RightMembership, RightOperators, SampleTables, SessionZone,
+    TimeZone, WholeDates,
 };
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
@@ -124,6 +124,7 @@ impl Sql {
             .with_analyzer_rule(Arc::new(WholeDates))
             .with_analyzer_rule(Arc::new(RightOperators))
             .with_analyzer_rule(Arc::new(RightMembership))
+            .with_analyzer_rule(Arc::new(PlanCorrelated))
             .with_analyzer_rule(Arc::new(SessionZone))
             .with_analyzer_rule(Arc::new(bounded::BoundFunctions))
             .with_analyzer_rule(Arc::new(ChangeMaps))

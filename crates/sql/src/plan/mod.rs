@@ -1,6 +1,7 @@
 //! From a plan of DataFusion to fragments: where it is cut, and where an operator must let others have a turn.
 
 mod clauses;
+mod correlated;
 mod costly;
 mod cut;
 mod dates;
@@ -24,6 +25,7 @@ mod wrong;
 mod yielding;
 mod zone;
 
+pub(crate) use correlated::PlanCorrelated;
 pub(crate) use cut::CutFragments;
 pub(crate) use dates::WholeDates;
 pub(crate) use expressions::changed_expressions;
