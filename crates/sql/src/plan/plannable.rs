@@ -5,7 +5,6 @@ use super::clauses::{check_clauses, check_external_table};
 use super::lists::plain_lists;
 use super::rewritten::rewrite;
 use super::size::check_size;
-use super::wrong::check_wrong;
 use super::zone::name_zones;
 use crate::error::SqlError;
 use crate::maps::show_visible;
@@ -45,7 +44,6 @@ async fn make_query_plannable(statement: &mut Statement, state: &SessionState) -
         check_function_stays(inner, state)?;
         rewrite(inner, Names::of(state))?;
         check_size(inner, Names::of(state))?;
-        check_wrong(inner)?;
         show_tables(inner)?;
         plain_table_functions(inner);
         plain_lists(inner);
