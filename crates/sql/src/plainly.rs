@@ -19,6 +19,14 @@ const MOST_LISTED: usize = 20;
 const WINDOW_FUNCTIONS: [&str; 8] =
     ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
 
+/// What the planner says of two columns to which it gives one name.
+const EQUAL_NAMES: &str = "Projections require unique expression names but the expression \"";
+
+/// True when a statement failed since the planner gives two columns one name.
+pub(crate) fn has_equal_names(error: &DataFusionError) -> bool {
+    matches!(error.find_root(), DataFusionError::Plan(text) if without_layers(text).starts_with(EQUAL_NAMES))
+}
+
 /// What went wrong.
 pub(crate) fn plainly(error: &DataFusionError) -> String {
     in_words_of_sql(&said(error))
@@ -191,8 +199,7 @@ fn shape(text: &str) -> Option<String> {
             "column \"{column}\" is selected, and is neither in GROUP BY nor in an aggregate such as max(...)"
         ));
     }
-    if let Some(rest) = text.strip_prefix("Projections require unique expression names but the expression \"")
-    {
+    if let Some(rest) = text.strip_prefix(EQUAL_NAMES) {
         let name = rest.split('"').next().unwrap_or(rest);
         return Some(format!("two columns are called \"{name}\"; AS gives one of them another name"));
     }

@@ -9,8 +9,8 @@ use crate::fragment::{Figures, Fragment, Work};
 use crate::maps;
 use crate::memory::QueryMemory;
 use crate::names::Names;
-use crate::plainly::of_planner;
-use crate::plan::{self, ZONE_SETTING, check_zone, shown_name};
+use crate::plainly::{has_equal_names, of_planner};
+use crate::plan::{self, ColumnNames, ZONE_SETTING, check_zone, shown_name};
 use crate::pools::{self, POOL};
 use crate::query::{Control, Describing, Query, QueryContext, Turnstile};
 use crate::rights::{self, Access, Object, SessionRights, TableRights};
@@ -25,7 +25,9 @@ use datafusion::execution::FunctionRegistry;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, TaskContext};
-use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder, Statement};
+use datafusion::logical_expr::{
+    DdlStatement, LogicalPlan, LogicalPlanBuilder, Statement as SettingStatement,
+};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
@@ -36,6 +38,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
+use datafusion::sql::parser::Statement;
 use filbert_pool::{Promise, StageKind, caught};
 use futures::FutureExt;
 use std::sync::Arc;
@@ -416,24 +419,17 @@ impl StatementOfQuery {
         state.config_mut().set_extension(Arc::new(SessionRights::new(&self.rights)));
         state.config_mut().set_extension(Arc::clone(&self.figures));
         text::check_depth(&self.text, self.depth_limit)?;
-        let text = stream::without_table_words(&self.text);
-        let mut parsed = maps::parse(&text, Names::of(&state))?;
-        drop(text);
-        if let maps::Parsed::Other(statement) = &mut parsed {
-            stream::rewritten(statement)?;
-        }
+        let parsed = self.parsed(&state)?;
         rights::check(&parsed, &state, self.rights.as_ref())?;
         // Whose reader was told so may have other rights by now; and what is only planned has an effect, where it defines something.
         if self.query.is_cancelled() {
             return Err(SqlError::Cancelled);
         }
-        let mut statement = match parsed {
+        let statement = match parsed {
             maps::Parsed::Other(statement) => *statement,
             maps::Parsed::Own(own) => return self.own(own, &state).await,
         };
-        plan::make_plannable(&mut statement, &state).await?;
-        let logical = state.statement_to_plan(statement).await;
-        let logical = logical.map_err(|error| of_planner(error, &state, self.rights.as_ref()))?;
+        let logical = self.logical(statement, &state).await?;
         plan::check_nodes(&logical)?;
         let parameters = description::parameters(&logical)?;
         let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
@@ -456,13 +452,15 @@ impl StatementOfQuery {
         let mut kind = StatementKind::of(&logical);
         let logical = pools::settable(logical);
         match &logical {
-            LogicalPlan::Statement(Statement::SetVariable(set)) if set.variable == POOL => {
+            LogicalPlan::Statement(SettingStatement::SetVariable(set)) if set.variable == POOL => {
                 self.sql.inner().pools.choose(&set.value, &self.session)?;
             }
-            LogicalPlan::Statement(Statement::SetVariable(set)) => {
+            LogicalPlan::Statement(SettingStatement::SetVariable(set)) => {
                 check_setting(&set.variable, Some(&set.value))?;
             }
-            LogicalPlan::Statement(Statement::ResetVariable(reset)) => check_setting(&reset.variable, None)?,
+            LogicalPlan::Statement(SettingStatement::ResetVariable(reset)) => {
+                check_setting(&reset.variable, None)?
+            }
             _ => {}
         }
         stream::check_definition(&logical, &state).await?;
@@ -479,7 +477,7 @@ impl StatementOfQuery {
             LogicalPlan::Statement(_) => &self.session,
             _ => &running,
         };
-        let is_execute = matches!(&logical, LogicalPlan::Statement(Statement::Execute(_)));
+        let is_execute = matches!(&logical, LogicalPlan::Statement(SettingStatement::Execute(_)));
         let logical = context.execute_logical_plan(logical).await?.into_unoptimized_plan();
         if is_execute {
             kind = StatementKind::of(&logical);
@@ -492,6 +490,28 @@ impl StatementOfQuery {
         let endless = plan.boundedness().is_unbounded();
         let described = Description { parameters, columns: plan.schema(), kind, endless };
         Ok((self.work(plan, &state), described))
+    }
+
+    fn parsed(&self, state: &SessionState) -> Result<maps::Parsed, SqlError> {
+        let text = stream::without_table_words(&self.text);
+        let mut parsed = maps::parse(&text, Names::of(state))?;
+        if let maps::Parsed::Other(statement) = &mut parsed {
+            stream::rewritten(statement)?;
+        }
+        Ok(parsed)
+    }
+
+    /// Plans a statement whose rights are checked.
+    async fn logical(&self, mut statement: Statement, state: &SessionState) -> Result<LogicalPlan, SqlError> {
+        plan::make_plannable(&mut statement, state, ColumnNames::Equal).await?;
+        let mut logical = state.statement_to_plan(statement).await;
+        if logical.as_ref().is_err_and(has_equal_names)
+            && let maps::Parsed::Other(mut statement) = self.parsed(state)?
+        {
+            plan::make_plannable(&mut statement, state, ColumnNames::All).await?;
+            logical = state.statement_to_plan(*statement).await;
+        }
+        logical.map_err(|error| of_planner(error, state, self.rights.as_ref()))
     }
 
     /// A statement that DataFusion does not know.

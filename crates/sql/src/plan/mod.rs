@@ -36,7 +36,7 @@ pub(crate) use operators::RightOperators;
 pub(crate) use ordinality::NumberFunctions;
 pub(crate) use plannable::make_plannable;
 pub(crate) use pushdown::{Rule, guarded};
-pub(crate) use rewritten::shown_name;
+pub(crate) use rewritten::{ColumnNames, shown_name};
 pub(crate) use sample::SampleTables;
 pub(crate) use size::check_nodes;
 pub(crate) use top_groups::BoundTopGroups;
