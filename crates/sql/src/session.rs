@@ -589,6 +589,12 @@ impl StatementOfQuery {
 const UNSOUND: [&str; 2] =
     ["datafusion.optimizer.enable_piecewise_merge_join", "datafusion.optimizer.enable_window_topn"];
 
+/// Settings of folders, which tables of files here do not read.
+const NO_EFFECT: [&str; 2] = [
+    "datafusion.execution.listing_table_ignore_subdirectory",
+    "datafusion.execution.listing_table_factory_infer_partitions",
+];
+
 /// Refuses what a session may not set: bounds of the member, and numbers that would use it up. Without a value it is set to its default.
 fn check_setting(variable: &str, value: Option<&str>) -> Result<(), SqlError> {
     // What a name means was decided when its rights were checked.
@@ -604,6 +610,12 @@ fn check_setting(variable: &str, value: Option<&str>) -> Result<(), SqlError> {
     if UNSOUND.contains(&variable) && value.is_some_and(|value| !value.eq_ignore_ascii_case("false")) {
         let text = format!("{variable} is not a session's to set: it makes wrong answers");
         return Err(SqlError::Refused(text));
+    }
+    if NO_EFFECT.contains(&variable) && value.is_some() {
+        return Err(SqlError::Refused(format!(
+            "{variable} has no effect here: a folder is read with the folders in it, a pattern such as 'folder/*.csv' without them, and their names \
+             are no columns"
+        )));
     }
     if variable == ZONE_SETTING {
         return value.map_or(Ok(()), check_zone);
