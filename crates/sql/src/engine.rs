@@ -8,8 +8,8 @@ use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::{
-    CountEqualRows, CutFragments, NumberFunctions, PlanCorrelated, RightMembership, RightOperators,
-    SampleTables, SessionZone, TimeZone, WholeDates,
+    CountEqualRows, CutFragments, NullSafeKeys, NumberFunctions, PlanCorrelated, RightMembership,
+    RightOperators, SampleTables, SessionZone, TimeZone, WholeDates,
 };
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
@@ -126,6 +126,7 @@ impl Sql {
             .with_analyzer_rule(Arc::new(RightMembership))
             .with_analyzer_rule(Arc::new(PlanCorrelated))
             .with_analyzer_rule(Arc::new(CountEqualRows))
+            .with_analyzer_rule(Arc::new(NullSafeKeys))
             .with_analyzer_rule(Arc::new(SessionZone))
             .with_analyzer_rule(Arc::new(bounded::BoundFunctions))
             .with_analyzer_rule(Arc::new(ChangeMaps))

@@ -17,20 +17,18 @@
 //! every aggregate would then have a group for each row, and the numbers one thread. Threads: planning.
 
 use super::membership::is_the_same;
+use super::null_safe::same_keys;
 use crate::error::SqlError;
-use arrow::datatypes::Field;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Column, ExprSchema, JoinType, Result};
-use datafusion::functions::core::expr_fn::coalesce;
+use datafusion::common::{Column, JoinType, Result};
 use datafusion::logical_expr::expr::AggregateFunction;
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
-use datafusion::logical_expr::utils::split_conjunction_owned;
+use datafusion::logical_expr::utils::{merge_schema, split_conjunction_owned};
 use datafusion::logical_expr::{
     Expr, FetchType, Filter, LogicalPlan, LogicalPlanBuilder, Operator, SkipType, Subquery, lit,
 };
 use datafusion::optimizer::AnalyzerRule;
-use datafusion::scalar::ScalarValue;
 
 /// Makes joins of scalar subqueries that DataFusion cannot plan.
 #[derive(Debug)]
@@ -80,10 +78,11 @@ fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
         let names = Names { outer: format!("__outer_{number}"), scalar: format!("__scalar_{number}") };
         let scalar = names.scalar_of(&input, &correlated)?;
         let mut keys = (Vec::new(), Vec::new());
+        let both = merge_schema(&[&input, &scalar]);
         for (place, column) in correlated.outer.into_iter().enumerate() {
-            let field = input.schema().field_from_column(&column)?;
             let of_group = Expr::Column(names.key(&names.scalar, place));
-            for (one, other) in same(Expr::Column(column), of_group, field)? {
+            let same = same_keys(Expr::Column(column), of_group, &both)?.ok_or_else(unknown)?;
+            for (one, other) in same {
                 keys.0.push(one);
                 keys.1.push(other);
             }
@@ -114,17 +113,6 @@ fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
     // The values are nobody else's.
     let columns = columns.into_iter().map(Expr::Column);
     Ok(Transformed::yes(LogicalPlanBuilder::from(changed).project(columns)?.build()?))
-}
-
-/// The keys by which a join finds two values that are the same, NULL as well. A join to which NULL is equal to NULL would say it shorter, but
-/// DataFusion 55 makes one of several joins, and takes what NULL is in the last for what it is in all.
-fn same(one: Expr, other: Expr, field: &Field) -> Result<Vec<(Expr, Expr)>> {
-    if !field.is_nullable() {
-        return Ok(vec![(one, other)]);
-    }
-    let Ok(value) = ScalarValue::new_default(field.data_type()) else { return Err(unknown()) };
-    let or_value = |expr: Expr| coalesce(vec![expr, lit(value.clone())]);
-    Ok(vec![(one.clone().is_null(), other.clone().is_null()), (or_value(one), or_value(other))])
 }
 
 /// The subqueries of a node that somebody must plan.
