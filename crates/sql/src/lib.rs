@@ -58,7 +58,7 @@ pub use engine::{Sql, SqlSnapshot};
 pub use error::SqlError;
 pub use exchange::ExchangeExec;
 pub use files::{CacheSnapshot, FileEncoder, file_endings};
-pub use maps::MapScanExec;
+pub use maps::{MapScanExec, has_own_scales, without_zeros};
 pub use parameter::{numbered_parameters, scalar_of};
 pub use query::{Describing, Query, QueryCanceller, QueryId};
 pub use rights::{Access, Object, SessionRights, TableRights};

@@ -14,7 +14,8 @@
 //! [EXPLAIN ...] SINK INTO map ...          as INSERT INTO, but it replaces
 //! ```
 
-use super::kind::Kind;
+use super::kind::{Kind, far_reaching};
+use super::layout::Typing;
 use super::mapping::{DeclaredColumn, Mapping, decimal, kind_of_word};
 use crate::description::StatementKind;
 use crate::dialect;
@@ -254,13 +255,13 @@ impl Reader<'_, '_> {
     fn column(&mut self) -> Read<DeclaredColumn> {
         let name = self.name()?;
         let written = self.parser.parse_data_type()?;
-        let (kind, data_type) = column_type(&written).ok_or_else(|| {
+        let (kind, data_type, typing) = column_type(&written).ok_or_else(|| {
             ParserError::ParserError(format!(
                 "the column {name:?} has the type {written}, which maps do not have"
             ))
         })?;
         let external_name = if self.words(&["EXTERNAL", "NAME"]) { Some(self.name()?) } else { None };
-        Ok(DeclaredColumn { name, kind, data_type, external_name })
+        Ok(DeclaredColumn { name, kind, data_type, typing, external_name })
     }
 
     fn options(&mut self) -> Read<BTreeMap<String, String>> {
@@ -358,8 +359,11 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What a column of that type holds.
-fn column_type(written: &SqlType) -> Option<(Kind, DataType)> {
+/// Digits of a second that a column with microseconds has room for.
+const MICROS: u64 = 6;
+
+/// What a column of that type holds, and where its digits come from.
+fn column_type(written: &SqlType) -> Option<(Kind, DataType, Typing)> {
     let digits = |info: &ExactNumberInfo| match info {
         ExactNumberInfo::None => decimal(None, None),
         ExactNumberInfo::Precision(precision) => decimal(Some(*precision), Some(0)),
@@ -367,7 +371,9 @@ fn column_type(written: &SqlType) -> Option<(Kind, DataType)> {
     };
     let kind = match written {
         SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info) => {
-            return Some((Kind::Decimal, digits(info)?));
+            let typing =
+                if *info == ExactNumberInfo::None { Typing::WithoutDigits } else { Typing::Declared };
+            return Some((Kind::Decimal, digits(info)?, typing));
         }
         SqlType::Bool | SqlType::Boolean => Kind::Bool,
         SqlType::TinyInt(_) => Kind::Byte,
@@ -389,7 +395,11 @@ fn column_type(written: &SqlType) -> Option<(Kind, DataType)> {
         SqlType::JSON | SqlType::JSONB => Kind::Json,
         other => kind_of_word(&other.to_string().to_lowercase())?,
     };
-    Some((kind, kind.data_type(6)))
+    Some(match written {
+        SqlType::Timestamp(Some(..=MICROS), _) => (kind, far_reaching(kind.data_type(6)), Typing::Declared),
+        SqlType::Timestamp(Some(_), _) => (kind, kind.data_type(6), Typing::Declared),
+        _ => (kind, kind.data_type(6), kind.typing()),
+    })
 }
 
 #[cfg(test)]
