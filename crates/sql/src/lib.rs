@@ -25,6 +25,7 @@ mod column_form;
 mod description;
 mod dialect;
 mod engine;
+mod engine_words;
 mod error;
 mod exchange;
 mod files;

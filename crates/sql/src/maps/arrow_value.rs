@@ -1,7 +1,7 @@
 //! A value of an Arrow array as the grid stores it.
 
 use super::decimals::{has_own_scales, stored, without_zeros};
-use super::kind::Kind;
+use super::kind::{Kind, sql_name};
 use super::text::text_of;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{
@@ -58,7 +58,7 @@ pub(crate) fn value_at(array: &dyn Array, row: usize) -> Result<Value, String> {
                 Some(_) => Value::OffsetDateTime(OffsetDateTime::new(local, 0).ok_or_else(out_of_calendar)?),
             }
         }
-        other => return Err(format!("maps hold nothing of type {other}")),
+        other => return Err(format!("maps hold nothing of type {}", sql_name(other))),
     })
 }
 

@@ -3,6 +3,7 @@
 use super::builder::is_far;
 use super::decimals::digits;
 use super::layout::Typing;
+use crate::engine_words::engine_words;
 use arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType, TimeUnit};
 use filbert_wire::compact::FieldKind;
 use filbert_wire::{Decimal, Value, type_id};
@@ -190,7 +191,7 @@ pub(crate) fn sql_name(data_type: &DataType) -> String {
         DataType::Binary => "VARBINARY",
         DataType::Date32 => "DATE",
         DataType::Time64(_) => "TIME",
-        other => return other.to_string(),
+        other => return engine_words(&other.to_string()),
     };
     name.to_owned()
 }
