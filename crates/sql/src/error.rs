@@ -87,6 +87,15 @@ pub enum SqlError {
     /// There is no room for what the statement writes: a map or the memory for data is full.
     #[error("{0}")]
     Full(String),
+    /// A key that must be unique is there already.
+    #[error("{0}")]
+    Taken(String),
+    /// A column that is NOT NULL was to be NULL.
+    #[error("{0}")]
+    NotNull(String),
+    /// A text is longer than its column allows.
+    #[error("{0}")]
+    TooLong(String),
     /// The session's user may not do that.
     #[error("{0}")]
     Denied(String),

@@ -41,6 +41,7 @@ mod plainly;
 mod plan;
 mod pools;
 mod query;
+mod returning;
 mod rights;
 mod session;
 mod settings;

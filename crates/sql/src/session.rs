@@ -13,6 +13,7 @@ use crate::plainly::of_planner;
 use crate::plan::{self, ZONE_SETTING, check_zone, shown_name};
 use crate::pools::{self, POOL};
 use crate::query::{Control, Describing, Query, QueryContext, Turnstile};
+use crate::returning::{self, Returned, Returning};
 use crate::rights::{self, Access, Object, SessionRights, TableRights};
 use crate::stream::{self, StreamFigures};
 use crate::tables;
@@ -431,9 +432,22 @@ impl StatementOfQuery {
             maps::Parsed::Other(statement) => *statement,
             maps::Parsed::Own(own) => return self.own(own, &state).await,
         };
+        let declared = tables::Declared::take(&mut statement, Names::of(&state));
+        let returning = Returning::take(&mut statement)?;
+        let on_taken = maps::OnTaken::take(&mut statement, Names::of(&state))?;
+        let of_planner = |error| of_planner(error, &state, self.rights.as_ref());
         plan::make_plannable(&mut statement, &state).await?;
-        let logical = state.statement_to_plan(statement).await;
-        let logical = logical.map_err(|error| of_planner(error, &state, self.rights.as_ref()))?;
+        let mut logical = state.statement_to_plan(statement).await.map_err(of_planner)?;
+        if let Some(on_taken) = on_taken {
+            logical = on_taken.of(logical, &state).await.map_err(of_planner)?;
+        }
+        if let Some(mut returning) = returning {
+            plan::make_plannable(&mut returning.query, &state).await?;
+            let rows = state.statement_to_plan(returning.query).await.map_err(of_planner)?;
+            logical = returning::over(rows, logical)?;
+            let memory = MemoryConsumer::new("RETURNING").register(&self.runtime.memory_pool);
+            state.config_mut().set_extension(Arc::new(Returned::new(memory)));
+        }
         plan::check_nodes(&logical)?;
         let parameters = description::parameters(&logical)?;
         let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
@@ -454,6 +468,7 @@ impl StatementOfQuery {
         }
         let logical = if values.is_empty() { logical } else { logical.with_param_values(values)? };
         let mut kind = StatementKind::of(&logical);
+        let change = returning::change_of(&logical);
         let logical = pools::settable(logical);
         match &logical {
             LogicalPlan::Statement(Statement::SetVariable(set)) if set.variable == POOL => {
@@ -469,7 +484,7 @@ impl StatementOfQuery {
         let running = SessionContext::new_with_state(state);
         let logical = match logical {
             LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create)) => {
-                tables::create_table(create, &running).await?;
+                tables::create_table(create, &declared, &running).await?;
                 LogicalPlanBuilder::empty(false).build()?
             }
             other => other,
@@ -490,7 +505,7 @@ impl StatementOfQuery {
         }
         let plan = as_shown(state.create_physical_plan(&logical).await?)?;
         let endless = plan.boundedness().is_unbounded();
-        let described = Description { parameters, columns: plan.schema(), kind, endless };
+        let described = Description { parameters, columns: plan.schema(), kind, endless, change };
         Ok((self.work(plan, &state), described))
     }
 
@@ -522,7 +537,8 @@ impl StatementOfQuery {
         };
         let columns = answer.schema();
         let plan = MemorySourceConfig::try_new_exec(&[vec![answer]], Arc::clone(&columns), None)?;
-        Ok((self.work(plan, state), Description { parameters: Vec::new(), columns, kind, endless: false }))
+        let described = Description { parameters: Vec::new(), columns, kind, endless: false, change: None };
+        Ok((self.work(plan, state), described))
     }
 
     /// Answers when the job is planned: what is wrong with its statement is told to whoever made it.

@@ -81,6 +81,9 @@ impl From<SqlError> for Failure {
             SqlError::Denied(why) if why.starts_with(read_only::REFUSED) => "25006",
             SqlError::Denied(_) => "42501",
             SqlError::Full(_) => "53200",
+            SqlError::Taken(_) => "23505",
+            SqlError::NotNull(_) => "23502",
+            SqlError::TooLong(_) => "22001",
             SqlError::WrongParameters { .. } => "08P01",
             SqlError::NoTable { .. } => "42P01",
             SqlError::NoMoment { .. } => "22007",
@@ -140,6 +143,7 @@ fn code_of_arrow(error: &ArrowError) -> &'static str {
             "22003"
         }
         ArrowError::CastError(_) | ArrowError::ParseError(_) => "22P02",
+        ArrowError::InvalidArgumentError(text) if text.contains("is declared as non-nullable") => "23502",
         ArrowError::InvalidArgumentError(_) => "22023",
         ArrowError::MemoryError(_) => "53200",
         _ => "22000",

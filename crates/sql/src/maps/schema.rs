@@ -4,6 +4,7 @@ use super::discover::{completed, discovered};
 use super::format::Format;
 use super::layout::{Layout, Side};
 use super::mapping::Mapping;
+use super::on_taken::TakenKey;
 use super::pages::failed;
 use super::surprises::Surprises;
 use super::table::MapTable;
@@ -98,7 +99,8 @@ impl Maps {
             None => return Ok(None),
         };
         let indexes = map.indexes().await.map_err(|error| failed(name, &error))?;
-        Ok(Some(Arc::new(MapTable { map, catalog, layout, indexes: indexes.into() })))
+        let taken_key = TakenKey::default();
+        Ok(Some(Arc::new(MapTable { map, catalog, layout, indexes: indexes.into(), taken_key })))
     }
 }
 

@@ -166,8 +166,13 @@ pub(super) mod tests {
         batches: &[RecordBatch],
     ) -> String {
         let columns = Arc::clone(schema);
-        let mut printer =
-            format.printer(&Description { parameters: Vec::new(), columns, kind, endless: false });
+        let mut printer = format.printer(&Description {
+            parameters: Vec::new(),
+            columns,
+            kind,
+            endless: false,
+            change: None,
+        });
         let mut out = Vec::new();
         for batch in batches {
             printer.batch(batch, &mut out).unwrap();
