@@ -8,8 +8,8 @@ use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::{
-    CutFragments, NumberFunctions, RightMembership, RightOperators, SampleTables, SessionZone, TimeZone,
-    WholeDates,
+    CutFragments, NestedValues, NumberFunctions, RightMembership, RightOperators, SampleTables, SessionZone,
+    TimeZone, WholeDates,
 };
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
@@ -138,6 +138,7 @@ impl Sql {
         state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));
         state.register_relation_planner(Arc::new(SampleTables))?;
         state.register_relation_planner(Arc::new(NumberFunctions))?;
+        state.register_relation_planner(Arc::new(NestedValues))?;
         state.register_udf(Arc::new(ScalarUDF::new_from_impl(TimeZone::new())))?;
         for function in stream::window_functions().into_iter().chain(functions::functions()) {
             state.register_udf(function)?;
