@@ -66,6 +66,7 @@ mod protocol;
 mod reason;
 mod settings;
 mod stream;
+mod supervisor;
 mod tls;
 mod transport;
 
@@ -79,4 +80,5 @@ pub use protocol::{Close, ConnectionId, ConnectionInfo, Protocol};
 pub use reason::{CloseReason, RefuseReason};
 pub use settings::{NetSettings, NetSettingsError};
 pub use stream::Stream;
+pub use supervisor::Supervisor;
 pub use tls::{ClientTlsSettings, TlsError, TlsSettings};

@@ -2,9 +2,11 @@
 
 use super::Outcome;
 use super::json_log::JsonLines;
+use super::pid_file::PidFile;
 use super::progress;
 use super::settings_file;
 use super::spare_memory;
+use super::supervision::Supervision;
 use super::text::counted;
 use filbert::pool::process_memory;
 use filbert::{Member, MemberConfig, Shutdown};
@@ -34,6 +36,9 @@ pub(super) struct Arguments {
     /// The folder of maps that the settings keep on disk; without such maps nothing is kept in it.
     #[arg(long, value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
+    /// Writes the process id to this file, for `filbert stop`.
+    #[arg(long, value_name = "FILE")]
+    pid_file: Option<PathBuf>,
     /// What is logged to the standard error: off, error, warn, info, debug or trace.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     log: LevelFilter,
@@ -61,18 +66,21 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         LogFormat::Json => log.event_format(JsonLines).init(),
     }
     let config = config(arguments)?;
+    let supervision = Supervision::find();
+    // Held, and thereby locked, until the member has ended.
+    let _pid_file = arguments.pid_file.as_deref().map(PidFile::claim).transpose()?;
     let kept = kept_on_disk(&config);
     if let (Some(folder), []) = (&arguments.data_dir, kept.as_slice()) {
         can_be_written(folder)?;
     }
     let (memory, directory) = (memory_shares(&config), config.grid.data_directory.clone());
     let cluster = config.hazelcast.cluster_name.clone();
-    let watched = std::io::stderr().is_terminal();
+    let is_seen = std::io::stderr().is_terminal();
     process_memory::set_limit(config.memory.process_bytes());
     let member = Member::builder()
         .config(config)
         .on_recovery(move |now| {
-            if watched {
+            if is_seen {
                 let share = now.shelves * 100 / now.of.max(1);
                 progress::show(&format!(
                     "map {} comes back from disk: {share} %, {} entries",
@@ -81,7 +89,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             }
         })
         .start()?;
-    if watched && !member.grid().recovered().is_empty() {
+    if is_seen && !member.grid().recovered().is_empty() {
         progress::show("");
     }
     spare_memory::give_back(member.stages());
@@ -121,7 +129,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         say(&format!("Compact schemas or indexes on disk cannot be read: {damage}; see `filbert verify`"));
     }
     say(&format!("the cluster is called {cluster:?}; Ctrl-C ends the member"));
+    let watched = supervision.ready(member.stages());
     let signal = end.wait()?;
+    supervision.stopping();
     if signal == "SIGINT" && std::io::stdout().is_terminal() {
         // The terminal has written ^C and stands behind it.
         let _ = writeln!(std::io::stdout());
@@ -133,6 +143,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     });
     say(&format!("{signal}, draining"));
     let report = member.shutdown(Shutdown::Drain)?;
+    drop(watched);
     if report.cut_short.is_empty() {
         say("ended");
     } else {
