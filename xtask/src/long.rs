@@ -111,6 +111,8 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         .env("FILBERT_DECODER_INPUTS", options.number("--inputs", INPUTS).to_string());
     let release = Invocation::cargo("build --release -p filbert");
     let memory = Invocation::script("tests/memory/run.py");
+    let package = Invocation::cargo("run --quiet --package xtask -- package");
+    let installed = Invocation::script("tests/package/run.sh");
     let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
     let peers = Invocation::cargo(&format!("clippy {PEERS} --all-targets -- -D warnings"));
     let duckdb = Invocation::cargo("clippy -p filbert --features duckdb --all-targets -- -D warnings");
@@ -151,6 +153,11 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
             "memory",
             "4 GB for each structure, statements without bounds, a cube and deaf readers in 512 MB: nothing is killed (Linux, root)",
             [release, memory],
+        ),
+        Step::run(
+            "package",
+            "the Debian package installed in a clean Debian, its service used, upgraded and removed (Linux, root, debootstrap)",
+            [package, installed],
         ),
         Step::run("simulation", "the simulated stages under a million seeds", [simulation]),
         Step::run("dags", "a hundred thousand random dataflow graphs, simulated: none hangs", [dags]),

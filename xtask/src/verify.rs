@@ -4,7 +4,7 @@ use crate::invocation::Invocation;
 use crate::options::Options;
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
-use crate::{clients, demo, duckdb, readme, retest, tidy};
+use crate::{clients, demo, duckdb, package, readme, retest, tidy};
 
 /// Runs the chore.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -46,6 +46,11 @@ fn steps(workspace: &Workspace) -> Vec<Step> {
         ),
         Step::check("duckdb", "the feature of cubes over tables of DuckDB", duckdb::check),
         Step::check("demo", "the demo ends well", demo::check),
+        Step::check(
+            "package",
+            "the archive and the Debian package, made of the build of the tests",
+            package::check,
+        ),
         Step::check(
             "clients",
             "our tests with the official Python, Node.js and Java clients",
@@ -93,7 +98,10 @@ mod tests {
         let names: Vec<_> = steps.iter().map(Step::name).collect();
         assert_eq!(
             names,
-            ["fmt", "tidy", "readme", "clippy", "doc", "loom", "test", "duckdb", "demo", "clients"]
+            [
+                "fmt", "tidy", "readme", "clippy", "doc", "loom", "test", "duckdb", "demo", "package",
+                "clients"
+            ]
         );
         let help = help(&steps);
         assert!(names.iter().all(|name| help.contains(name)));
