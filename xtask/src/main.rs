@@ -14,6 +14,7 @@ mod options;
 mod package;
 mod readme;
 mod retest;
+mod screens;
 mod step;
 mod tidy;
 mod verify;
@@ -30,6 +31,7 @@ Usage: cargo xtask <chore> [options]
   fix      format, apply clippy's suggestions, write the generated parts of docs/ anew
   tidy     the rules of this code base that no other tool checks (part of verify)
   long     the runs that take too long for every change: a million seeds, deep loom models, full benches
+  screens  runs the commands that the pages for users show, and writes their output and pictures
   package  what a stranger installs: an archive, a Debian package, a Dockerfile
 
 Each chore explains itself: cargo xtask <chore> --help
@@ -56,9 +58,10 @@ fn main() -> ExitCode {
         Some("fix") => fix::run(&rest),
         Some("tidy") => tidy::run(&rest),
         Some("long") => long::run(&rest),
+        Some("screens") => screens::run(&rest),
         Some("package") => package::run(&rest),
         Some(other) => Err(format!(
-            "there is no chore {other:?}; `cargo xtask` lists them: verify, fix, tidy, long, package"
+            "there is no chore {other:?}; `cargo xtask` lists them: verify, fix, tidy, long, screens, package"
         )),
     };
     match outcome {

@@ -4,7 +4,7 @@ use crate::invocation::Invocation;
 use crate::options::Options;
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
-use crate::{clients, demo, duckdb, package, readme, retest, tidy};
+use crate::{clients, demo, duckdb, package, readme, retest, screens, tidy};
 
 /// Runs the chore.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
@@ -46,6 +46,7 @@ fn steps(workspace: &Workspace) -> Vec<Step> {
         ),
         Step::check("duckdb", "the feature of cubes over tables of DuckDB", duckdb::check),
         Step::check("demo", "the demo ends well", demo::check),
+        Step::check("screens", "the pages for users show what their commands print", screens::check),
         Step::check(
             "package",
             "the archive and the Debian package, made of the build of the tests",
@@ -99,8 +100,8 @@ mod tests {
         assert_eq!(
             names,
             [
-                "fmt", "tidy", "readme", "clippy", "doc", "loom", "test", "duckdb", "demo", "package",
-                "clients"
+                "fmt", "tidy", "readme", "clippy", "doc", "loom", "test", "duckdb", "demo", "screens",
+                "package", "clients"
             ]
         );
         let help = help(&steps);
