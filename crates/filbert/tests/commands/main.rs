@@ -12,6 +12,7 @@ mod job;
 mod line;
 mod map;
 mod memory;
+mod operation_pages;
 #[path = "../hostile/process.rs"]
 #[allow(dead_code, reason = "shared with the hostile tests, which use more of it")]
 mod process;

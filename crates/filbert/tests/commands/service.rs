@@ -6,24 +6,30 @@ use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::net::UnixDatagram;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-const START: [&str; 7] = ["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"];
+pub(crate) const START: [&str; 7] = ["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"];
 
-type Said = Lines<BufReader<ChildStdout>>;
+/// What a member has said, and will say.
+pub(crate) struct Said {
+    pub(crate) hazelcast: String,
+    lines: Lines<BufReader<ChildStdout>>,
+}
 
-/// Starts a member; gives its door for metrics, and what it says after it serves.
-fn start(mut command: Command) -> (Child, String, Said) {
+/// Starts a member; gives its door for metrics, and what it says.
+pub(crate) fn start(mut command: Command) -> (Child, String, Said) {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut http = None;
+    let (mut hazelcast, mut http) = (None, None);
     for line in lines.by_ref().map(Result::unwrap) {
-        if line.contains("over HTTP on") {
-            http = line.rsplit(' ').next().map(str::to_owned);
-        }
-        if line.contains("the cluster is called") {
+        let address = line.rsplit(' ').next().map(str::to_owned);
+        if line.contains("Hazelcast clients on") {
+            hazelcast = address;
+        } else if line.contains("over HTTP on") {
+            http = address;
+        } else if line.contains("the cluster is called") {
             break;
         }
     }
-    (child, http.unwrap(), lines)
+    (child, http.unwrap(), Said { hazelcast: hazelcast.unwrap(), lines })
 }
 
 #[test]
@@ -108,7 +114,7 @@ fn stop_ends_a_member_in_order_and_no_stranger() {
     let stopped = stop();
     assert!(stopped.status.success(), "{}", text(&stopped.stderr));
     assert!(ended.join().unwrap().success());
-    let said: Vec<String> = said.map(Result::unwrap).collect();
+    let said: Vec<String> = said.lines.map(Result::unwrap).collect();
     assert_eq!(said, ["filbert: SIGTERM, draining", "filbert: ended"]);
     // The id of a process that never was a member: this test.
     std::fs::write(path, std::process::id().to_string()).unwrap();
