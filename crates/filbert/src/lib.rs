@@ -57,10 +57,30 @@ mod settings_page;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// The same for the page about SQL.
+/// The examples of the page about SQL.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/sql.md")]
 struct SqlPage;
+
+/// The examples of the quick start for Rust.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/start-rust.md")]
+struct StartRustPage;
+
+/// The examples of the how-tos for Rust.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+struct RustPage;
+
+/// The examples of the page about dataflow.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/dataflow.md")]
+struct DataflowPage;
+
+/// The examples of the page about stages.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/stages.md")]
+struct StagesPage;
 
 pub use config::{ClusterSettings, MemberConfig, SettingsSection};
 pub use end_signal::EndSignal;
