@@ -20,6 +20,8 @@ def programs():
         yield from (pytest.param(program, printed, id=f"{page}-{number}") for number, (program, printed) in enumerate(found))
 
 
+@pytest.mark.filbert_only
+@pytest.mark.needs_config
 @pytest.mark.parametrize(("program", "printed"), list(programs()))
 def test_a_program_of_a_page_prints_what_the_page_says(own_cluster, program, printed):
     assert CLIENT in program
