@@ -1,7 +1,9 @@
-//! The notification socket of a supervisor such as systemd: a datagram for each state of the service.
+//! The notification socket of a supervisor such as systemd: a datagram for each state of the
+//! service.
 //!
-//! The supervisor names its socket in `NOTIFY_SOCKET`, as a path or, behind an `@`, as an abstract name of Linux. A state is a line of
-//! text: `READY=1`, `STOPPING=1`, `WATCHDOG=1`. The socket never waits: a supervisor that takes nothing does not hold the service up.
+//! The supervisor names its socket in `NOTIFY_SOCKET`, as a path or, behind an `@`, as an abstract
+//! name of Linux. A state is a line of text: `READY=1`, `STOPPING=1`, `WATCHDOG=1`. The socket
+//! never waits: a supervisor that takes nothing does not hold the service up.
 
 use std::ffi::OsStr;
 use std::io;
@@ -53,14 +55,16 @@ impl Supervisor {
         self.socket.send(state.as_bytes()).map(drop)
     }
 
-    /// Reads the time within which the supervisor expects a `WATCHDOG=1`; `None` when it expects none from this process.
+    /// Reads the time within which the supervisor expects a `WATCHDOG=1`; `None` when it expects
+    /// none from this process.
     pub fn watchdog_from_environment() -> Option<Duration> {
         let (limit, process) = (std::env::var("WATCHDOG_USEC").ok()?, std::env::var("WATCHDOG_PID").ok());
         watchdog(&limit, process.as_deref(), std::process::id())
     }
 }
 
-/// Reads the time limit of a watchdog. A limit for another process, such as a parent that is a shell, is none for this one.
+/// Reads the time limit of a watchdog. A limit for another process, such as a parent that is a
+/// shell, is none for this one.
 fn watchdog(limit: &str, process: Option<&str>, this: u32) -> Option<Duration> {
     let is_ours = process.is_none_or(|process| process.parse() == Ok(this));
     let limit = limit.parse().ok().filter(|limit| *limit > 0 && is_ours)?;

@@ -1,4 +1,5 @@
-//! The archive: a folder that runs where it is unpacked, and has what an administrator puts elsewhere.
+//! The archive: a folder that runs where it is unpacked, and has what an administrator puts
+//! elsewhere.
 
 use super::binary::Binary;
 use super::folder::Folder;
@@ -51,7 +52,7 @@ pub(super) fn make(
     Ok((path, name))
 }
 
-/// What a shell calls a file with completions.
+/// Names the file with completions as its shell wants it.
 pub(super) fn completion_name(shell: &str) -> String {
     match shell {
         "zsh" => "_filbert".to_owned(),
@@ -60,7 +61,8 @@ pub(super) fn completion_name(shell: &str) -> String {
     }
 }
 
-/// The time of the commit, in seconds since 1970, or what `SOURCE_DATE_EPOCH` says: a package does not depend on when it was made.
+/// The time of the commit, in seconds since 1970, or what `SOURCE_DATE_EPOCH` says: a package does
+/// not depend on when it was made.
 pub(super) fn time(workspace: &Workspace) -> u64 {
     let said = std::env::var("SOURCE_DATE_EPOCH").ok().or_else(|| {
         let log = workspace.command("git").args(["log", "-1", "--format=%ct"]).output().ok()?;
@@ -86,4 +88,28 @@ pub(super) fn pack(
     let packed = tar.with_extension("tar.gz");
     std::fs::rename(&packed, to)
         .map_err(|error| format!("{} cannot be named {}: {error}", packed.display(), to.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_archive_does_not_depend_on_when_its_files_were_written() {
+        let workspace = Workspace::find().unwrap();
+        let root = std::env::temp_dir().join(format!("filbert-archive-{}", std::process::id()));
+        let pack_anew = |seconds: u64| {
+            let folder = Folder::fresh(&root.join("files")).unwrap();
+            folder.write("b/text", "content").unwrap();
+            folder.write_program("a", "content").unwrap();
+            let written = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+            std::fs::File::open(root.join("files/a")).unwrap().set_modified(written).unwrap();
+            let to = root.join("files.tar.gz");
+            pack(&workspace, &root, &["files"], &to, 1).unwrap();
+            std::fs::read(to).unwrap()
+        };
+        let (first, second) = (pack_anew(1_000_000), pack_anew(2_000_000));
+        std::fs::remove_dir_all(&root).unwrap();
+        assert!(first == second && !first.is_empty());
+    }
 }

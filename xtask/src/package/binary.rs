@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct Binary {
     pub(super) path: PathBuf,
-    /// What it calls itself.
+    /// The version that it prints.
     pub(super) version: String,
     /// The newest version of the C library that it has symbols of, such as `2.34`.
     pub(super) c_library: String,
-    /// It needs the shared library of the compiler for unwinding.
+    /// True when it needs the compiler's shared library for unwinding.
     pub(super) needs_libgcc: bool,
 }
 

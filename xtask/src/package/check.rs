@@ -1,4 +1,5 @@
-//! The step `package` of `verify`: a package from the build of the tests, unpacked, and compared with what its parts say of each other.
+//! The step `package` of `verify`: a package from the build of the tests, unpacked, and compared
+//! with what its parts say of each other.
 
 use super::deb::{SCRIPTS, SETTINGS, members};
 use super::{Made, folder::Folder, make, output};
@@ -7,10 +8,10 @@ use crate::workspace::Workspace;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// How hard gzip tries: not at all, the binary of the tests is large.
+/// The effort of gzip: little, since the binary of the tests is large.
 const QUICK: u8 = 1;
 
-/// Where the unit of systemd lies in the package.
+/// The path of the unit of systemd in the package.
 const UNIT: &str = "/usr/lib/systemd/system/filbert.service";
 
 /// Makes the packages of the build of the tests, and looks at them.
@@ -41,7 +42,7 @@ pub(super) fn examine(workspace: &Workspace, made: &Made, below: &Path) -> Resul
     scratch.remove()
 }
 
-/// What must be in the archive, and whether its binary takes its settings.
+/// Looks that the archive is complete, and that its binary takes its settings.
 fn archive(workspace: &Workspace, folder: &Path) -> Result<(), String> {
     let files = Folder::at(folder).files()?;
     let expected =
@@ -60,7 +61,8 @@ fn archive(workspace: &Workspace, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// What must be in the Debian package, and whether its unit, scripts and settings agree; gives all its files.
+/// Looks that the Debian package is complete and that its unit, scripts and settings agree; lists
+/// its files.
 fn debian(workspace: &Workspace, deb: &[u8], out: &Folder) -> Result<BTreeSet<String>, String> {
     let members = members(deb)?;
     let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
@@ -104,7 +106,7 @@ fn debian(workspace: &Workspace, deb: &[u8], out: &Folder) -> Result<BTreeSet<St
         .map_or(Ok(files), |problem| Err(format!("package: {problem}")))
 }
 
-/// What dpkg lists, where it is there.
+/// Lists the files as dpkg sees them; `None` without dpkg.
 fn listed_by_dpkg(workspace: &Workspace, deb: &Path) -> Result<Option<BTreeSet<String>>, String> {
     let deb = deb.to_string_lossy();
     if workspace.command("dpkg-deb").arg("--version").output().is_err() {
@@ -116,7 +118,8 @@ fn listed_by_dpkg(workspace: &Workspace, deb: &Path) -> Result<Option<BTreeSet<S
     Ok(Some(String::from_utf8_lossy(&listed).lines().filter_map(path).collect()))
 }
 
-/// Compares the unit with the files, the script that makes its user, and the settings; the first thing that does not fit.
+/// Compares the unit with the files, the script that makes its user, and the settings; the first
+/// thing that does not fit.
 fn disagreements(unit: &str, files: &BTreeSet<String>, postinst: &str, settings: &str) -> Option<String> {
     let directive = |name: &str| unit.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
     for name in ["ExecStartPre", "ExecStart"] {

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// The settings, which stay as the administrator left them.
 pub(super) const SETTINGS: &str = "/etc/filbert/filbert.toml";
 
-/// What dpkg runs before and after it unpacks and removes.
+/// The scripts that dpkg runs before and after it unpacks and removes.
 pub(super) const SCRIPTS: [&str; 3] = ["postinst", "prerm", "postrm"];
 
 const MAGIC: &[u8] = b"!<arch>\n";
@@ -88,7 +88,7 @@ fn fill(
     output(workspace, Path::new("gzip"), &words, data.path()).map(drop)
 }
 
-/// What Debian calls a machine.
+/// Gives Debian's name for a machine.
 fn machine(arch: &str) -> Result<&'static str, String> {
     match arch {
         "x86_64" => Ok("amd64"),
@@ -128,7 +128,8 @@ fn copyright(licence: &str) -> String {
     )
 }
 
-/// Writes an archive of the format of `ar`, as dpkg wants it: short names, plain files, owned by root.
+/// Writes an archive of the format of `ar`, as dpkg wants it: short names, plain files, owned by
+/// root.
 fn ar(members: &[(&str, Vec<u8>)], time: u64) -> Vec<u8> {
     let mut out = MAGIC.to_vec();
     for (name, content) in members {

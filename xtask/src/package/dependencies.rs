@@ -4,7 +4,7 @@ use super::output;
 use crate::workspace::Workspace;
 use std::path::{Path, PathBuf};
 
-/// One package.
+/// A package that the binary is built from.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Package {
     pub(super) name: String,
@@ -13,7 +13,7 @@ pub(super) struct Package {
     pub(super) licence: String,
     /// Its sources on this machine, where cargo knows them.
     pub(super) sources: Option<PathBuf>,
-    /// It is part of this workspace.
+    /// True for packages of this workspace.
     pub(super) is_ours: bool,
 }
 
@@ -54,7 +54,8 @@ fn package(line: &str, folders: &[PathBuf]) -> Option<Package> {
     })
 }
 
-/// Finds the folders of all manifests that `cargo metadata` names. The text is not taken apart further: no other key has this name.
+/// Finds the folders of all manifests that `cargo metadata` names. The text is not taken apart
+/// further: no other key has this name.
 fn manifest_folders(metadata: &str) -> Vec<PathBuf> {
     let manifests = metadata.split("\"manifest_path\":\"").skip(1);
     let folder = |rest: &str| Some(Path::new(rest.split('"').next()?).parent()?.to_path_buf());

@@ -58,7 +58,7 @@ impl Folder {
             .map_err(|error| format!("{} cannot be written: {error}", path.display()))
     }
 
-    /// Every file below the folder, from it, sorted.
+    /// Lists every file below the folder, by its path from there, sorted.
     pub(super) fn files(&self) -> Result<Vec<String>, String> {
         let mut files = Vec::new();
         let mut folders = vec![self.path.clone()];

@@ -1,9 +1,10 @@
-//! The licences of what the binary is built from, in full: most of them ask for their text to go with the binary.
+//! The licences of what the binary is built from, in full: most of them ask for their text to go
+//! with the binary.
 
 use super::dependencies::Package;
 use std::collections::BTreeMap;
 
-/// What a package says of licences.
+/// The documents about licences that go with the binary.
 #[derive(Debug)]
 pub(super) struct Documents {
     /// A list for programs.
@@ -12,7 +13,7 @@ pub(super) struct Documents {
     pub(super) third_parties: String,
 }
 
-/// How files with a licence begin.
+/// The beginnings of the names of files with a licence.
 const NAMES: [&str; 6] = ["license", "licence", "copying", "notice", "copyright", "unlicense"];
 
 /// Writes every package with its licence, then every text once, with the packages that it is of.

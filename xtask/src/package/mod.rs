@@ -1,9 +1,12 @@
-//! `cargo xtask package`: what a stranger installs, made from one binary: an archive, a Debian package and the files of a container image.
+//! `cargo xtask package`: what a stranger installs, made from one binary: an archive, a Debian
+//! package and the files of a container image.
 //!
-//! The programs `tar`, `gzip`, `strip` and `md5sum` do what they are for; the two formats that need none of them (`ar`, SPDX) are written
-//! here. The same commit and binary give the same bytes: names are sorted, times are those of the commit.
+//! The programs `tar`, `gzip`, `strip` and `md5sum` do what they are for; the two formats that need
+//! none of them (`ar`, SPDX) are written here. The same commit and binary give the same bytes:
+//! names are sorted, times are those of the commit.
 //!
-//! Rejected: tools such as cargo-deb. They would be one more thing to install before a release, and hide what is in the package.
+//! Rejected: tools such as cargo-deb. They would be one more thing to install before a release, and
+//! hide what is in the package.
 
 mod archive;
 mod binary;
@@ -23,10 +26,10 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use check::check;
 
-/// How hard gzip tries for a release.
+/// The effort of gzip for a release.
 const BEST: u8 = 9;
 
-/// What the caller asked for.
+/// The options of the chore.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Options {
     binary: Option<PathBuf>,
@@ -100,7 +103,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// What was made.
+/// The files that were made.
 #[derive(Debug)]
 struct Made {
     archive: PathBuf,

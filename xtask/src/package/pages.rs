@@ -1,4 +1,5 @@
-//! What the binary says of itself, as files: completions, manual pages and the settings with their defaults.
+//! The files that the binary writes about itself: completions, manual pages and the settings with
+//! their defaults.
 
 use super::binary::Binary;
 use super::{folder::Folder, output};
@@ -12,7 +13,7 @@ pub(super) struct Pages {
     pub(super) completions: Vec<(&'static str, Vec<u8>)>,
     /// The name of a manual page, and the page.
     pub(super) manual: Vec<(String, Vec<u8>)>,
-    /// Every setting with its meaning, as comments.
+    /// A settings file with every setting as a comment.
     pub(super) settings: String,
 }
 
@@ -44,7 +45,8 @@ impl Pages {
     }
 }
 
-/// Puts a `#` before every line that sets something: an example must not fix what depends on the machine.
+/// Puts a `#` before every line that sets something: an example must not fix what depends on the
+/// machine.
 fn as_comments(settings: &str) -> String {
     let line = |line: &str| {
         if line.is_empty() || line.starts_with('#') { format!("{line}\n") } else { format!("#{line}\n") }

@@ -1,8 +1,9 @@
-//! `cargo xtask screens`: the commands in the pages for users, really run, with what they print below them, and pictures of terminals.
+//! `cargo xtask screens`: the commands in the pages for users, really run, with what they print
+//! below them, and pictures of terminals.
 //!
-//! A block of code of the kind `console` has commands behind a `$` and their output. The chore runs each block in a folder with the
-//! sample files and writes the output anew; `verify` fails where a page shows something else. Times differ from run to run: they are
-//! left out.
+//! A block of code of the kind `console` has commands behind a `$` and their output. The chore runs
+//! each block in a folder with the sample files and writes the output anew; `verify` fails where a
+//! page shows something else. Times differ from run to run: they are left out.
 
 mod console;
 mod picture;
@@ -31,7 +32,7 @@ const PICTURES: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// Where the files lie that the commands read.
+/// The folder with the files that the commands read.
 const SAMPLES: &str = "docs/samples";
 
 const HELP: &str = "\
@@ -72,7 +73,8 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     screens.end()
 }
 
-/// The step of `verify`: every page shows what its commands print, and every picture can be made and is there.
+/// The step of `verify`: every page shows what its commands print, and every picture can be made
+/// and is there.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     demo::build().run(workspace)?;
     let screens = Screens::new(workspace, &workspace.target().join("debug/filbert"))?;
@@ -154,7 +156,8 @@ impl<'a> Screens<'a> {
         Ok(work)
     }
 
-    /// What a command prints, whether it succeeds or not: a page may show a mistake.
+    /// Runs a command and gives what it prints, whether it succeeds or not: a page may show a
+    /// mistake.
     fn output(&self, command: &str, work: &Path) -> Result<String, String> {
         let path = std::env::var("PATH").unwrap_or_default();
         let done = Command::new("sh")
@@ -171,7 +174,8 @@ impl<'a> Screens<'a> {
     }
 }
 
-/// Drops the times that commands tell at the end of a line: `(3 rows, 2.7 ms)` is `(3 rows)`, and `4 written (1.8 s)` is `4 written`.
+/// Drops the times that commands tell at the end of a line: `(3 rows, 2.7 ms)` is `(3 rows)`, and
+/// `4 written (1.8 s)` is `4 written`.
 fn without_times(line: &str) -> String {
     let is_time = |text: &str| match text.split_once(' ') {
         Some((number, "us" | "ms" | "s")) => number.parse::<f64>().is_ok(),

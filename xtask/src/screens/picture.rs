@@ -1,4 +1,5 @@
-//! A picture of a terminal in SVG, from what commands printed: plain text that every browser draws, with nothing to install.
+//! A picture of a terminal in SVG, from what commands printed: plain text that every browser draws,
+//! with nothing to install.
 
 /// Pixels of a letter and of a line.
 const LETTER: f64 = 8.4;

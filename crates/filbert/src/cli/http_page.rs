@@ -12,15 +12,15 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-/// How long a page may take.
+/// The time that a page may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What a page may have.
+/// The bytes that a page may have.
 const PAGE_BYTES: usize = 64 << 20;
 
-/// Where a member has its door for metrics, and how to talk to it.
+/// The address of a member's door for metrics, and its certificates.
 #[derive(Debug, clap::Args)]
 pub(super) struct At {
-    /// Where the member has its door for metrics. A token for it comes from the environment variable FILBERT_TOKEN.
+    /// Address of the member's door for metrics. A token for it comes from the environment variable FILBERT_TOKEN.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
     pub(super) address: String,
     /// Encrypts: the certificates that sign the member's, in PEM.
@@ -135,7 +135,7 @@ fn parts(answer: &[u8]) -> Result<(String, String), Box<dyn Error>> {
     Ok((head.split(' ').nth(1).unwrap_or_default().to_owned(), body.to_owned()))
 }
 
-/// What stands in an answer, if it is a good one.
+/// Takes the text out of an answer with status 200.
 fn body(answer: &[u8]) -> Result<String, Box<dyn Error>> {
     let (status, body) = parts(answer)?;
     match status.as_str() {

@@ -1,8 +1,9 @@
 //! A file with the process id of a member, which is locked while the member runs.
 //!
-//! The lock is what counts: process ids are used again, so an id that a dead member left behind may be that of a stranger. Whoever
-//! wants to end the member sends no signal unless the lock is held. The file is emptied at the end and not removed: two processes can
-//! never hold the locks of two files of the same name.
+//! The lock is what counts: process ids are used again, so an id that a dead member left behind may
+//! be that of a stranger. Whoever wants to end the member sends no signal unless the lock is held.
+//! The file is emptied at the end and not removed: two processes can never hold the locks of two
+//! files of the same name.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -14,7 +15,7 @@ pub(super) struct PidFile {
     file: File,
 }
 
-/// What a file with a process id says of the member that wrote it.
+/// The process that holds a file with a process id.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// No process holds the file.
@@ -50,7 +51,8 @@ impl PidFile {
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        // The lock goes with the file; an id that stays behind misleads nobody who looks at the lock.
+        // The lock goes with the file; an id that stays behind misleads nobody who looks at the
+        // lock.
         let _ = self.file.set_len(0);
     }
 }

@@ -1,4 +1,5 @@
-//! `filbert ping`: whether a member is ready, as an exit status, for scripts, containers and supervisors.
+//! `filbert ping`: whether a member is ready, as an exit status, for scripts, containers and
+//! supervisors.
 
 use super::Outcome;
 use super::http_page::{At, Source};

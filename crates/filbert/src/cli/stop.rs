@@ -1,6 +1,7 @@
 //! `filbert stop`: ends a member of this machine in order, and waits for its end.
 //!
-//! A signal, and not a request over the network: the system decides who may send it, and no door has to be protected from it.
+//! A signal, and not a request over the network: the system decides who may send it, and no door
+//! has to be protected from it.
 
 use super::Outcome;
 use super::pid_file::{Owner, Watched};
@@ -11,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// How often the end of the member is looked for.
+/// The pause between two looks at the file.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 const EXAMPLES: &str = "Examples:

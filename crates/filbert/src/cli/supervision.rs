@@ -1,4 +1,5 @@
-//! What a member tells the supervisor that started it, such as systemd with `Type=notify`: that it serves, lives and ends.
+//! The states that a member tells its supervisor, such as systemd with `Type=notify`: it serves, it
+//! lives, it ends.
 
 use filbert::{Periodic, Stages};
 use filbert_net::Supervisor;
@@ -10,7 +11,8 @@ pub(super) struct Supervision {
 }
 
 impl Supervision {
-    /// Finds the supervisor that the environment names. One that does not listen is logged: the member serves without it.
+    /// Finds the supervisor that the environment names. One that does not listen is logged: the
+    /// member serves without it.
     pub(super) fn find() -> Self {
         let supervisor = Supervisor::from_environment().unwrap_or_else(|error| {
             tracing::warn!(%error, "the supervisor named by NOTIFY_SOCKET does not listen");
@@ -19,9 +21,11 @@ impl Supervision {
         Self { supervisor: supervisor.map(Arc::new) }
     }
 
-    /// Tells that the member serves, and from now on that it lives, twice as often as the supervisor wants to hear it.
+    /// Tells that the member serves, and from now on that it lives, twice as often as the
+    /// supervisor wants to hear it.
     ///
-    /// A sign of life takes a task of `maintenance` and one of `io`: a member whose threads make no progress gives none.
+    /// A sign of life takes a task of `maintenance` and one of `io`: a member whose threads make no
+    /// progress gives none.
     pub(super) fn ready(&self, stages: &Stages) -> Option<Periodic> {
         let supervisor = self.supervisor.clone()?;
         notify(&supervisor, "READY=1\nSTATUS=serves clients");

@@ -1,4 +1,5 @@
-//! The files for operators in docs/operate fit the member: figures that exist, settings that it takes.
+//! The files for operators in docs/operate fit the member: figures that exist, settings that it
+//! takes.
 
 use crate::service::{START, start};
 use crate::{command, filbert, signal};
@@ -13,7 +14,7 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// All words that look like figures of a member or its process.
+/// Finds all words that look like figures of a member or its process.
 fn figures_in(text: &str) -> BTreeSet<&str> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     words.filter(|word| ["filbert_", "process_"].iter().any(|prefix| word.starts_with(prefix))).collect()

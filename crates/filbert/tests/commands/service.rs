@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 
 pub(crate) const START: [&str; 7] = ["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"];
 
-/// What a member has said, and will say.
+/// The output of a member: the part that was read, and the rest.
 pub(crate) struct Said {
     pub(crate) hazelcast: String,
     lines: Lines<BufReader<ChildStdout>>,
