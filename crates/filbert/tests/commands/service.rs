@@ -1,10 +1,12 @@
 //! A member as a service: what it tells a supervisor, `filbert ping` and `filbert stop`.
 
-use crate::line::DEADLINE;
+use crate::line::{Client, DEADLINE, authentication, blob, int};
 use crate::{command, filbert, signal, text};
+use filbert_wire::messages::map;
 use std::io::{BufRead, BufReader, Lines};
 use std::os::unix::net::UnixDatagram;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Instant;
 
 pub(crate) const START: [&str; 7] = ["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"];
 
@@ -91,6 +93,34 @@ fn ping_tells_by_its_status_whether_a_member_is_ready() {
     assert_eq!(gone.status.code(), Some(1));
     let json: serde_json::Value = serde_json::from_slice(&gone.stdout).unwrap();
     assert!(json["is_well"] == false && json["error"].is_string(), "{json}");
+}
+
+/// A load balancer must know of a drain while clients still have their answers to take.
+#[test]
+fn ping_tells_that_a_member_drains() {
+    let (mut child, http, said) = start(command(&START));
+    let mut deaf = Client::connect(said.hazelcast.parse().unwrap());
+    assert_eq!(deaf.log_in(&authentication()).status, 0);
+    let (name, key, value) = ("m", int(1), blob(8 << 20));
+    deaf.call(&map::Set { name: name.into(), key: key.clone(), value, thread_id: 1, ttl_ms: -1 }).unwrap();
+    // Nobody takes this answer, so the drain does not end.
+    deaf.send(&map::Get { name: name.into(), key, thread_id: 1 });
+    deaf.stream.peek(&mut [0]).unwrap();
+    signal(child.id(), "TERM");
+    let begin = Instant::now();
+    let refused = loop {
+        let pinged = filbert(&["ping", "--address", &http]);
+        if !pinged.status.success() {
+            break pinged;
+        }
+        assert!(begin.elapsed() < DEADLINE, "it does not drain");
+    };
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stdout).contains(": ending ("), "{}", text(&refused.stderr));
+    let live = filbert(&["ping", "--live", "--address", &http]);
+    assert!(live.status.success(), "{}", text(&live.stderr));
+    signal(child.id(), "TERM");
+    child.wait().unwrap();
 }
 
 #[test]
