@@ -1,7 +1,6 @@
-//! Filbert is an in-memory data platform in one Rust library and one Rust binary. **What works today**: a data grid (maps, lists,
-//! sets, queues, ringbuffers, topics, atomics, locks, executors) that Rust programs embed and the official Hazelcast clients connect to; dataflow
-//! jobs; SQL over maps and files; cubes, measures over both; and the ground of all, the *stages*, in which every kind of work runs on the
-//! threads made for it. **Planned**: clusters.
+//! Filbert is an in-memory data platform: a data grid for Rust programs and the official Hazelcast
+//! clients, SQL over maps and files, streaming dataflow, and cubes. Everything runs on *stages*,
+//! thread pools with bounded queues and metrics. There are no clusters yet.
 //!
 //! A program begins with a [`Member`]: its [maps](Member::map) hold data, its [stages](Member::stages) are where work goes, and
 //! [`Member::sql`] and [`Member::cube`] ask questions. The page of [`grid`] says what can be done with structures, the page of [`pool`] which stage is for

@@ -55,10 +55,22 @@ fn archive(workspace: &Workspace, folder: &Path) -> Result<(), String> {
             return Err(format!("package: the archive lacks {file}; it has {}", files.join(", ")));
         }
     }
+    let image = std::fs::read_to_string(folder.join("Dockerfile")).unwrap_or_default();
+    if let Some(lacking) = lacking_for_the_image(&image, &files) {
+        return Err(format!("package: the Dockerfile copies {lacking}, which is not in the archive"));
+    }
     for settings in ["filbert.toml", "filbert.example.toml"] {
         output(workspace, &folder.join("filbert"), &["config", "check", settings], folder)?;
     }
     Ok(())
+}
+
+/// Finds a file that the image takes from the unpacked archive, which it calls `/filbert`, and that
+/// is not there.
+fn lacking_for_the_image<'a>(dockerfile: &'a str, files: &[String]) -> Option<&'a str> {
+    let copies = dockerfile.lines().filter(|line| line.starts_with("COPY "));
+    let copied = copies.flat_map(|line| line.split(' ')).filter_map(|word| word.strip_prefix("/filbert/"));
+    copied.into_iter().find(|copied| !files.iter().any(|file| file == copied))
 }
 
 /// Looks that the Debian package is complete and that its unit, scripts and settings agree; lists
@@ -151,6 +163,17 @@ fn disagreements(unit: &str, files: &BTreeSet<String>, postinst: &str, settings:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_image_takes_only_what_the_archive_has() {
+        let dockerfile = Workspace::find().unwrap().read("packaging/Dockerfile").unwrap();
+        let mut files = ["filbert", "filbert.toml", "LICENSE", "THIRD-PARTY.txt", "filbert.spdx.json"]
+            .map(str::to_owned)
+            .to_vec();
+        assert_eq!(lacking_for_the_image(&dockerfile, &files), None);
+        files.remove(3);
+        assert_eq!(lacking_for_the_image(&dockerfile, &files), Some("THIRD-PARTY.txt"));
+    }
 
     #[test]
     fn a_unit_that_does_not_fit_its_package_is_found() {
