@@ -472,6 +472,9 @@ impl StatementOfQuery {
                 tables::create_table(create, &running).await?;
                 LogicalPlanBuilder::empty(false).build()?
             }
+            LogicalPlan::DescribeTable(described) => {
+                tables::columns_of(&described.schema, &described.output_schema)?
+            }
             other => other,
         };
         let context = match &logical {

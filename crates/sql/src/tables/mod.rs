@@ -2,10 +2,12 @@
 
 mod change;
 mod create;
+mod described;
 mod insert;
 mod memory;
 mod numbered;
 
 pub(crate) use change::ChangeTables;
 pub(crate) use create::create_table;
+pub(crate) use described::columns_of;
 pub(crate) use memory::TableMemory;
