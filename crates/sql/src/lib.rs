@@ -47,6 +47,7 @@ mod session;
 mod settings;
 mod sort;
 mod stream;
+mod summary;
 mod table_functions;
 mod tables;
 mod text;

@@ -3,7 +3,7 @@
 //! Its errors keep their kind, which doors make codes of; only their words change. Threads: whoever shows an error.
 
 use crate::error::SqlError;
-use crate::files::FileKind;
+use crate::files::{FileKind, file_endings};
 use crate::rights::{Access, Object, TableRights};
 use arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
@@ -11,6 +11,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::sql::sqlparser::parser::ParserError;
 use filbert_pool::settings_fields::nearest;
+use std::path::Path;
 
 /// Names of columns that are listed; a reader looks at no more.
 const MOST_LISTED: usize = 20;
@@ -297,10 +298,21 @@ pub(crate) fn of_planner(error: DataFusionError, state: &SessionState, rights: &
         _ => None,
     };
     let Some(name) = name else { return error.into() };
-    let plain = ["filbert.public.", "filbert."].iter().find_map(|schema| name.strip_prefix(schema));
-    let plain = plain.unwrap_or(&name).to_owned();
-    let hint = hint(&plain, state, rights);
+    let alone = name.strip_prefix("filbert.public.");
+    let plain = alone.or_else(|| name.strip_prefix("filbert.")).unwrap_or(&name).to_owned();
+    let hint = match alone.and_then(|name| name.rsplit_once('.')) {
+        Some((_, ending)) if FileKind::of_path(Path::new(&plain)).is_none() && is_ending(ending) => format!(
+            "if it is a file, its ending says not what is in it, as {} do; read_csv('{plain}') and read_json('{plain}') read any",
+            file_endings().join(", ")
+        ),
+        _ => hint(&plain, state, rights),
+    };
     SqlError::NoTable { name: plain, hint, place: crate::error::location(&error) }
+}
+
+/// True for what may be the ending of a file.
+fn is_ending(text: &str) -> bool {
+    (1..=8).contains(&text.len()) && text.chars().all(|letter| letter.is_ascii_alphanumeric())
 }
 
 fn hint(name: &str, state: &SessionState, rights: &dyn TableRights) -> String {

@@ -15,6 +15,7 @@ use crate::pools::{self, POOL};
 use crate::query::{Control, Describing, Query, QueryContext, Turnstile};
 use crate::rights::{self, Access, Object, SessionRights, TableRights};
 use crate::stream::{self, StreamFigures};
+use crate::summary::{summarized, summary};
 use crate::tables;
 use crate::text;
 use arrow::array::RecordBatch;
@@ -38,6 +39,7 @@ use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
 use filbert_pool::{Promise, StageKind, caught};
 use futures::FutureExt;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -416,7 +418,13 @@ impl StatementOfQuery {
         state.config_mut().set_extension(Arc::new(SessionRights::new(&self.rights)));
         state.config_mut().set_extension(Arc::clone(&self.figures));
         text::check_depth(&self.text, self.depth_limit)?;
-        let text = stream::without_table_words(&self.text);
+        let text = match summarized(&self.text) {
+            Some(table) => {
+                let columns = self.columns_of(&format!("SELECT * FROM {table}"), &state).await?;
+                Cow::Owned(summary(&table, &columns))
+            }
+            None => stream::without_table_words(&self.text),
+        };
         let mut parsed = maps::parse(&text, Names::of(&state))?;
         drop(text);
         if let maps::Parsed::Other(statement) = &mut parsed {
@@ -495,6 +503,22 @@ impl StatementOfQuery {
         let endless = plan.boundedness().is_unbounded();
         let described = Description { parameters, columns: plan.schema(), kind, endless };
         Ok((self.work(plan, &state), described))
+    }
+
+    /// The columns of a query, which is planned for that alone.
+    async fn columns_of(&self, text: &str, state: &SessionState) -> Result<SchemaRef, SqlError> {
+        let mut parsed = maps::parse(text, Names::of(state))?;
+        if let maps::Parsed::Other(statement) = &mut parsed {
+            stream::rewritten(statement)?;
+        }
+        rights::check(&parsed, state, self.rights.as_ref())?;
+        let maps::Parsed::Other(mut statement) = parsed else {
+            return Err(SqlError::Refused("SUMMARIZE takes a table or a query".to_owned()));
+        };
+        plan::make_plannable(&mut statement, state).await?;
+        let logical = state.statement_to_plan(*statement).await;
+        let logical = logical.map_err(|error| of_planner(error, state, self.rights.as_ref()))?;
+        Ok(shown(logical.schema().inner()))
     }
 
     /// A statement that DataFusion does not know.

@@ -16,6 +16,7 @@ mod memory;
 #[allow(dead_code, reason = "shared with the hostile tests, which use more of it")]
 mod process;
 mod sql;
+mod sql_files;
 mod standard_error;
 mod start;
 

@@ -18,16 +18,20 @@
 mod access;
 mod arrow_files;
 mod cache;
+mod compression;
 mod copy;
 mod encoder;
 mod factory;
 mod file_encoder;
+mod json_array;
 mod json_line;
 mod kind;
 mod location;
 mod named;
+mod read_function;
 mod schema;
 mod sink;
+mod sniff;
 mod source;
 mod store;
 mod table;
@@ -38,6 +42,7 @@ pub(crate) use copy::CopyFiles;
 pub use file_encoder::FileEncoder;
 pub(crate) use kind::FileKind;
 pub use kind::file_endings;
+pub(crate) use read_function::read_function;
 
 use crate::error::SqlError;
 use crate::layered_schema::LayeredSchema;
@@ -69,7 +74,7 @@ pub(crate) struct Files {
 
 /// True for a table name that means files.
 pub(crate) fn is_file(name: &str) -> bool {
-    Location::is_meant(name)
+    Location::is_meant(name) || read_function::is_meant(name)
 }
 
 /// True for a table that is files.
