@@ -9,6 +9,7 @@ mod job;
 mod json_log;
 mod map;
 mod progress;
+mod screen_size;
 mod settings_file;
 mod spare_memory;
 mod sql;

@@ -15,6 +15,7 @@ mod memory;
 #[path = "../hostile/process.rs"]
 #[allow(dead_code, reason = "shared with the hostile tests, which use more of it")]
 mod process;
+mod shell;
 mod sql;
 mod sql_files;
 mod standard_error;
