@@ -86,7 +86,8 @@ pub use filbert_wire as wire;
 
 // Dataflow.
 pub use filbert_flow::{
-    Dag, DagBuilder, DagError, Job, JobError, JobFailure, JobMetrics, JobStatus, Pipeline,
+    Dag, DagBuilder, DagError, FlowMemory, Job, JobError, JobFailure, JobMetrics, JobSettings, JobStatus,
+    Pipeline, StateTooLarge,
 };
 // The grid.
 pub use filbert_gate::hazelcast::HazelcastSettings;

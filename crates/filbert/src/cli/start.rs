@@ -104,7 +104,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         )),
     }
     for map in member.grid().recovered() {
-        let entries = counted(map.entries, "entry", "entries");
+        let mut entries = counted(map.entries, "entry", "entries");
+        if map.untold > 0 {
+            let untold = counted(map.untold, "change", "changes");
+            entries = format!("{entries}, and {untold} that the store behind it had yet to be told of");
+        }
         say(&match member.grid().damaged_partitions(&map.name) {
             0 => format!("map {:?} is back from disk: {entries}", map.name),
             damaged => format!(
@@ -151,11 +155,12 @@ fn kept_on_disk(config: &MemberConfig) -> Vec<String> {
 fn memory_shares(config: &MemberConfig) -> String {
     let bytes = |bytes: u64| format!("{} MiB", bytes >> 20);
     format!(
-        "memory: {} for data (grid.memory_bytes), {} for queries (sql.memory_bytes), {} for cubes (memory.cube_bytes), of {} in all \
-         (memory.limit_bytes)",
+        "memory: {} for data (grid.memory_bytes), {} for queries (sql.memory_bytes), {} for cubes (memory.cube_bytes), {} for jobs (memory.flow_bytes), of {} in \
+         all (memory.limit_bytes)",
         bytes(config.grid.memory_bytes.unwrap_or(0)),
         bytes(config.sql.memory_bytes as u64),
         bytes(config.memory.cube_bytes.unwrap_or(0)),
+        bytes(config.memory.flow_bytes.unwrap_or(0)),
         bytes(config.memory.limit_bytes.unwrap_or(0)),
     )
 }

@@ -31,7 +31,9 @@ pub(super) struct Figures {
     pub(super) structures: BTreeMap<&'static str, usize>,
     pub(super) doors: Vec<DoorFigures>,
     pub(super) sql: SqlFigures,
-    pub(super) cubes: CubeFigures,
+    pub(super) cubes: HeldFigures,
+    /// What the state of all dataflow jobs holds.
+    pub(super) flow: HeldFigures,
     #[serde(skip_serializing_if = "Option::is_none")]
     queries: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,9 +52,9 @@ pub(super) struct MemoryFigures {
     pub(super) allocated_bytes: usize,
 }
 
-/// What the queries and caches of all cubes hold.
+/// What cubes or jobs hold together, and may hold.
 #[derive(Serialize)]
-pub(super) struct CubeFigures {
+pub(super) struct HeldFigures {
     pub(super) memory_bytes: usize,
     pub(super) limit_bytes: usize,
 }
@@ -146,7 +148,8 @@ impl Figures {
             structures,
             doors: doors.collect(),
             sql: monitor.sql.snapshot().into(),
-            cubes: CubeFigures { memory_bytes: monitor.cubes.held(), limit_bytes: monitor.cubes.limit() },
+            cubes: HeldFigures { memory_bytes: monitor.cubes.held(), limit_bytes: monitor.cubes.limit() },
+            flow: HeldFigures { memory_bytes: monitor.jobs.held(), limit_bytes: monitor.jobs.limit() },
             queries: None,
             jobs: None,
         }

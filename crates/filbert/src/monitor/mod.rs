@@ -15,6 +15,7 @@ mod prometheus;
 use crate::doors::Listening;
 use figures::Figures;
 use filbert_cube::CubeMemory;
+use filbert_flow::FlowMemory;
 use filbert_gate::http::{Page, Pages};
 use filbert_grid::{Grid, RecoveredMap};
 use filbert_pool::Stages;
@@ -31,6 +32,7 @@ pub(crate) struct Monitor {
     grid: Grid,
     sql: Sql,
     cubes: CubeMemory,
+    jobs: FlowMemory,
     doors: Vec<Listening>,
     /// Whoever reads figures may read the texts of statements.
     shows_texts: bool,
@@ -49,13 +51,13 @@ impl Monitor {
     pub(crate) fn new(
         grid: &Grid,
         sql: &Sql,
-        cubes: &CubeMemory,
+        (cubes, jobs): (&CubeMemory, &FlowMemory),
         doors: Vec<Listening>,
         shows_texts: bool,
     ) -> Self {
         let began = grid.stages().clock().now();
-        let (grid, sql, cubes) = (grid.clone(), sql.clone(), cubes.clone());
-        Self { grid, sql, cubes, doors, shows_texts, began, is_ending: Arc::default() }
+        let (grid, sql, cubes, jobs) = (grid.clone(), sql.clone(), cubes.clone(), jobs.clone());
+        Self { grid, sql, cubes, jobs, doors, shows_texts, began, is_ending: Arc::default() }
     }
 
     /// From now on the member takes nobody in.
