@@ -88,6 +88,11 @@ enum Phase {
 }
 
 impl Entry {
+    /// Returns how many complaints about strangers were left out, when the next one may be logged.
+    pub(crate) fn complaint(&self, now: Duration) -> Option<u64> {
+        self.ledger.complaints.due(now)
+    }
+
     pub(crate) fn new(link: Arc<Link>, ledger: Arc<Ledger>, seat: Option<Seat>) -> Self {
         ledger.opened(&link);
         // What a drop finds when nobody said otherwise.
@@ -334,7 +339,16 @@ impl<P: Protocol> Connection<P> {
         self.in_protocol = false;
         if let Err(close) = said {
             let (id, peer) = (self.entry.link.info.id, self.entry.link.info.peer);
-            tracing::debug!(connection = id.0, %peer, why = close.why(), "the protocol closes the connection");
+            let is_stranger = !self.protocol.is_authenticated();
+            let complaint = if is_stranger { self.entry.complaint(self.clock.now()) } else { None };
+            match complaint {
+                Some(left_out) => {
+                    tracing::warn!(%peer, left_out, why = close.why(), "a connection was closed before its login");
+                }
+                None => {
+                    tracing::debug!(connection = id.0, %peer, why = close.why(), "the protocol closes the connection");
+                }
+            }
             self.phase = Phase::Ending(CloseReason::Protocol);
         }
     }

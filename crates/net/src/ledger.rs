@@ -1,5 +1,6 @@
 //! The books of a door: which connections there are, on which loops, from which addresses, and how the others ended.
 
+use crate::complaints::Complaints;
 use crate::link::{Link, Order};
 use crate::protocol::ConnectionId;
 use crate::reason::{CloseReason, RefuseReason};
@@ -18,6 +19,7 @@ pub(crate) struct Ledger {
     now: watch::Sender<usize>,
     /// Bytes that connections hold and the system has not taken.
     pub(crate) unwritten: Arc<AtomicUsize>,
+    pub(crate) complaints: Complaints,
 }
 
 #[derive(Debug)]
@@ -160,6 +162,7 @@ impl Ledger {
             }),
             now: watch::channel(0).0,
             unwritten: Arc::default(),
+            complaints: Complaints::default(),
         })
     }
 

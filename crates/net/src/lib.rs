@@ -54,6 +54,7 @@
 
 mod backlog;
 mod buffers;
+mod complaints;
 mod connect;
 mod connection;
 mod door;

@@ -318,7 +318,13 @@ where
                     Ok(Ok(Ok(stream))) => Transport::Encrypted(Box::new(stream.into())),
                     Ok(Ok(Err(error))) => {
                         let peer = entry.link.info.peer;
-                        tracing::debug!(%peer, %error, "the TLS handshake failed");
+                        match entry.complaint(clock.now()) {
+                            Some(left_out) => tracing::warn!(
+                                %peer, left_out, %error,
+                                "a TLS handshake failed; does the client use TLS, and trust the certificate of this door?"
+                            ),
+                            None => tracing::debug!(%peer, %error, "the TLS handshake failed"),
+                        }
                         return entry.end(CloseReason::HandshakeFailed);
                     }
                     Ok(Err(_)) => return entry.end(CloseReason::HandshakeTimeout),

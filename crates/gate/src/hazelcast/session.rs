@@ -23,6 +23,9 @@ use filbert_wire::messages::error::ErrorCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The first byte of a TLS handshake.
+const TLS_HANDSHAKE: u8 = 0x16;
+
 /// One connection of a Hazelcast client.
 #[derive(Debug)]
 pub(super) struct Session {
@@ -59,7 +62,11 @@ impl Session {
         let got = &input[..input.len().min(PREAMBLE.len())];
         if !PREAMBLE.starts_with(got) {
             self.host.counters.malformed.add();
-            return Err(Close::because("it does not begin with CP2: this is no Hazelcast client"));
+            return Err(Close::because(if got.first() == Some(&TLS_HANDSHAKE) {
+                "it begins like TLS, and this door has none: set [hazelcast.tls], or have the client connect without"
+            } else {
+                "it does not begin with CP2: this is no Hazelcast client"
+            }));
         }
         if got.len() < PREAMBLE.len() {
             return Ok(false);
