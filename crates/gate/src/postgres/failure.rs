@@ -79,7 +79,7 @@ impl From<SqlError> for Failure {
             SqlError::NotOneStatement { .. } => "42601",
             SqlError::Refused(_) | SqlError::NoClause { .. } => "0A000",
             SqlError::Denied(why) if why.starts_with(read_only::REFUSED) => "25006",
-            SqlError::Denied(_) => "42501",
+            SqlError::Denied(_) | SqlError::FileDenied { .. } => "42501",
             SqlError::Full(_) => "53200",
             SqlError::WrongParameters { .. } => "08P01",
             SqlError::NoTable { .. } => "42P01",
@@ -159,5 +159,12 @@ mod tests {
         assert_eq!(place("SELECT 'ä'; SELECT DATE '2026-02-31'"), Some(25));
         assert_eq!(place("SELECT date '2026-02-31'"), None);
         assert_eq!(place(""), None);
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_read_is_a_matter_of_rights() {
+        let setting = "sql.files";
+        let denied = SqlError::FileDenied { path: "/etc/passwd".into(), verb: "read", setting };
+        assert_eq!(Failure::from(denied).code, "42501");
     }
 }
