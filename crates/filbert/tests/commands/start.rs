@@ -154,6 +154,10 @@ fn what_goes_wrong_is_logged_unless_it_is_switched_off() {
         let password = Some("sesame".into());
         let login = Authentication { cluster_name: "other".into(), password, ..authentication() };
         assert_ne!(stranger.log_in(&login).status, 0);
+        // The begin of a TLS handshake, at a door without TLS.
+        let mut wants_tls = TcpStream::connect(&address).unwrap();
+        wants_tls.write_all(&[0x16, 3, 1, 2, 0, 1]).unwrap();
+        wants_tls.read_to_end(&mut Vec::new()).ok();
         terminate(child.id());
         let mut said = Vec::new();
         child.stderr.take().unwrap().read_to_end(&mut said).unwrap();
@@ -164,6 +168,7 @@ fn what_goes_wrong_is_logged_unless_it_is_switched_off() {
         let names = said.contains("asked_for=\"other\"") && said.contains("cluster=\"dev\"");
         assert_eq!(names, is_logged, "{said}");
         assert!(!said.contains("sesame"), "{said}");
+        assert_eq!(said.contains("it begins like TLS"), is_logged, "{said}");
     }
 }
 
