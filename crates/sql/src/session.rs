@@ -24,6 +24,7 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::execution::{SessionState, TaskContext};
 use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder, Statement};
 use datafusion::physical_expr::PhysicalExpr;
@@ -151,6 +152,37 @@ impl Session {
         *state.config_mut() = config;
         drop(state);
         self
+    }
+
+    /// The session, in which files that are read by their path have texts as codes, where they are so in the files: the dictionary pages of
+    /// Parquet as dictionaries of Arrow, for readers that look at each different text once.
+    ///
+    /// ```
+    /// use arrow::datatypes::DataType;
+    /// use filbert_sql::{Sql, SqlSettings};
+    /// let folder = tempfile::tempdir()?;
+    /// let files = vec![folder.path().to_path_buf()];
+    /// let settings = SqlSettings { files: files.clone(), write_files: files, ..Default::default() };
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = Sql::start(&stages, settings)?;
+    /// let path = folder.path().join("a.parquet").display().to_string();
+    /// let run = |session: filbert_sql::Session, text: &str| futures::executor::block_on(session.query(text)?.collect());
+    /// run(sql.session(), &format!("COPY (SELECT 'desk ' || value % 3 AS desk FROM range(0, 90)) TO '{path}'"))?;
+    /// let batches = run(sql.session().with_codes_of_texts()?, &format!("SELECT desk FROM '{path}'"))?;
+    /// assert!(matches!(batches[0].schema().field(0).data_type(), DataType::Dictionary(..)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the catalog is gone.
+    pub fn with_codes_of_texts(self) -> Result<Self, SqlError> {
+        let state = self.context.state();
+        let files = &self.sql.inner().files;
+        let catalogs = files.with_codes(state.catalog_list(), "filbert", "public")?;
+        let mut state = SessionStateBuilder::new_from_existing(state).with_catalog_list(catalogs).build();
+        // Least and greatest values are kept by file, in the types that columns have in all other sessions.
+        state.config_mut().options_mut().execution.collect_statistics = false;
+        Ok(Self { context: SessionContext::new_with_state(state), ..self })
     }
 
     /// The session, in a time zone: its texts without one are moments there, and `now()` is a moment rather than what the clocks of UTC show.

@@ -48,6 +48,7 @@ impl TableProviderFactory for FileTableFactory {
             schema: (!schema.fields().is_empty()).then(|| Arc::clone(schema)),
             order: said.order_exprs.clone(),
             definition: said.definition.clone(),
+            is_coded: false,
         };
         let table =
             FileTable::open(&self.0, state, locations.map_err(SqlError::into_plan)?, declared).await?;

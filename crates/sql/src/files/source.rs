@@ -2,6 +2,7 @@
 
 use super::arrow_files::ArrowFiles;
 use super::cache::{ColumnCache, caching};
+use super::coded::CodedMorselizer;
 use super::named::NamedMorselizer;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
@@ -74,6 +75,7 @@ impl FileSource for OwnSource {
             }
             None => self.format.create_morselizer(store, config, partition)?,
         };
+        let morselizer = CodedMorselizer::over(morselizer, &*self.format, partition);
         Ok(Box::new(NamedMorselizer(morselizer, json)))
     }
 

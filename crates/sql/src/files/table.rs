@@ -6,6 +6,7 @@
 use super::Files;
 use super::access::problem;
 use super::arrow_files::columns_of;
+use super::coded::coded_columns;
 use super::encoder::options_of;
 use super::kind::{FileKind, file_endings};
 use super::location::Location;
@@ -55,6 +56,8 @@ pub(super) struct Declared {
     pub(super) schema: Option<SchemaRef>,
     pub(super) order: Vec<Vec<SortExpr>>,
     pub(super) definition: Option<String>,
+    /// True where texts are codes, as far as the files have them so.
+    pub(super) is_coded: bool,
 }
 
 impl FileTable {
@@ -73,7 +76,13 @@ impl FileTable {
         let format = format_of(kind, state, &declared.options)?;
         let schema = match declared.schema {
             Some(schema) => schema,
-            None => found(state, &*format, &paths).await?,
+            None => {
+                let (schema, objects) = found(state, &*format, &paths).await?;
+                match declared.is_coded && kind == FileKind::Parquet {
+                    true => coded_columns(state, &store_of(state)?, &objects, &schema).await?,
+                    false => schema,
+                }
+            }
         };
         let Declared { order, definition, .. } = declared;
         for column in order.iter().flatten().flat_map(|sort| sort.expr.column_refs()) {
@@ -136,9 +145,18 @@ async fn columns(
     }
 }
 
-/// The columns of the files; what goes wrong names the file.
-async fn found(state: &SessionState, format: &dyn FileFormat, paths: &[PathBuf]) -> Result<SchemaRef> {
-    let store = state.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
+/// Where the bytes of files come from.
+fn store_of(state: &SessionState) -> Result<Arc<dyn ObjectStore>> {
+    state.runtime_env().object_store(ObjectStoreUrl::local_filesystem())
+}
+
+/// The columns of the files, and the files; what goes wrong names the file.
+async fn found(
+    state: &SessionState,
+    format: &dyn FileFormat,
+    paths: &[PathBuf],
+) -> Result<(SchemaRef, Vec<ObjectMeta>)> {
+    let store = store_of(state)?;
     let look = |path: &PathBuf| {
         let (store, path) = (Arc::clone(&store), path.clone());
         async move {
@@ -152,7 +170,7 @@ async fn found(state: &SessionState, format: &dyn FileFormat, paths: &[PathBuf])
             let text = "no columns can be found in it; it is empty, or not what its ending says";
             return Err(problem(&paths[0], text).into_plan());
         }
-        Ok(schema) => return Ok(schema),
+        Ok(schema) => return Ok((schema, objects)),
         Err(error) => error,
     };
     if let Some(own) = SqlError::within(&error) {
