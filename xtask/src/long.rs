@@ -111,6 +111,7 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         .env("FILBERT_DECODER_INPUTS", options.number("--inputs", INPUTS).to_string());
     let release = Invocation::cargo("build --release -p filbert");
     let memory = Invocation::script("tests/memory/run.py");
+    let control = Invocation::script("tests/load/run.py");
     let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
     let peers = Invocation::cargo(&format!("clippy {PEERS} --all-targets -- -D warnings"));
     let duckdb = Invocation::cargo("clippy -p filbert --features duckdb --all-targets -- -D warnings");
@@ -150,7 +151,12 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         Step::run(
             "memory",
             "4 GB for each structure, statements without bounds, a cube and deaf readers in 512 MB: nothing is killed (Linux, root)",
-            [release, memory],
+            [release.clone(), memory],
+        ),
+        Step::run(
+            "control",
+            "SELECT 1 and cancels beside each load of the audits, and the CPU of an idle member (Linux)",
+            [release, control],
         ),
         Step::run("simulation", "the simulated stages under a million seeds", [simulation]),
         Step::run("dags", "a hundred thousand random dataflow graphs, simulated: none hangs", [dags]),
