@@ -9,7 +9,7 @@ use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::{
     CutFragments, NumberFunctions, RightMembership, RightOperators, SampleTables, SessionZone, TimeZone,
-    WholeDates,
+    WholeDates, bounded_analysis, bounded_rule,
 };
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
@@ -19,12 +19,14 @@ use crate::settings::SqlSettings;
 use crate::stream;
 use crate::tables::{ChangeTables, TableMemory};
 use crate::type_planner::OwnTypes;
+use arrow::array::RecordBatch;
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::logical_expr::registry::FunctionRegistry;
+use datafusion::optimizer::{Analyzer, Optimizer};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use filbert_grid::Grid;
 use filbert_pool::{Reactor, Stages, Striped};
@@ -121,6 +123,8 @@ impl Sql {
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
             .with_table_factories(files.factories())
+            .with_analyzer_rules(Analyzer::new().rules.into_iter().map(bounded_analysis).collect())
+            .with_optimizer_rules(Optimizer::new().rules.into_iter().map(bounded_rule).collect())
             .with_analyzer_rule(Arc::new(WholeDates))
             .with_analyzer_rule(Arc::new(RightOperators))
             .with_analyzer_rule(Arc::new(RightMembership))
@@ -146,7 +150,7 @@ impl Sql {
         bounded::bound_functions(&mut state)?;
         files.attach(state.catalog_list(), "filbert", "public")?;
         let rest = Duration::from_millis(settings.resting_after_ms);
-        let jobs = Bounds { running: usize::MAX, waiting: 0, rest };
+        let jobs = Bounds { running: usize::MAX, waiting: 0, short: 0, wait: None, rest };
         Ok(Self {
             inner: Arc::new(Inner {
                 stages: stages.clone(),
@@ -251,6 +255,22 @@ impl Sql {
         let table_bytes = self.inner.tables.held();
         let memory_bytes = self.inner.memory.held().saturating_sub(table_bytes);
         SqlSnapshot { running, waiting, open, memory_bytes, table_bytes }
+    }
+
+    /// Reads which queries there are, as `SHOW QUERIES` does, on the calling thread: for whoever watches an engine that may be stuck.
+    ///
+    /// # Errors
+    /// When the rows cannot be put together.
+    pub fn queries(&self) -> Result<RecordBatch, SqlError> {
+        self.inner.registry.shown(&self.inner.stages.clock())
+    }
+
+    /// Reads which jobs there are, as `SHOW JOBS` does, on the calling thread.
+    ///
+    /// # Errors
+    /// When the rows cannot be put together.
+    pub fn jobs(&self) -> Result<RecordBatch, SqlError> {
+        self.inner.jobs.shown()
     }
 
     /// What it keeps of files between queries; none when `cache_bytes` is 0.

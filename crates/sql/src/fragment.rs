@@ -141,8 +141,10 @@ impl Fragment {
         if let State::Planning(planning, _) = &mut self.state {
             let planned = {
                 let _plans = bounded::enter_planning();
+                self.query.planning().begin();
                 planning.poll_unpin(context)
             };
+            self.query.planning().pause();
             let Poll::Ready(work) = planned else { return Ok(false) };
             let work = work?;
             self.state = match std::mem::replace(&mut self.state, State::Over) {

@@ -12,7 +12,7 @@ use crate::names::Names;
 use crate::plainly::of_planner;
 use crate::plan::{self, ZONE_SETTING, check_zone, shown_name};
 use crate::pools::{self, POOL};
-use crate::query::{Control, Describing, Query, QueryContext, Turnstile};
+use crate::query::{Control, Describing, PlanningTime, Query, QueryContext, Turnstile};
 use crate::rights::{self, Access, Object, SessionRights, TableRights};
 use crate::stream::{self, StreamFigures};
 use crate::tables;
@@ -36,7 +36,7 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
-use filbert_pool::{Promise, StageKind, caught};
+use filbert_pool::{Promise, StageKind, caught, checkpoint};
 use futures::FutureExt;
 use std::sync::Arc;
 use std::task::Poll;
@@ -316,7 +316,10 @@ impl Session {
         let used = Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &pool.memory));
         let pool: Arc<dyn MemoryPool> = Arc::clone(&used) as _;
         let reactor = inner.reactor.clone();
-        let context = QueryContext::new(workers.clone(), &turnstile, reactor, credits, Arc::clone(&pool));
+        let limit = (settings.planning_ms > 0).then(|| Duration::from_millis(settings.planning_ms));
+        let planning = PlanningTime::new(inner.stages.clock(), limit);
+        let used_by = Arc::clone(&pool);
+        let context = QueryContext::new(workers.clone(), &turnstile, reactor, credits, used_by, planning);
         let context = Arc::new(context);
         let runtime = Arc::new(RuntimeEnv { memory_pool: pool, ..inner.runtime.as_ref().clone() });
         let memory = MemoryConsumer::new("result").register(&runtime.memory_pool);
@@ -419,6 +422,7 @@ impl StatementOfQuery {
         let text = stream::without_table_words(&self.text);
         let mut parsed = maps::parse(&text, Names::of(&state))?;
         drop(text);
+        self.pause().await?;
         if let maps::Parsed::Other(statement) = &mut parsed {
             stream::rewritten(statement)?;
         }
@@ -432,9 +436,11 @@ impl StatementOfQuery {
             maps::Parsed::Own(own) => return self.own(own, &state).await,
         };
         plan::make_plannable(&mut statement, &state).await?;
+        self.pause().await?;
         let logical = state.statement_to_plan(statement).await;
         let logical = logical.map_err(|error| of_planner(error, &state, self.rights.as_ref()))?;
         plan::check_nodes(&logical)?;
+        self.pause().await?;
         let parameters = description::parameters(&logical)?;
         let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
             Purpose::Run(values) => values,
@@ -484,14 +490,26 @@ impl StatementOfQuery {
         if is_execute {
             kind = StatementKind::of(&logical);
         }
+        if kind != StatementKind::Rows {
+            self.query.planning().forget();
+        }
         let mut state = running.state();
         if plan::wants_first_rows(&logical) {
             state.config_mut().options_mut().execution.target_partitions = 1;
         }
-        let plan = as_shown(state.create_physical_plan(&logical).await?)?;
+        self.pause().await?;
+        let logical = state.optimize(&logical)?;
+        self.pause().await?;
+        let plan = as_shown(state.query_planner().create_physical_plan(&logical, &state).await?)?;
         let endless = plan.boundedness().is_unbounded();
         let described = Description { parameters, columns: plan.schema(), kind, endless };
         Ok((self.work(plan, &state), described))
+    }
+
+    /// Ends the turn where it has lasted, and the planning where it is in vain: others wait for the worker.
+    async fn pause(&self) -> Result<(), SqlError> {
+        checkpoint().await;
+        self.query.check_planning()
     }
 
     /// A statement that DataFusion does not know.

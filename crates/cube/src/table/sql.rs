@@ -165,6 +165,10 @@ fn failed(table: &str, error: &SqlError) -> CubeError {
         SqlError::Overloaded { running, waiting } => CubeError::Overloaded {
             message: format!("table {table:?}: {running} queries run and {waiting} wait in SQL"),
         },
+        SqlError::WaitedTooLong { .. } => {
+            CubeError::Overloaded { message: format!("table {table:?}: {error}") }
+        }
+        SqlError::Busy(text) => CubeError::Overloaded { message: format!("table {table:?}: {text}") },
         other => CubeError::TableFailed { table: table.to_owned(), message: other.to_string() },
     }
 }

@@ -75,7 +75,9 @@ impl From<SqlError> for Failure {
     fn from(error: SqlError) -> Self {
         let code = match &error {
             SqlError::TooDeep { .. } => "54001",
-            SqlError::TextTooLong { .. } | SqlError::TooManyRows { .. } => "54000",
+            SqlError::TextTooLong { .. } | SqlError::TooManyRows { .. } | SqlError::PlansTooLong { .. } => {
+                "54000"
+            }
             SqlError::NotOneStatement { .. } => "42601",
             SqlError::Refused(_) | SqlError::NoClause { .. } => "0A000",
             SqlError::Denied(why) if why.starts_with(read_only::REFUSED) => "25006",
@@ -87,9 +89,12 @@ impl From<SqlError> for Failure {
             SqlError::OutOfRange { .. } => "22003",
             SqlError::Failed(cause) => code_of(cause),
             SqlError::Cancelled | SqlError::TimedOut { .. } => "57014",
-            SqlError::Overloaded { .. } | SqlError::TooManyOpen { .. } | SqlError::JournalOverrun { .. } => {
-                "53000"
-            }
+            SqlError::Overloaded { .. }
+            | SqlError::Busy(_)
+            | SqlError::WaitedTooLong { .. }
+            | SqlError::TooManyOpen { .. }
+            | SqlError::JournalOverrun { .. } => "53000",
+            SqlError::Submit(refused) if refused.is_retryable() => "53000",
             SqlError::Submit(_) | SqlError::Task(_) => "57P03",
             _ => "XX000",
         };
@@ -149,6 +154,21 @@ fn code_of_arrow(error: &ArrowError) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn overload_is_a_lack_of_resources() {
+        let stage = filbert_pool::StageId::of(filbert_pool::StageKind::Partition);
+        let late = filbert_pool::SubmitError::Late { stage, bound_ms: 5_000 };
+        for error in [SqlError::Busy(late.to_string()), SqlError::Submit(late)] {
+            let failure = Failure::from(error);
+            assert!(
+                failure.code == "53000" && failure.message.contains("partition.overload_ms"),
+                "{failure:?}"
+            );
+        }
+        let ends = filbert_pool::SubmitError::ShutDown { stage };
+        assert_eq!(Failure::from(SqlError::Submit(ends)).code, "57P03");
+    }
 
     #[test]
     fn a_mistake_is_pointed_at_in_the_text_that_was_sent() {

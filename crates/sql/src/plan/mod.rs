@@ -1,5 +1,6 @@
 //! From a plan of DataFusion to fragments: where it is cut, and where an operator must let others have a turn.
 
+mod budget;
 mod clauses;
 mod costly;
 mod cut;
@@ -24,6 +25,7 @@ mod wrong;
 mod yielding;
 mod zone;
 
+pub(crate) use budget::{bounded_analysis, bounded_rule, bounded_step};
 pub(crate) use cut::CutFragments;
 pub(crate) use dates::WholeDates;
 pub(crate) use expressions::changed_expressions;

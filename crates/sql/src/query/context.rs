@@ -1,5 +1,6 @@
 //! What the parts of one running query share.
 
+use super::planning_time::PlanningTime;
 use super::turnstile::Turnstile;
 use crate::error::SqlError;
 use crate::exchange::Credits;
@@ -29,6 +30,8 @@ pub(crate) struct QueryContext {
     memory: Arc<dyn MemoryPool>,
     /// Asks at each turn whether the query may go on.
     turns: MemoryReservation,
+    /// How long its planning may work, and has worked.
+    planning: PlanningTime,
     /// Of what its plan holds.
     held: Mutex<Vec<MemoryReservation>>,
 }
@@ -40,9 +43,24 @@ impl QueryContext {
         reactor: Reactor,
         credits: Credits,
         memory: Arc<dyn MemoryPool>,
+        planning: PlanningTime,
     ) -> Self {
         let (turnstile, turns) = (Arc::clone(turnstile), MemoryConsumer::new("a turn").register(&memory));
-        Self { fragment, turnstile, reactor, credits, memory, turns, held: Mutex::default() }
+        Self { fragment, turnstile, reactor, credits, memory, turns, planning, held: Mutex::default() }
+    }
+
+    /// How long its planning has worked.
+    pub(crate) fn planning(&self) -> &PlanningTime {
+        &self.planning
+    }
+
+    /// An error when planning is in vain, or takes too long.
+    pub(crate) fn check_planning(&self) -> Result<(), SqlError> {
+        if self.is_cancelled() {
+            return Err(SqlError::Cancelled);
+        }
+        self.check_memory()?;
+        self.planning.check()
     }
 
     /// An error when the process has too much memory and this query is one of those that end for it.

@@ -5,6 +5,7 @@ mod context;
 mod control;
 mod describing;
 mod open;
+mod planning_time;
 mod registry;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ pub(crate) use control::Control;
 pub use control::QueryCanceller;
 pub use describing::Describing;
 pub(crate) use open::OpenQueries;
+pub(crate) use planning_time::PlanningTime;
 pub(crate) use registry::{Entry, Registry};
 pub(crate) use turnstile::Turnstile;
 

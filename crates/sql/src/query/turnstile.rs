@@ -9,7 +9,8 @@
 //!                           over            open <--------- enter(permit) --------------+
 //! ```
 //!
-//! Every fragment asks at the begin of its turn; an open turnstile costs one load. So a query that rests holds no permit, and one without a
+//! Every fragment asks at the begin of its turn; an open turnstile costs one load. With a short permit it is not open: each turn looks whether
+//! the head start is used up, and when it is, gives the permit back and asks for one that lasts. So a query that rests holds no permit, and one without a
 //! permit does no work, whatever wakes its fragments: a reader that reads on, a row of a stream, a file.
 //!
 //! Touched by fragment workers, by the query's strand and by the timer that looks for resting queries. Its lock is never held while that of
@@ -90,7 +91,7 @@ impl Turnstile {
 
     /// True when it may have no turns now.
     pub(crate) fn is_closed(&self) -> bool {
-        !self.is_open.load(Ordering::Acquire)
+        !self.is_open.load(Ordering::Acquire) && self.lock().permit.is_none()
     }
 
     /// True when the fragment may have its turn; otherwise it is woken when it may.
@@ -101,19 +102,21 @@ impl Turnstile {
 
     #[cold]
     fn wait(self: &Arc<Self>, fragment: &TaskWaker) -> bool {
-        {
+        let (used_up, was_asked) = {
             let mut inside = self.lock();
-            if inside.is_over || inside.permit.is_some() {
+            let is_short = inside.permit.as_ref().is_some_and(Permit::is_short);
+            if inside.is_over || (inside.permit.is_some() && (!is_short || self.group.has_head_start())) {
                 return true;
             }
+            let used_up = inside.permit.take();
             if !inside.sleepers.iter().any(|sleeper| sleeper.will_wake(fragment)) {
                 inside.sleepers.push(fragment.clone());
             }
-            if std::mem::replace(&mut inside.is_asked, true) {
-                return false;
-            }
+            (used_up, std::mem::replace(&mut inside.is_asked, true))
+        };
+        if !was_asked {
+            self.admission.readmit(self, used_up.and_then(Permit::use_up));
         }
-        self.admission.readmit(self);
         false
     }
 
@@ -131,7 +134,9 @@ impl Turnstile {
             }
             inside.permit = Some(permit);
             (inside.is_asked, inside.seen) = (false, Some((self.group.turns(), now)));
-            self.is_open.store(true, Ordering::Release);
+            // With a short permit every fragment asks at each turn.
+            let is_short = inside.permit.as_ref().is_some_and(Permit::is_short);
+            self.is_open.store(!is_short, Ordering::Release);
             std::mem::take(&mut inside.sleepers)
         };
         sleepers.iter().for_each(TaskWaker::wake);
