@@ -71,7 +71,9 @@ impl Doors {
         let postgres = postgres.map(door).transpose().map_err(StartError::Postgres)?;
         let mut doors = Self { hazelcast, postgres, http: None };
         if let Some(settings) = http {
-            let monitor = Monitor::new(grid, sql, cubes, doors.listening(), shows_texts(&settings));
+            let stuck_after = (settings.stuck_ms > 0).then(|| Duration::from_millis(settings.stuck_ms));
+            let listening = doors.listening();
+            let monitor = Monitor::new(grid, sql, cubes, listening, shows_texts(&settings), stuck_after);
             let door = http::Door::new(grid.stages(), monitor.clone(), settings).open();
             doors.http = Some((door.map_err(StartError::Http)?, monitor));
         }

@@ -166,8 +166,9 @@ impl Figures {
             };
             figures.clients = Some(clients.into_iter().map(client).collect());
         }
-        self.queries = shown(monitor, "SHOW QUERIES").await;
-        self.jobs = shown(monitor, "SHOW JOBS").await;
+        // Not as statements: whoever asks why SQL is stuck must not wait for it.
+        self.queries = monitor.sql.queries().ok().and_then(|queries| shown(monitor, &queries));
+        self.jobs = monitor.sql.jobs().ok().and_then(|jobs| shown(monitor, &jobs));
         self
     }
 }
@@ -175,12 +176,11 @@ impl Figures {
 /// What stands in the place of a statement's text.
 const HIDDEN: &str = "(shown to those who log in: http.users)";
 
-/// The rows of a statement as objects.
-async fn shown(monitor: &Monitor, statement: &str) -> Option<Value> {
-    let batches = monitor.sql.session().query(statement).ok()?.collect().await.ok()?;
+/// The rows as objects.
+fn shown(monitor: &Monitor, rows: &RecordBatch) -> Option<Value> {
     let mut json = Vec::new();
     let mut writer = ArrayWriter::new(&mut json);
-    writer.write_batches(&batches.iter().collect::<Vec<&RecordBatch>>()).ok()?;
+    writer.write_batches(&[rows]).ok()?;
     writer.finish().ok()?;
     if json.is_empty() {
         return Some(Value::Array(Vec::new()));

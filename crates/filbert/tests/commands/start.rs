@@ -231,8 +231,8 @@ fn a_member_is_watched_over_http_and_logs_json() {
     let top = command(&["top", "--json", "--address", &http]).output().unwrap();
     let status: serde_json::Value = serde_json::from_slice(&top.stdout).unwrap();
     assert_eq!(status["maps"][0]["entries"], 1);
-    // It looks at itself.
-    assert_eq!(status["queries"][0]["statement"], "SHOW QUERIES", "{status}");
+    // Not by a statement, which would be one of them, and would wait where SQL is stuck.
+    assert_eq!(status["queries"], serde_json::Value::Array(Vec::new()), "{status}");
     let mut stranger = Client::connect(hazelcast.parse().unwrap());
     let login = Authentication { cluster_name: "other".into(), ..authentication() };
     assert_ne!(stranger.log_in(&login).status, 0);
