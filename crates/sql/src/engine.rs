@@ -150,7 +150,8 @@ impl Sql {
         bounded::bound_functions(&mut state)?;
         files.attach(state.catalog_list(), "filbert", "public")?;
         let rest = Duration::from_millis(settings.resting_after_ms);
-        let jobs = Bounds { running: usize::MAX, waiting: 0, short: 0, wait: None, rest };
+        let none = Duration::ZERO;
+        let jobs = Bounds { running: usize::MAX, waiting: 0, short: 0, short_work: none, wait: None, rest };
         Ok(Self {
             inner: Arc::new(Inner {
                 stages: stages.clone(),

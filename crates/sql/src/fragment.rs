@@ -193,7 +193,9 @@ impl Tasklet for Fragment {
         }
         let turn = caught(|| self.advance(cx));
         self.figures.turns.add(1);
-        self.figures.time.add_duration(cx.used().saturating_sub(began));
+        let worked = cx.used().saturating_sub(began);
+        self.figures.time.add_duration(worked);
+        query.worked(worked);
         match turn {
             Ok(Ok(Turn::Done)) => self.end(None),
             Ok(Ok(turn)) => return turn,

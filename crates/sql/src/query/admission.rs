@@ -9,7 +9,7 @@
 //! for the life of a query, with which a few forgotten cursors stop everybody; a timer per pause, which every batch of a slow reader would set.
 //!
 //! Three hundred reports of a second each run or wait, and somebody asks for one row: in a fair line it would wait for minutes. So some of those
-//! in line that are new begin at once, with a *short* permit. It lasts as long as their head start, a few milliseconds of work; whoever is not
+//! in line that are new begin at once, with a *short* permit. It lasts for a few milliseconds of work; whoever is not
 //! done by then gives it up and stands in line for a permit like others.
 //!
 //! The same timer ends those that have waited for too long in line, with an error: so nobody waits for longer than the settings say.
@@ -30,6 +30,8 @@ pub(crate) struct Bounds {
     pub(crate) waiting: usize,
     /// How many of those that wait may begin with a short permit.
     pub(crate) short: usize,
+    /// How long a query works on a short permit.
+    pub(crate) short_work: Duration,
     /// How long one waits at most; `None`: any time.
     pub(crate) wait: Option<Duration>,
     /// Without a turn for so long, a query rests.
@@ -390,6 +392,11 @@ impl Admission {
         drop((again, begun, new));
     }
 
+    /// How long a query works on a short permit.
+    pub(super) fn short_work(&self) -> Duration {
+        self.bounds.short_work
+    }
+
     /// Queries with a permit, and queries in line.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let state = self.lock();
@@ -412,7 +419,7 @@ impl Permit {
         Self { admission: Some(Arc::clone(admission)), number, short }
     }
 
-    /// True when it lasts as long as the head start of its query.
+    /// True when it lasts for a little work only.
     pub(super) fn is_short(&self) -> bool {
         self.short.is_some()
     }

@@ -9,6 +9,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReser
 use filbert_pool::{Reactor, TaskWaker, WorkStealing, process_memory};
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A query's number, never used twice by a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -83,6 +84,11 @@ impl QueryContext {
     #[inline]
     pub(crate) fn may_run(&self, fragment: &TaskWaker) -> bool {
         self.turnstile.pass(fragment)
+    }
+
+    /// A fragment of it has worked for so long.
+    pub(crate) fn worked(&self, time: Duration) {
+        self.turnstile.worked(time);
     }
 
     /// What the thread starts of tokio meanwhile is driven elsewhere, see [`Reactor`].

@@ -10,7 +10,10 @@ use std::time::Duration;
 fn admission(stages: &Stages, running: usize, waiting: usize) -> Arc<Admission> {
     let rest = Duration::from_millis(100);
     let wait = Some(Duration::from_secs(1_000));
-    Admission::new(Bounds { running, waiting, short: 0, wait, rest }, stages.clock())
+    Admission::new(
+        Bounds { running, waiting, short: 0, short_work: Duration::ZERO, wait, rest },
+        stages.clock(),
+    )
 }
 
 /// A query of nothing, that asks for a permit.
