@@ -10,7 +10,7 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let workspace = Workspace::find()?;
     let steps = steps();
     let names: Vec<&str> = steps.iter().map(Step::name).collect();
-    let options = Options::parse("fix", words, &names, &[])?;
+    let options = Options::parse("fix", words, &names, &[], &[])?;
     if options.help {
         print!("{}", help(&steps));
         return Ok(());

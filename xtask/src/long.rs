@@ -62,6 +62,9 @@ const NUMBERS: [&str; 13] = [
     "--inputs",
 ];
 
+/// The step for which somebody must have the scripts of others, and the option that says where.
+const SCRIPTS: (&str, &str) = ("sqllogic", "--checkout");
+
 /// The benches with their peers and without DataFusion, below which the peers turn on features.
 const PEERS: &str = "-p filbert-bench --no-default-features --features peers";
 
@@ -70,12 +73,27 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let workspace = Workspace::find()?;
     let standard = steps(&workspace, &Options::default());
     let names: Vec<&str> = standard.iter().map(Step::name).collect();
-    let options = Options::parse("long", words, &names, &NUMBERS)?;
+    let mut options = Options::parse("long", words, &names, &NUMBERS, &[SCRIPTS.1])?;
     if options.help {
         print!("{}", help(&standard));
         return Ok(());
     }
+    leave_out_scripts(&mut options)?;
     step::run_all("long", &workspace, &steps(&workspace, &options), &options, true)
+}
+
+/// Without a checkout there are no scripts of others: the step is left out, or refused where it was asked for.
+fn leave_out_scripts(options: &mut Options) -> Result<(), String> {
+    let (step, option) = SCRIPTS;
+    if !options.paths(option).is_empty() || !options.wants(step) {
+        return Ok(());
+    }
+    if options.only.iter().any(|only| only == step) {
+        return Err(format!("long: the step {step} needs {option} <path>; see `cargo xtask long --help`"));
+    }
+    println!("long: the step {step} is left out, since no {option} <path> is given");
+    options.skip.push(step.to_owned());
+    Ok(())
 }
 
 fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
@@ -94,6 +112,10 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         .env("FILBERT_HISTORIES", options.number("--histories", HISTORIES).to_string());
     let queries = Invocation::cargo("test --workspace --test random_queries -- --nocapture")
         .env("FILBERT_SQL_QUERIES", options.number("--queries", QUERIES).to_string());
+    // The test takes a list of paths, as PATH is one; a path that cannot be in a list is told by the test.
+    let checkouts = std::env::join_paths(options.paths(SCRIPTS.1)).unwrap_or_default();
+    let scripts = Invocation::cargo("test --workspace --test slt -- --nocapture --ignored scripts_of_others")
+        .env("FILBERT_SQLLOGIC", checkouts.to_string_lossy());
     let cancels = Invocation::cargo("test --workspace --test cancel_storm -- --nocapture")
         .env("FILBERT_SQL_CANCELS", options.number("--cancels", CANCELS).to_string());
     let kills = Invocation::cargo("test --workspace --test durable -- --nocapture")
@@ -111,6 +133,9 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         .env("FILBERT_DECODER_INPUTS", options.number("--inputs", INPUTS).to_string());
     let release = Invocation::cargo("build --release -p filbert");
     let memory = Invocation::script("tests/memory/run.py");
+    let package = Invocation::cargo("run --quiet --package xtask -- package");
+    let installed = Invocation::script("tests/package/run.sh");
+    let control = Invocation::script("tests/load/run.py");
     let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
     let peers = Invocation::cargo(&format!("clippy {PEERS} --all-targets -- -D warnings"));
     let duckdb = Invocation::cargo("clippy -p filbert --features duckdb --all-targets -- -D warnings");
@@ -135,6 +160,11 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         ),
         Step::run("histories", "what connections see of a key, checked for linearizability", [histories]),
         Step::run("sql-random", "twenty thousand random queries, the same answers as SQLite's", [queries]),
+        Step::run(
+            SCRIPTS.0,
+            "the sqllogictest scripts of DataFusion and SQLite: the same answers, or a reason in a list",
+            [scripts],
+        ),
         Step::run("sql-cancel", "ten thousand queries cancelled while all workers are busy", [cancels]),
         Step::run(
             "kills",
@@ -150,7 +180,17 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
         Step::run(
             "memory",
             "4 GB for each structure, statements without bounds, a cube and deaf readers in 512 MB: nothing is killed (Linux, root)",
-            [release, memory],
+            [release.clone(), memory],
+        ),
+        Step::run(
+            "control",
+            "SELECT 1 and cancels beside each load of the audits, and the CPU of an idle member (Linux)",
+            [release, control],
+        ),
+        Step::run(
+            "package",
+            "the Debian package installed in a clean Debian, its service used, upgraded and removed (Linux, root, debootstrap)",
+            [package, installed],
         ),
         Step::run("simulation", "the simulated stages under a million seeds", [simulation]),
         Step::run("dags", "a hundred thousand random dataflow graphs, simulated: none hangs", [dags]),
@@ -171,6 +211,7 @@ Says every minute that a step goes on. Run nothing else beside the benches.
 Usage: cargo xtask long [--only <step>]... [--skip <step>]... [--seeds <n>] [--dags <n>] [--preemptions <n>]
                         [--model-seconds <n>] [--frames <n>] [--histories <n>] [--queries <n>] [--cancels <n>]
                         [--kills <n>] [--flips <n>] [--trials <n>] [--operations <n>] [--inputs <n>]
+                        [--checkout <path>]...
 
 Steps, in this order; the first failure stops:
 {}
@@ -189,6 +230,10 @@ Bounds:
   --operations      operations of each connection (default {OPERATIONS}; FILBERT_STORM for the test storm of filbert)
   --inputs          hostile inputs (default {INPUTS}; FILBERT_DECODER_INPUTS for the test decoders of filbert-wire)
 
+Scripts of others, without which the step sqllogic is left out:
+  --checkout        a checkout of DataFusion, with its submodules testing and parquet-testing, or a folder with SQLite's sqllogictest files
+                    test/select1.test to test/select5.test; may be given for each (FILBERT_SQLLOGIC for the test slt of filbert-sql)
+
 A simulated test that fails prints its seed and the command that replays it.
 
 Examples:
@@ -196,6 +241,7 @@ Examples:
   cargo xtask long --only simulation --seeds 50000
   cargo xtask long --only loom --preemptions 5
   cargo xtask long --only frames --frames 1000000
+  cargo xtask long --only sqllogic --checkout ../datafusion --checkout ../sqllogictest
 ",
         step::list(steps)
     )
@@ -213,8 +259,24 @@ mod tests {
         for word in ["FILBERT_SEEDS", "1000000", "LOOM_MAX_PREEMPTIONS", "simulation", "forkjoin", "chunked"]
             .into_iter()
             .chain(NUMBERS)
+            .chain([SCRIPTS.0, SCRIPTS.1])
         {
             assert!(help.contains(word), "{word}");
         }
+    }
+
+    #[test]
+    fn scripts_of_others_are_run_where_there_are_some() {
+        let parse = |words: &str| {
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            let mut options =
+                Options::parse("long", &words, &["loom", SCRIPTS.0], &NUMBERS, &[SCRIPTS.1]).unwrap();
+            leave_out_scripts(&mut options).map(|()| options.wants(SCRIPTS.0))
+        };
+        assert_eq!(parse(""), Ok(false));
+        assert_eq!(parse("--only loom"), Ok(false));
+        assert_eq!(parse("--checkout ."), Ok(true));
+        assert_eq!(parse("--only sqllogic --checkout ."), Ok(true));
+        assert!(parse("--only sqllogic").unwrap_err().contains("--checkout"));
     }
 }

@@ -11,8 +11,10 @@ mod fix;
 mod invocation;
 mod long;
 mod options;
+mod package;
 mod readme;
 mod retest;
+mod screens;
 mod step;
 mod tidy;
 mod verify;
@@ -29,6 +31,8 @@ Usage: cargo xtask <chore> [options]
   fix      format, apply clippy's suggestions, write the generated parts of docs/ anew
   tidy     the rules of this code base that no other tool checks (part of verify)
   long     the runs that take too long for every change: a million seeds, deep loom models, full benches
+  screens  runs the commands that the pages for users show, and writes their output and pictures
+  package  what a stranger installs: an archive, a Debian package, a Dockerfile
 
 Each chore explains itself: cargo xtask <chore> --help
 
@@ -38,6 +42,7 @@ Examples:
   cargo xtask verify --skip loom --skip demo
   cargo xtask fix
   cargo xtask long --only simulation --seeds 50000
+  cargo xtask package
 ";
 
 fn main() -> ExitCode {
@@ -53,9 +58,11 @@ fn main() -> ExitCode {
         Some("fix") => fix::run(&rest),
         Some("tidy") => tidy::run(&rest),
         Some("long") => long::run(&rest),
-        Some(other) => {
-            Err(format!("there is no chore {other:?}; `cargo xtask` lists them: verify, fix, tidy, long"))
-        }
+        Some("screens") => screens::run(&rest),
+        Some("package") => package::run(&rest),
+        Some(other) => Err(format!(
+            "there is no chore {other:?}; `cargo xtask` lists them: verify, fix, tidy, long, screens, package"
+        )),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,6 @@
-//! The options of a chore that is made of steps: `--only`, `--skip`, `--help`, and numbers a chore adds.
+//! The options of a chore that is made of steps: `--only`, `--skip`, `--help`, and numbers and paths a chore adds.
+
+use std::path::{Path, PathBuf};
 
 /// What the caller asked for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -9,17 +11,20 @@ pub(crate) struct Options {
     pub(crate) skip: Vec<String>,
     /// Numbers by the name of their option.
     pub(crate) numbers: Vec<(&'static str, u64)>,
+    /// Paths by the name of their option.
+    pub(crate) paths: Vec<(&'static str, PathBuf)>,
     /// The caller wants the explanation.
     pub(crate) help: bool,
 }
 
 impl Options {
-    /// Reads the words after the chore's name. `numbers` are the further options, each with one number.
+    /// Reads the words after the chore's name. `numbers` and `paths` are the further options, each with one number or one path.
     pub(crate) fn parse(
         chore: &str,
         words: &[String],
         steps: &[&str],
         numbers: &[&'static str],
+        paths: &[&'static str],
     ) -> Result<Self, String> {
         let mut options = Options::default();
         let mut words = words.iter();
@@ -41,6 +46,16 @@ impl Options {
                         return Err(format!("{chore}: there is no step {step:?}; the steps are: {known}"));
                     }
                     if option == "--only" { options.only.push(step) } else { options.skip.push(step) }
+                }
+                _ if paths.contains(&option) => {
+                    let path = std::path::absolute(value()?)
+                        .map_err(|error| format!("{chore}: {option}: {error}"))?;
+                    if !path.is_dir() {
+                        return Err(format!("{chore}: {option} {} is no folder", path.display()));
+                    }
+                    options
+                        .paths
+                        .extend(paths.iter().find(|known| **known == option).map(|known| (*known, path)));
                 }
                 _ => match numbers.iter().find(|known| **known == option) {
                     Some(known) => {
@@ -65,6 +80,11 @@ impl Options {
         self.numbers.iter().rev().find(|(known, _)| *known == name).map_or(otherwise, |(_, number)| *number)
     }
 
+    /// The paths given for an option, in their order.
+    pub(crate) fn paths(&self, name: &str) -> Vec<&Path> {
+        self.paths.iter().filter(|(known, _)| *known == name).map(|(_, path)| path.as_path()).collect()
+    }
+
     /// True when the caller wants this step.
     pub(crate) fn wants(&self, step: &str) -> bool {
         let named = |list: &[String]| list.iter().any(|name| name == step);
@@ -78,7 +98,7 @@ mod tests {
 
     fn parse(words: &str) -> Result<Options, String> {
         let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-        Options::parse("long", &words, &["loom", "demo"], &["--seeds"])
+        Options::parse("long", &words, &["loom", "demo"], &["--seeds"], &["--checkout"])
     }
 
     #[test]
@@ -98,6 +118,14 @@ mod tests {
     }
 
     #[test]
+    fn paths_may_be_several() {
+        let options = parse("--checkout . --checkout=/").unwrap();
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(options.paths("--checkout"), [here.as_path(), Path::new("/")]);
+        assert!(parse("").unwrap().paths("--checkout").is_empty());
+    }
+
+    #[test]
     fn mistakes_are_named() {
         for (words, said) in [
             ("--only clippi", "the steps are: loom, demo"),
@@ -105,6 +133,8 @@ mod tests {
             ("--fast", "unknown option \"--fast\""),
             ("--seeds many", "needs a number above 0"),
             ("--seeds 0", "needs a number above 0"),
+            ("--checkout", "--checkout needs a value"),
+            ("--checkout /no/such/folder", "is no folder"),
         ] {
             let error = parse(words).unwrap_err();
             assert!(error.contains(said), "{words}: {error}");

@@ -8,11 +8,20 @@ pub(crate) const DEMO: &str = "cargo run --release -- demo";
 /// The command that runs every test.
 pub(crate) const TEST: &str = "cargo test --workspace";
 
-/// Fails unless the README names both commands, each on a line of its own in a block of code.
+/// A page that is read to its end; what is longer belongs to docs/.
+const LINES: usize = 160;
+
+/// Fails when the README is too long, or does not name both commands, each on a line of its own in a block of code.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let text = workspace.read("README.md")?;
     for promised in [DEMO, TEST] {
         find_command(&text, promised)?;
+    }
+    let lines = text.lines().count();
+    if lines > LINES {
+        return Err(format!(
+            "README.md has {lines} lines, more than {LINES}; move what few readers need to docs/"
+        ));
     }
     println!("   README.md names `{DEMO}` and `{TEST}`");
     Ok(())

@@ -4,14 +4,14 @@ use crate::invocation::Invocation;
 use crate::options::Options;
 use crate::step::{self, Step};
 use crate::workspace::Workspace;
-use crate::{clients, demo, duckdb, readme, retest, tidy};
+use crate::{clients, demo, duckdb, package, readme, retest, screens, tidy};
 
 /// Runs the chore.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let workspace = Workspace::find()?;
     let steps = steps(&workspace);
     let names: Vec<&str> = steps.iter().map(Step::name).collect();
-    let options = Options::parse("verify", words, &names, &[])?;
+    let options = Options::parse("verify", words, &names, &[], &[])?;
     if options.help {
         print!("{}", help(&steps));
         return Ok(());
@@ -46,6 +46,12 @@ fn steps(workspace: &Workspace) -> Vec<Step> {
         ),
         Step::check("duckdb", "the feature of cubes over tables of DuckDB", duckdb::check),
         Step::check("demo", "the demo ends well", demo::check),
+        Step::check("screens", "the pages for users show what their commands print", screens::check),
+        Step::check(
+            "package",
+            "the archive and the Debian package, made of the build of the tests",
+            package::check,
+        ),
         Step::check(
             "clients",
             "our tests with the official Python, Node.js and Java clients",
@@ -93,7 +99,10 @@ mod tests {
         let names: Vec<_> = steps.iter().map(Step::name).collect();
         assert_eq!(
             names,
-            ["fmt", "tidy", "readme", "clippy", "doc", "loom", "test", "duckdb", "demo", "clients"]
+            [
+                "fmt", "tidy", "readme", "clippy", "doc", "loom", "test", "duckdb", "demo", "screens",
+                "package", "clients"
+            ]
         );
         let help = help(&steps);
         assert!(names.iter().all(|name| help.contains(name)));

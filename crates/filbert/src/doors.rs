@@ -5,6 +5,7 @@
 use crate::member::StartError;
 use crate::monitor::Monitor;
 use filbert_cube::CubeMemory;
+use filbert_flow::FlowMemory;
 use filbert_gate::hazelcast::HazelcastSettings;
 use filbert_gate::http::HttpSettings;
 use filbert_gate::postgres::PostgresSettings;
@@ -54,6 +55,7 @@ impl Doors {
         grid: &Grid,
         sql: &Sql,
         cubes: &CubeMemory,
+        jobs: &FlowMemory,
         settings: DoorSettings,
     ) -> Result<Self, StartError> {
         let DoorSettings { hazelcast, postgres, http } = settings;
@@ -71,7 +73,9 @@ impl Doors {
         let postgres = postgres.map(door).transpose().map_err(StartError::Postgres)?;
         let mut doors = Self { hazelcast, postgres, http: None };
         if let Some(settings) = http {
-            let monitor = Monitor::new(grid, sql, cubes, doors.listening(), shows_texts(&settings));
+            let stuck_after = (settings.stuck_ms > 0).then(|| Duration::from_millis(settings.stuck_ms));
+            let (listening, shown) = (doors.listening(), shows_texts(&settings));
+            let monitor = Monitor::new(grid, sql, (cubes, jobs), listening, shown, stuck_after);
             let door = http::Door::new(grid.stages(), monitor.clone(), settings).open();
             doors.http = Some((door.map_err(StartError::Http)?, monitor));
         }

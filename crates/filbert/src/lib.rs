@@ -1,7 +1,6 @@
-//! Filbert is an in-memory data platform in one Rust library and one Rust binary. **What works today**: a data grid (maps, lists,
-//! sets, queues, ringbuffers, topics, atomics, locks, executors) that Rust programs embed and the official Hazelcast clients connect to; dataflow
-//! jobs; SQL over maps and files; cubes, measures over both; and the ground of all, the *stages*, in which every kind of work runs on the
-//! threads made for it. **Planned**: clusters.
+//! Filbert is an in-memory data platform: a data grid for Rust programs and the official Hazelcast
+//! clients, SQL over maps and files, streaming dataflow, and cubes. Everything runs on *stages*,
+//! thread pools with bounded queues and metrics. There are no clusters yet.
 //!
 //! A program begins with a [`Member`]: its [maps](Member::map) hold data, its [stages](Member::stages) are where work goes, and
 //! [`Member::sql`] and [`Member::cube`] ask questions. The page of [`grid`] says what can be done with structures, the page of [`pool`] which stage is for
@@ -57,10 +56,30 @@ mod settings_page;
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-/// The same for the page about SQL.
+/// The examples of the page about SQL.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/sql.md")]
 struct SqlPage;
+
+/// The examples of the quick start for Rust.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/start-rust.md")]
+struct StartRustPage;
+
+/// The examples of the how-tos for Rust.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/rust.md")]
+struct RustPage;
+
+/// The examples of the page about dataflow.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/dataflow.md")]
+struct DataflowPage;
+
+/// The examples of the page about stages.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/stages.md")]
+struct StagesPage;
 
 pub use config::{ClusterSettings, MemberConfig, SettingsSection};
 pub use end_signal::EndSignal;
@@ -86,7 +105,8 @@ pub use filbert_wire as wire;
 
 // Dataflow.
 pub use filbert_flow::{
-    Dag, DagBuilder, DagError, Job, JobError, JobFailure, JobMetrics, JobStatus, Pipeline,
+    Dag, DagBuilder, DagError, FlowMemory, Job, JobError, JobFailure, JobMetrics, JobSettings, JobStatus,
+    Pipeline, StateTooLarge,
 };
 // The grid.
 pub use filbert_gate::hazelcast::HazelcastSettings;

@@ -4,7 +4,7 @@ use crate::config::MemberConfig;
 use crate::doors::{DoorSettings, Doors};
 use crate::memory::{MemorySettings, SetLimits};
 use filbert_cube::{Cube, CubeBuilder, CubeMemory, Forest, Table};
-use filbert_flow::{Dag, Job, JobError};
+use filbert_flow::{Dag, FlowMemory, Job, JobError, JobSettings};
 use filbert_gate::hazelcast::{DoorError, HazelcastSettings};
 use filbert_gate::http::{self, HttpSettings};
 use filbert_gate::postgres::{self, PostgresSettings};
@@ -53,6 +53,7 @@ struct Inner {
     grid: Grid,
     sql: Sql,
     cubes: CubeMemory,
+    jobs: FlowMemory,
     /// `None` when the member has ended.
     doors: Mutex<Option<Doors>>,
     listening: Vec<(&'static str, SocketAddr)>,
@@ -208,7 +209,19 @@ impl Member {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn submit(&self, dag: &Dag) -> Result<Job, JobError> {
-        dag.submit(&self.inner.stages)
+        self.submit_with(dag, JobSettings::new())
+    }
+
+    /// Runs a job with settings of its own: where it spills, how much its state may take. Its state counts with that of all other jobs of
+    /// the member, under [`MemorySettings::flow_bytes`], unless the settings name another account.
+    pub fn submit_with(&self, dag: &Dag, mut settings: JobSettings) -> Result<Job, JobError> {
+        settings.memory.get_or_insert_with(|| self.inner.jobs.clone());
+        dag.submit_with(&self.inner.stages, settings)
+    }
+
+    /// Returns the memory that the state of all jobs takes, and may take.
+    pub fn flow_memory(&self) -> &FlowMemory {
+        &self.inner.jobs
     }
 
     /// SQL: every map of the grid is a table.
@@ -487,7 +500,7 @@ impl MemberBuilder {
         let (mut memory, mut shared, mut of_grid) = (self.memory, SqlSettings::default(), self.grid);
         memory.share_with_queries(&mut of_grid, &mut shared, SetLimits::default());
         let settings = self.sql.unwrap_or(shared);
-        let cubes = memory.cubes();
+        let (cubes, jobs) = (memory.cubes(), memory.jobs());
         let problems: Vec<String> =
             settings.problems().into_iter().map(|problem| format!("sql.{problem}")).collect();
         if !problems.is_empty() {
@@ -499,11 +512,11 @@ impl MemberBuilder {
         let grid = Grid::open(&stages, of_grid, self.registry, &progress)?;
         let sql = Sql::start(&stages, settings).map_err(StartError::Sql)?;
         sql.attach(&grid).map_err(StartError::Sql)?;
-        let doors = Doors::open(&grid, &sql, &cubes, self.doors)?;
+        let doors = Doors::open(&grid, &sql, &cubes, &jobs, self.doors)?;
         let listening = doors.listening();
         let listening = listening.iter().map(|door| (door.whom, door.watcher.local_addr())).collect();
         let doors = Mutex::new(Some(doors));
-        Ok(Member { inner: Arc::new(Inner { stages, grid, sql, cubes, doors, listening }) })
+        Ok(Member { inner: Arc::new(Inner { stages, grid, sql, cubes, jobs, doors, listening }) })
     }
 }
 

@@ -1,16 +1,18 @@
-//! How the memory of a member is shared out: one limit, and what data, queries, cubes and what is kept of files take of it where nothing is set.
+//! How the memory of a member is shared out: one limit, and what data, queries, cubes, jobs and what is kept of files take of it where nothing
+//! is set.
 //!
 //! ```text
 //! memory of the machine, or of its control group
 //! |<------------- two thirds: memory.limit_bytes ------------->|<- the rest: answers on their way, allocator, code, other programs ->|
-//! | 3/5 grid | 1/5 sql | 1/10 cubes | 1/20 sql.cache | 1/20 requests that wait |
+//! | 3/5 grid | 1/5 sql | 1/10 cubes | 1/20 sql.cache | 1/20 state of jobs |
 //! ```
 //!
 //! Each part is a limit of its own, with an error that names its setting; what one part leaves free no other takes. Rejected: one pot for
-//! all, in which a query would make writes fail. Answers and bytes that wait for slow peers are there for moments; their limits, which are
-//! shares too, come out of the rest.
+//! all, in which a query would make writes fail. Answers, requests that wait and bytes for slow peers are there for moments; their limits,
+//! which are shares too, come out of the rest.
 
 use filbert_cube::CubeMemory;
+use filbert_flow::FlowMemory;
 use filbert_gate::hazelcast::HazelcastSettings;
 use filbert_gate::http::HttpSettings;
 use filbert_gate::postgres::PostgresSettings;
@@ -21,11 +23,14 @@ use filbert_sql::SqlSettings;
 filbert_pool::settings_struct! {
     /// The memory of a member.
     pub struct MemorySettings {
-        /// Bytes that data, queries, cubes and what is kept of files may take together, as far as their own settings do not say otherwise. Not set:
+        /// Bytes that data, queries, cubes, jobs and what is kept of files may take together, as far as their own settings do not say otherwise. Not set:
         /// two thirds of the memory of the machine, of its control group or of the limit on its address space, whichever is least.
         pub limit_bytes: Option<u64> = None => Shape::Number(1 << 20, i64::MAX as u64),
         /// Bytes that queries and caches of all cubes may hold together. Not set: a tenth of limit_bytes.
         pub cube_bytes: Option<u64> = None => Shape::Number(1 << 10, i64::MAX as u64),
+        /// Bytes that the state of all dataflow jobs may take together: groups, tables of joins, sorts, open windows. A job beyond it fails. Not set:
+        /// a twentieth of limit_bytes, and at least 16 MiB.
+        pub flow_bytes: Option<u64> = None => Shape::Number(1 << 10, i64::MAX as u64),
     }
 }
 
@@ -58,6 +63,9 @@ const MEMBER_BYTES: u64 = 64 << 20;
 /// The least that the answers of a door share: one of a large value fits.
 const LEAST_ANSWERS: usize = 20 << 20;
 
+/// The least that the state of jobs gets where it is not set: one with some thousand groups runs on any member.
+const LEAST_OF_JOBS: u64 = 16 << 20;
+
 impl MemorySettings {
     /// The limit: that of the settings, or what the machine gives.
     pub(crate) fn limit(&self) -> u64 {
@@ -68,6 +76,12 @@ impl MemorySettings {
     pub(crate) fn cubes(&self) -> CubeMemory {
         let bytes = self.cube_bytes.unwrap_or_else(|| self.limit() / 10);
         CubeMemory::new(usize::try_from(bytes).unwrap_or(usize::MAX))
+    }
+
+    /// Returns the account of the state of all jobs.
+    pub(crate) fn jobs(&self) -> FlowMemory {
+        let bytes = self.flow_bytes.unwrap_or_else(|| (self.limit() / 20).max(LEAST_OF_JOBS));
+        FlowMemory::new(usize::try_from(bytes).unwrap_or(usize::MAX))
     }
 
     /// Gives data and queries their shares, where they are not set.
@@ -95,7 +109,8 @@ impl MemorySettings {
         // What somebody gave the others is no mistake because cubes would have a share as well.
         let others = [grid.memory_bytes.unwrap_or(0), sql.memory_bytes as u64, sql.cache_bytes as u64];
         let left = others.iter().fold(limit, |left, bytes| left.saturating_sub(*bytes));
-        self.cube_bytes.get_or_insert(left.min(limit / 10));
+        let cubes = *self.cube_bytes.get_or_insert(left.min(limit / 10));
+        self.flow_bytes.get_or_insert(left.saturating_sub(cubes).min(limit / 20).max(LEAST_OF_JOBS));
     }
 
     /// Gives every limit that is not set its share.
@@ -138,6 +153,8 @@ impl MemorySettings {
             ("sql.memory_bytes", sql.memory_bytes as u64),
             ("sql.cache_bytes", sql.cache_bytes as u64),
             ("memory.cube_bytes", self.cube_bytes.unwrap_or(0)),
+            // So little is always there, whatever the others have.
+            ("memory.flow_bytes", self.flow_bytes.filter(|bytes| *bytes > LEAST_OF_JOBS).unwrap_or(0)),
         ];
         let sum = parts.iter().fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
         let said = parts.map(|(name, bytes)| format!("{name} = {bytes}"));
@@ -161,19 +178,21 @@ mod tests {
             assert_eq!(config.hazelcast.problems(), Vec::<String>::new(), "{limit}");
             assert_eq!(config.grid.memory_bytes, Some(limit / 5 * 3));
             assert_eq!(config.memory.cubes().limit() as u64, limit / 10);
+            assert_eq!(config.memory.jobs().limit() as u64, (limit / 20).max(LEAST_OF_JOBS));
         }
     }
 
     #[test]
     fn what_is_set_stays() {
-        let text = "[memory]\nlimit_bytes = 104857600\ncube_bytes = 9000\n[grid]\nmemory_bytes = 7\n\
+        let text = "[memory]\nlimit_bytes = 104857600\ncube_bytes = 9000\nflow_bytes = 20000000\n[grid]\nmemory_bytes = 7\n\
                     [sql]\nmemory_bytes = 8589934592\ncache_bytes = 9";
         let refused = MemberConfig::from_toml(text).unwrap_err();
         let problem = refused.problems().join(" ");
         assert!(
             problem.contains("memory.limit_bytes = 104857600")
                 && problem.contains("sql.memory_bytes = 8589934592")
-                && problem.contains("memory.cube_bytes = 9000"),
+                && problem.contains("memory.cube_bytes = 9000")
+                && problem.contains("memory.flow_bytes = 20000000"),
             "{problem}"
         );
         let config = MemberConfig::from_toml(&text.replace("8589934592", "10000000")).unwrap();
@@ -181,7 +200,7 @@ mod tests {
             (config.grid.memory_bytes, config.sql.memory_bytes, config.sql.cache_bytes),
             (Some(7), 10_000_000, 9)
         );
-        assert_eq!(config.memory.cubes().limit(), 9_000);
+        assert_eq!((config.memory.cubes().limit(), config.memory.jobs().limit()), (9_000, 20_000_000));
     }
 
     /// They were the same on a machine of 512 MB as on one of 512 GB.

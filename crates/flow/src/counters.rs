@@ -14,6 +14,8 @@ pub(crate) struct Counters {
     pub(crate) longest_call: Counter,
     /// Items that came after their windows were closed.
     pub(crate) late: Counter,
+    /// Bytes that the state of the processor takes.
+    pub(crate) state_bytes: Counter,
     /// When the rest under way began, 0 for none; and whether the tasklet is blocked or idle.
     rests_since: Counter,
     is_blocked: Counter,

@@ -48,7 +48,8 @@ pub use dag::{Dag, DagBuilder, DagError, In, Out, Vertex, VertexOf};
 pub use edge::{BUFFER_ITEMS, DataCodec, Edge, Forwarding, ItemCodec};
 pub use inbox::{Inbox, Items};
 pub use job::{
-    EdgeMetrics, Job, JobError, JobFailure, JobFuture, JobMetrics, JobSettings, JobStatus, VertexMetrics,
+    EdgeMetrics, FlowMemory, Job, JobError, JobFailure, JobFuture, JobMetrics, JobSettings, JobStatus,
+    StateTooLarge, VertexMetrics,
 };
 pub use outbox::{Bucket, HIGH_WATER_MARK, Outbox};
 pub use pipeline::Pipeline;

@@ -17,6 +17,7 @@
 use crate::counters::{Counters, Rest};
 use crate::dag::maker::EndsOfProcessor;
 use crate::inbox::Inbox;
+use crate::job::{JobMemory, StateTooLarge};
 use crate::outbox::Outbox;
 use crate::processor::{Failure, Processor, ProcessorContext, Share, Step};
 use crate::signature::{Inputs, Outputs};
@@ -61,6 +62,7 @@ pub(crate) struct Seat {
     pub(crate) clock: Clock,
     pub(crate) counters: Arc<Counters>,
     pub(crate) stages: WeakStages,
+    pub(crate) memory: Arc<JobMemory>,
 }
 
 /// A processor with its inbox and outbox.
@@ -83,6 +85,9 @@ pub(crate) struct ProcessorTasklet<P: Processor> {
     clock: Clock,
     counters: Arc<Counters>,
     stages: WeakStages,
+    memory: Arc<JobMemory>,
+    /// The bytes that its state took after the last call, as the job's account knows it.
+    held: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +128,7 @@ enum Went {
 
 impl<P: Processor> ProcessorTasklet<P> {
     pub(crate) fn new(processor: P, seat: Seat) -> Self {
-        let Seat { vertex, share, ends, clock, counters, stages } = seat;
+        let Seat { vertex, share, ends, clock, counters, stages, memory } = seat;
         let open = |priority| InputState { priority, stage: InputStage::Open };
         Self {
             processor,
@@ -140,6 +145,8 @@ impl<P: Processor> ProcessorTasklet<P> {
             clock,
             counters,
             stages,
+            memory,
+            held: 0,
         }
     }
 
@@ -182,7 +189,9 @@ impl<P: Processor> ProcessorTasklet<P> {
             let went = self.go_on(view);
             let ended = self.count_call(called);
             (called, took) = (ended, ended.saturating_sub(called));
-            match went? {
+            let went = went?;
+            self.count_state(self.processor.held_bytes())?;
+            match went {
                 Went::On => {}
                 Went::Nowhere => return Ok((Turn::Again, Rest::Again)),
                 Went::Through => return Ok((Turn::Done, Rest::Idle)),
@@ -419,6 +428,17 @@ impl<P: Processor> ProcessorTasklet<P> {
         now
     }
 
+    /// Tells the job how many bytes the state takes now.
+    #[inline]
+    fn count_state(&mut self, now: usize) -> Result<(), StateTooLarge> {
+        if now == self.held {
+            return Ok(());
+        }
+        self.counters.state_bytes.set(now as u64);
+        let before = std::mem::replace(&mut self.held, now);
+        self.memory.change(before, now)
+    }
+
     fn count_items(&mut self, rest: Rest) {
         let class = self.class();
         for (ordinal, counters) in self.counters.inbound.iter().enumerate() {
@@ -449,6 +469,8 @@ impl<P: Processor> Drop for ProcessorTasklet<P> {
     fn drop(&mut self) {
         // One that is cancelled in its sleep does not sleep on.
         self.counters.end_rest(self.clock.now());
+        // Less is never refused.
+        let _ = self.count_state(0);
     }
 }
 

@@ -150,8 +150,8 @@ impl Grid {
             let Some(on_disk) = store.recover(&name, &settings)? else { continue };
             let (map, mut damage) = (grid.map(&name), on_disk.damage.clone());
             let restored = recovery::restore(stages, &map, on_disk.into_shelves(), progress);
-            let (entries, more) = restored.map_err(|error| recovery::as_store_error(&name, error))?;
-            damage.extend(more);
+            let mut restored = restored.map_err(|error| recovery::as_store_error(&name, error))?;
+            damage.append(&mut restored.damage);
             if !damage.is_empty() {
                 for damage in &damage {
                     tracing::error!(
@@ -163,7 +163,7 @@ impl Grid {
                 store.has_damage(&name, &settings);
                 map.set_damage(damage.clone());
             }
-            recovered.push(RecoveredMap { name, entries, damage });
+            recovered.push(RecoveredMap { damage, ..restored });
         }
         store.list_folders();
         for map in grid.catalog().indexed_maps() {

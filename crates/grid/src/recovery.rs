@@ -4,8 +4,8 @@ use crate::error::{GridError, GridResult};
 use crate::map::Map;
 use crate::map::operations::{Restore, Restored};
 use filbert_pool::{Stages, TaskFuture};
-use filbert_store::{Damage, Entry, Reach, ShelfState, StoreError};
-use filbert_wire::PartitionId;
+use filbert_store::{Damage, Entry, Reach, ShelfState, StoreError, Untold};
+use filbert_wire::{Data, PartitionId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -32,32 +32,54 @@ pub struct RecoveredMap {
     pub name: String,
     /// Its entries, those whose time is over included.
     pub entries: u64,
+    /// The changes that the store behind it had not been told of, and is told of now.
+    pub untold: u64,
     /// What could not be read; the partitions that had data there are not served.
     pub damage: Vec<Damage>,
 }
 
-/// Puts the entries of shelves back; what could not be read. Blocks.
+/// Puts the entries of shelves back, and hands what is untold to the store behind the map. Blocks.
 pub(crate) fn restore(
     stages: &Stages,
     map: &Map,
     shelves: Vec<ShelfState>,
     progress: &dyn Fn(&RecoveryProgress),
-) -> GridResult<(u64, Vec<Damage>)> {
+) -> GridResult<RecoveredMap> {
     let (of, entries) = (shelves.len(), Arc::new(AtomicU64::new(0)));
-    let read: Vec<TaskFuture<GridResult<Vec<Damage>>>> = shelves
+    let read: Vec<TaskFuture<GridResult<FromShelf>>> = shelves
         .into_iter()
         .map(|shelf| {
             let (map, entries) = (map.clone(), Arc::clone(&entries));
             stages.mixed().submit("store.recover", move || restore_shelf(&map, shelf, &entries))
         })
         .collect::<Result<_, _>>()?;
-    let mut damage = Vec::new();
+    let (mut damage, mut untold) = (Vec::new(), Vec::new());
     for (done, shelf) in read.into_iter().enumerate() {
-        damage.extend(shelf.wait()??);
+        let shelf = shelf.wait()??;
+        damage.extend(shelf.damage);
+        untold.extend(shelf.untold);
         let (map, entries) = (map.name().to_string(), entries.load(Ordering::Relaxed));
         progress(&RecoveryProgress { map, entries, shelves: done + 1, of });
     }
-    Ok((entries.load(Ordering::Relaxed), damage))
+    let (name, entries) = (map.name().to_string(), entries.load(Ordering::Relaxed));
+    let recovered = RecoveredMap { name, entries, untold: untold.len() as u64, damage };
+    // Now that all entries are there: what the store refuses is taken out of the map again.
+    map.take_up(untold);
+    Ok(recovered)
+}
+
+/// What a shelf has beside entries.
+#[derive(Default)]
+struct FromShelf {
+    damage: Vec<Damage>,
+    untold: Vec<(Data, Option<Data>)>,
+}
+
+/// Returns the change as the store is told of it; `None` when it cannot be one of its partition.
+fn as_told(untold: Untold) -> Option<(Data, Option<Data>)> {
+    let key = Data::from_bytes(untold.key).ok()?;
+    let value = untold.value.map(Data::from_bytes).transpose().ok()?;
+    (key.partition().number() == u32::from(untold.partition)).then_some((key, value))
 }
 
 /// Entries of one partition that are gathered.
@@ -78,16 +100,27 @@ impl Gathered<'_> {
     }
 }
 
-fn restore_shelf(map: &Map, shelf: ShelfState, count: &AtomicU64) -> GridResult<Vec<Damage>> {
+fn restore_shelf(map: &Map, shelf: ShelfState, count: &AtomicU64) -> GridResult<FromShelf> {
     let mut gathered = Gathered { map, partition: 0, entries: Vec::new(), error: None };
-    let mut cannot_be = Vec::new();
-    let mut damage = shelf.read(|entry: Entry| {
-        let (partition, length) = (entry.partition, entry.bytes() as u64);
-        let Some(entry) = Restored::new(entry) else {
+    let (mut cannot_be, mut found) = (Vec::new(), FromShelf::default());
+    found.damage = shelf.read(|entry: Entry| {
+        let length = entry.bytes() as u64;
+        let mut damaged = |partition| {
             let (file, problem) = ("the map".to_owned(), "an entry that cannot be".to_owned());
             cannot_be.push(Damage { file, at: 0, length, problem, reach: Reach::Partition(partition) });
-            return;
         };
+        let entry = match entry.into_untold() {
+            Err(entry) => entry,
+            Ok(untold) => {
+                let partition = untold.partition;
+                return match as_told(untold) {
+                    Some(told) => found.untold.push(told),
+                    None => damaged(partition),
+                };
+            }
+        };
+        let partition = entry.partition;
+        let Some(entry) = Restored::new(entry) else { return damaged(partition) };
         if partition != gathered.partition || gathered.entries.len() == TOGETHER {
             gathered.put_back();
             gathered.partition = partition;
@@ -96,10 +129,10 @@ fn restore_shelf(map: &Map, shelf: ShelfState, count: &AtomicU64) -> GridResult<
         count.fetch_add(1, Ordering::Relaxed);
     })?;
     gathered.put_back();
-    damage.extend(cannot_be);
+    found.damage.extend(cannot_be);
     match gathered.error {
         Some(error) => Err(error),
-        None => Ok(damage),
+        None => Ok(found),
     }
 }
 

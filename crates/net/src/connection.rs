@@ -43,7 +43,7 @@ const ROUNDS: usize = 2;
 /// A connection in the books; whatever happens to it, it is struck off when this is dropped.
 pub(crate) struct Entry {
     pub(crate) link: Arc<Link>,
-    ledger: Arc<Ledger>,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) reason: CloseReason,
     /// Dropped after the connection was struck off, so that who waits for the last one finds the books closed.
     _seat: Option<Seat>,
@@ -88,6 +88,11 @@ enum Phase {
 }
 
 impl Entry {
+    /// Returns how many complaints about strangers were left out, when the next one may be logged.
+    pub(crate) fn complaint(&self, now: Duration) -> Option<u64> {
+        self.ledger.complaints.take(now)
+    }
+
     pub(crate) fn new(link: Arc<Link>, ledger: Arc<Ledger>, seat: Option<Seat>) -> Self {
         ledger.opened(&link);
         // What a drop finds when nobody said otherwise.
@@ -334,7 +339,16 @@ impl<P: Protocol> Connection<P> {
         self.in_protocol = false;
         if let Err(close) = said {
             let (id, peer) = (self.entry.link.info.id, self.entry.link.info.peer);
-            tracing::debug!(connection = id.0, %peer, why = close.why(), "the protocol closes the connection");
+            let is_stranger = !self.protocol.is_authenticated();
+            let complaint = if is_stranger { self.entry.complaint(self.clock.now()) } else { None };
+            match complaint {
+                Some(left_out) => {
+                    tracing::warn!(%peer, left_out, why = close.why(), "a connection was closed before its login");
+                }
+                None => {
+                    tracing::debug!(connection = id.0, %peer, why = close.why(), "the protocol closes the connection");
+                }
+            }
             self.phase = Phase::Ending(CloseReason::Protocol);
         }
     }

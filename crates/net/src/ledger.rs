@@ -1,6 +1,7 @@
 //! The books of a door: which connections there are, on which loops, from which addresses, and how the others ended.
 
 use crate::link::{Link, Order};
+use crate::log_budget::LogBudget;
 use crate::protocol::ConnectionId;
 use crate::reason::{CloseReason, RefuseReason};
 use crate::settings::NetSettings;
@@ -10,6 +11,9 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::watch;
 
+/// Lines a minute in the log of a door about those who have not logged in: anybody can cause them.
+const COMPLAINTS: u32 = 20;
+
 /// The books of a door, or of a program's own outgoing connections.
 #[derive(Debug)]
 pub(crate) struct Ledger {
@@ -18,6 +22,8 @@ pub(crate) struct Ledger {
     now: watch::Sender<usize>,
     /// Bytes that connections hold and the system has not taken.
     pub(crate) unwritten: Arc<AtomicUsize>,
+    /// Of lines in the log about those who have not logged in.
+    pub(crate) complaints: LogBudget,
 }
 
 #[derive(Debug)]
@@ -160,6 +166,7 @@ impl Ledger {
             }),
             now: watch::channel(0).0,
             unwritten: Arc::default(),
+            complaints: LogBudget::new(COMPLAINTS),
         })
     }
 

@@ -318,7 +318,7 @@ where
                     Ok(Ok(Ok(stream))) => Transport::Encrypted(Box::new(stream.into())),
                     Ok(Ok(Err(error))) => {
                         let peer = entry.link.info.peer;
-                        handshake::log_failure(peer, &error, clock.now());
+                        handshake::log_failure(peer, &error, entry.complaint(clock.now()));
                         return entry.end(CloseReason::HandshakeFailed);
                     }
                     Ok(Err(_)) => return entry.end(CloseReason::HandshakeTimeout),

@@ -11,7 +11,7 @@ const PERIOD: Duration = Duration::from_secs(60);
 
 /// A number of lines that a log may have in a minute.
 #[derive(Debug)]
-pub struct LogBudget {
+pub(crate) struct LogBudget {
     lines: u32,
     spent: Mutex<Spent>,
 }
@@ -25,12 +25,12 @@ struct Spent {
 
 impl LogBudget {
     /// Makes a budget of so many lines a minute.
-    pub const fn new(lines: u32) -> Self {
+    pub(crate) const fn new(lines: u32) -> Self {
         Self { lines, spent: Mutex::new(Spent { since: Duration::ZERO, lines: 0, left_out: 0 }) }
     }
 
     /// Takes one line. Returns how many were left out since the last one, or `None` when this one is to be left out too.
-    pub fn take(&self, now: Duration) -> Option<u64> {
+    pub(crate) fn take(&self, now: Duration) -> Option<u64> {
         let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
         if now >= spent.since + PERIOD {
             (spent.since, spent.lines) = (now, 0);

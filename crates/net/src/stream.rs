@@ -11,6 +11,7 @@
 
 use crate::backlog::Backlog;
 use crate::connection::{Entry, LOOK_EVERY, add};
+use crate::ledger::Ledger;
 use crate::link::{Link, Order};
 use crate::protocol::{Close, ConnectionInfo};
 use crate::reason::CloseReason;
@@ -43,6 +44,7 @@ pub struct Stream {
 #[derive(Debug)]
 pub(crate) struct Shared {
     link: Arc<Link>,
+    ledger: Arc<Ledger>,
     clock: Clock,
     settings: Arc<NetSettings>,
     acceptor: Option<Acceptor>,
@@ -128,7 +130,8 @@ impl Stream {
             }
             Ok(Err(error)) => {
                 end(CloseReason::HandshakeFailed);
-                handshake::log_failure(self.shared.link.info.peer, &error, self.shared.clock.now());
+                let left_out = self.shared.ledger.complaints.take(self.shared.clock.now());
+                handshake::log_failure(self.shared.link.info.peer, &error, left_out);
                 Err(error)
             }
             Err(_) => {
@@ -248,6 +251,7 @@ impl Watch {
         let opened_at = clock.now();
         let shared = Arc::new(Shared {
             link: Arc::clone(&entry.link),
+            ledger: Arc::clone(&entry.ledger),
             clock,
             settings,
             acceptor: acceptor.map(Acceptor),

@@ -20,6 +20,17 @@ pub enum SubmitError {
         /// Its bound.
         capacity: usize,
     },
+    /// What waits there has waited too long already; more would wait at least as long.
+    #[error(
+        "stage {stage} is overloaded: work that was there before has waited for more than {bound_ms} ms; try again later, send less, \
+         or raise the setting {}.overload_ms", stage.kind.as_str()
+    )]
+    Late {
+        /// The stage whose work waits.
+        stage: StageId,
+        /// How long work may have waited before more is refused.
+        bound_ms: u64,
+    },
     /// The stage takes no more work.
     #[error("stage {stage} is shutting down and takes no more work")]
     ShutDown {
@@ -75,7 +86,7 @@ fn bound_counts(stage: StageId) -> &'static str {
 impl SubmitError {
     /// True when the same call may succeed later.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, SubmitError::Overloaded { .. })
+        matches!(self, SubmitError::Overloaded { .. } | SubmitError::Late { .. })
     }
 }
 
@@ -159,6 +170,9 @@ mod tests {
         assert!(strand.ends_with("raise the setting partition.mailbox_capacity"), "{strand}");
         let pool = text(StageId::named(StageKind::Fragment, "reports"), 10);
         assert!(pool.ends_with("raise the setting fragment.capacity"), "{pool}");
+        let late = SubmitError::Late { stage: StageId::of(StageKind::Partition), bound_ms: 5_000 };
+        assert!(late.to_string().ends_with("raise the setting partition.overload_ms"), "{late}");
+        assert!(late.is_retryable() && crate::settings::table::find("partition.overload_ms").is_some());
         let executor = text(StageId::named(StageKind::Executor, "reports"), 10);
         assert!(executor.ends_with("raise the setting executor.reports.capacity"), "{executor}");
     }

@@ -1,5 +1,6 @@
 //! What a statement is, known when it is planned: its parameters, its columns, and what a door tells its client when it is done.
 
+use crate::returning;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, Statement, WriteOp};
@@ -16,6 +17,8 @@ pub struct Description {
     pub kind: StatementKind,
     /// Its rows have no end, since it reads a stream; known when it runs.
     pub endless: bool,
+    /// The change whose rows it gives, by `RETURNING`.
+    pub change: Option<StatementKind>,
 }
 
 /// What a statement does, as far as its reader must know.
@@ -65,7 +68,8 @@ impl Description {
             StatementKind::Other(_) => Arc::new(Schema::empty()),
             _ => Arc::clone(plan.schema().inner()),
         };
-        Ok(Self { parameters: parameters(plan)?, columns, kind, endless: false })
+        let change = returning::change_of(plan);
+        Ok(Self { parameters: parameters(plan)?, columns, kind, endless: false, change })
     }
 }
 

@@ -8,8 +8,9 @@ use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::{
-    CutFragments, NumberFunctions, RightMembership, RightOperators, SampleTables, SessionZone, TimeZone,
-    WholeDates,
+    CountEqualRows, CutFragments, NestedValues, NullSafeKeys, NumberFunctions, PlanCorrelated,
+    RightMembership, RightOperators, SampleTables, SessionZone, TimeZone, WholeDates, bounded_analysis,
+    bounded_rule,
 };
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
@@ -19,12 +20,14 @@ use crate::settings::SqlSettings;
 use crate::stream;
 use crate::tables::{ChangeTables, TableMemory};
 use crate::type_planner::OwnTypes;
+use arrow::array::RecordBatch;
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
 use datafusion::logical_expr::ScalarUDF;
 use datafusion::logical_expr::registry::FunctionRegistry;
+use datafusion::optimizer::{Analyzer, Optimizer};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use filbert_grid::Grid;
 use filbert_pool::{Reactor, Stages, Striped};
@@ -121,9 +124,14 @@ impl Sql {
             .with_config(config)
             .with_runtime_env(Arc::clone(&runtime))
             .with_table_factories(files.factories())
+            .with_analyzer_rules(Analyzer::new().rules.into_iter().map(bounded_analysis).collect())
+            .with_optimizer_rules(Optimizer::new().rules.into_iter().map(bounded_rule).collect())
             .with_analyzer_rule(Arc::new(WholeDates))
             .with_analyzer_rule(Arc::new(RightOperators))
             .with_analyzer_rule(Arc::new(RightMembership))
+            .with_analyzer_rule(Arc::new(PlanCorrelated))
+            .with_analyzer_rule(Arc::new(CountEqualRows))
+            .with_analyzer_rule(Arc::new(NullSafeKeys))
             .with_analyzer_rule(Arc::new(SessionZone))
             .with_analyzer_rule(Arc::new(bounded::BoundFunctions))
             .with_analyzer_rule(Arc::new(ChangeMaps))
@@ -138,6 +146,7 @@ impl Sql {
         state.register_udtf("generate_stream", Arc::new(GenerateStream { clock: stages.clock() }));
         state.register_relation_planner(Arc::new(SampleTables))?;
         state.register_relation_planner(Arc::new(NumberFunctions))?;
+        state.register_relation_planner(Arc::new(NestedValues))?;
         state.register_udf(Arc::new(ScalarUDF::new_from_impl(TimeZone::new())))?;
         for function in stream::window_functions().into_iter().chain(functions::functions()) {
             state.register_udf(function)?;
@@ -146,7 +155,8 @@ impl Sql {
         bounded::bound_functions(&mut state)?;
         files.attach(state.catalog_list(), "filbert", "public")?;
         let rest = Duration::from_millis(settings.resting_after_ms);
-        let jobs = Bounds { running: usize::MAX, waiting: 0, rest };
+        let none = Duration::ZERO;
+        let jobs = Bounds { running: usize::MAX, waiting: 0, short: 0, short_work: none, wait: None, rest };
         Ok(Self {
             inner: Arc::new(Inner {
                 stages: stages.clone(),
@@ -251,6 +261,22 @@ impl Sql {
         let table_bytes = self.inner.tables.held();
         let memory_bytes = self.inner.memory.held().saturating_sub(table_bytes);
         SqlSnapshot { running, waiting, open, memory_bytes, table_bytes }
+    }
+
+    /// Reads which queries there are, as `SHOW QUERIES` does, on the calling thread: for whoever watches an engine that may be stuck.
+    ///
+    /// # Errors
+    /// When the rows cannot be put together.
+    pub fn queries(&self) -> Result<RecordBatch, SqlError> {
+        self.inner.registry.shown(&self.inner.stages.clock())
+    }
+
+    /// Reads which jobs there are, as `SHOW JOBS` does, on the calling thread.
+    ///
+    /// # Errors
+    /// When the rows cannot be put together.
+    pub fn jobs(&self) -> Result<RecordBatch, SqlError> {
+        self.inner.jobs.shown()
     }
 
     /// What it keeps of files between queries; none when `cache_bytes` is 0.

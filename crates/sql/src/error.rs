@@ -87,6 +87,18 @@ pub enum SqlError {
     /// There is no room for what the statement writes: a map or the memory for data is full.
     #[error("{0}")]
     Full(String),
+    /// A key that must be unique is there already.
+    #[error("{0}")]
+    Taken(String),
+    /// A column that is NOT NULL was to be NULL.
+    #[error("{0}")]
+    NotNull(String),
+    /// A text is longer than its column allows.
+    #[error("{0}")]
+    TooLong(String),
+    /// The partitions of a map have more to do than they can in time.
+    #[error("{0}")]
+    Busy(String),
     /// The session's user may not do that.
     #[error("{0}")]
     Denied(String),
@@ -140,6 +152,15 @@ pub enum SqlError {
         /// The limit.
         limit_ms: u64,
     },
+    /// It took longer to plan than a statement may.
+    #[error(
+        "planning the statement took more than {limit_ms} ms of work; make it smaller (fewer columns, conditions, grouping sets or views \
+         within views), or raise sql.planning_ms"
+    )]
+    PlansTooLong {
+        /// The limit.
+        limit_ms: u64,
+    },
     /// It gave more rows than its session allows.
     #[error("the query gives more than {limit} rows; add a LIMIT, or raise sql.rows")]
     TooManyRows {
@@ -155,6 +176,16 @@ pub enum SqlError {
         running: usize,
         /// How many wait.
         waiting: usize,
+    },
+    /// It stood in line for its turn for too long.
+    #[error(
+        "the query has waited for its turn for {limit_ms} ms, and {running} others run; try again later, or raise sql.waiting_ms or sql.queries"
+    )]
+    WaitedTooLong {
+        /// How long one may wait.
+        limit_ms: u64,
+        /// How many run.
+        running: usize,
     },
     /// Too many queries are neither read to the end nor closed.
     #[error(

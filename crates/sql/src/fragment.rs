@@ -141,8 +141,10 @@ impl Fragment {
         if let State::Planning(planning, _) = &mut self.state {
             let planned = {
                 let _plans = bounded::enter_planning();
+                self.query.planning().begin();
                 planning.poll_unpin(context)
             };
+            self.query.planning().pause();
             let Poll::Ready(work) = planned else { return Ok(false) };
             let work = work?;
             self.state = match std::mem::replace(&mut self.state, State::Over) {
@@ -191,7 +193,9 @@ impl Tasklet for Fragment {
         }
         let turn = caught(|| self.advance(cx));
         self.figures.turns.add(1);
-        self.figures.time.add_duration(cx.used().saturating_sub(began));
+        let worked = cx.used().saturating_sub(began);
+        self.figures.time.add_duration(worked);
+        query.worked(worked);
         match turn {
             Ok(Ok(Turn::Done)) => self.end(None),
             Ok(Ok(turn)) => return turn,

@@ -84,7 +84,7 @@ mod tests {
         let day = LocalDate::new(1970, 1, 3).unwrap();
         assert_eq!(of(day.to_data().unwrap()), Ok(ScalarValue::Date32(Some(2))));
         let decimal = Value::Decimal(Decimal::new(12345, 3)).to_data().unwrap();
-        assert_eq!(of(decimal), Ok(ScalarValue::Decimal128(Some(12345), 38, 3)));
+        assert_eq!(of(decimal), Ok(ScalarValue::Decimal128(Some(12345), 5, 3)));
         assert_eq!(of(Data::new(type_id::NULL, &[])), Ok(ScalarValue::Null));
         assert!(of(Data::new(type_id::PORTABLE, &[0; 40])).unwrap_err().contains("no such values"));
         assert!(of(Data::new(type_id::INTEGER, &[0])).is_err());

@@ -2,8 +2,9 @@
 //!
 //! Its errors keep their kind, which doors make codes of; only their words change. Threads: whoever shows an error.
 
+use crate::engine_words::engine_words;
 use crate::error::SqlError;
-use crate::files::FileKind;
+use crate::files::{FileKind, file_endings};
 use crate::rights::{Access, Object, TableRights};
 use arrow::error::ArrowError;
 use datafusion::common::{Column, SchemaError};
@@ -11,6 +12,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::SessionState;
 use datafusion::sql::sqlparser::parser::ParserError;
 use filbert_pool::settings_fields::nearest;
+use std::path::Path;
 
 /// Names of columns that are listed; a reader looks at no more.
 const MOST_LISTED: usize = 20;
@@ -18,6 +20,14 @@ const MOST_LISTED: usize = 20;
 /// Functions that are known with `OVER` only.
 const WINDOW_FUNCTIONS: [&str; 8] =
     ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"];
+
+/// What the planner says of two columns to which it gives one name.
+const EQUAL_NAMES: &str = "Projections require unique expression names but the expression \"";
+
+/// True when a statement failed since the planner gives two columns one name.
+pub(crate) fn has_equal_names(error: &DataFusionError) -> bool {
+    matches!(error.find_root(), DataFusionError::Plan(text) if without_layers(text).starts_with(EQUAL_NAMES))
+}
 
 /// What went wrong.
 pub(crate) fn plainly(error: &DataFusionError) -> String {
@@ -29,7 +39,10 @@ fn said(error: &DataFusionError) -> String {
         DataFusionError::SQL(cause, _) => syntax(cause),
         DataFusionError::SchemaError(cause, _) => column(cause),
         DataFusionError::Plan(text) => planning(text),
-        DataFusionError::Execution(text) | DataFusionError::Configuration(text) => without_layers(text),
+        DataFusionError::Execution(text) | DataFusionError::Configuration(text) => {
+            let text = without_layers(text);
+            shape(&text).unwrap_or(text)
+        }
         DataFusionError::NotImplemented(text) => not_supported(without_layers(text)),
         DataFusionError::Internal(text) => planning(text),
         DataFusionError::ArrowError(cause, _) => match cause.as_ref() {
@@ -39,6 +52,9 @@ fn said(error: &DataFusionError) -> String {
             ArrowError::CastError(text) | ArrowError::ParseError(text) | ArrowError::ComputeError(text) => {
                 without_layers(text)
             }
+            ArrowError::InvalidArgumentError(text) if text.contains(NOT_NULL) => {
+                "a column that is NOT NULL was to be NULL".to_owned()
+            }
             ArrowError::ArithmeticOverflow(text) => {
                 out_of_range(text.strip_prefix("Overflow happened on: ").unwrap_or(text))
             }
@@ -47,6 +63,9 @@ fn said(error: &DataFusionError) -> String {
         _ => error.strip_backtrace(),
     }
 }
+
+/// What is said of a column that may not be NULL.
+const NOT_NULL: &str = "is declared as non-nullable but contains null values";
 
 /// What stands between the type and the call where a function says that its result does not fit.
 const OVERFLOW: &str = " overflow on ";
@@ -173,10 +192,13 @@ fn shape(text: &str) -> Option<String> {
                 .to_owned(),
         );
     }
+    if let Some(said) = of_function(text) {
+        return Some(said);
+    }
     if let Some(types) = between(text, "argument types '", "'") {
         return Some(format!(
             "there is no function {} for values of these types; CAST(... AS type) changes a type",
-            types_of_sql(types)
+            engine_words(types)
         ));
     }
     if let Some(function) = between(text, "Function '", "'")
@@ -191,12 +213,45 @@ fn shape(text: &str) -> Option<String> {
             "column \"{column}\" is selected, and is neither in GROUP BY nor in an aggregate such as max(...)"
         ));
     }
-    if let Some(rest) = text.strip_prefix("Projections require unique expression names but the expression \"")
-    {
+    if let Some(rest) = text.strip_prefix(EQUAL_NAMES) {
         let name = rest.split('"').next().unwrap_or(rest);
         return Some(format!("two columns are called \"{name}\"; AS gives one of them another name"));
     }
     None
+}
+
+/// What single functions say of themselves.
+fn of_function(text: &str) -> Option<String> {
+    if text.starts_with("Substring without for/from") {
+        return Some(
+            "substring takes a text and where it begins: substring(text FROM 2 FOR 3), substr(text, 2, 3)"
+                .to_owned(),
+        );
+    }
+    if text.starts_with("Regular expression did not compile") {
+        let problem = text.rsplit_once("error: ").and_then(|(_, behind)| behind.lines().next());
+        return Some(format!("the regular expression is not one: {}", problem.unwrap_or("it is too large")));
+    }
+    if text.contains("AvgAccumulator for (") {
+        return Some("avg(...) takes numbers".to_owned());
+    }
+    if let Some(found) = text.strip_prefix("[return_type] SUM not supported for ") {
+        return Some(format!("sum(...) takes numbers, not {found}"));
+    }
+    if text.contains("not yet implemented for GROUPING") {
+        return Some("grouping(...) takes columns of GROUP BY ROLLUP, CUBE or GROUPING SETS".to_owned());
+    }
+    if text.contains("There is only support Literal types for field at idx") {
+        return Some("a window function takes constants behind its first argument".to_owned());
+    }
+    if text.contains("is not supported in the physical expr") {
+        return Some("not supported: an operator between values of these types".to_owned());
+    }
+    if text.starts_with("nth_value not supported for n") {
+        return Some("nth_value(value, n) takes a whole number for n".to_owned());
+    }
+    let (function, _) = text.split_once(" is source dependent and cannot be evaluated directly")?;
+    Some(format!("{function} is of a table of files, and not known here"))
 }
 
 fn between<'t>(text: &'t str, begin: &str, end: &str) -> Option<&'t str> {
@@ -229,62 +284,9 @@ fn in_words_of_sql(text: &str) -> String {
         }
         None => text.to_owned(),
     };
-    values_of_sql(&text.replace("DataFusion", "the engine").replace("Internal error: ", ""))
-}
-
-/// `Utf8("a")` as `'a'`, `Int64(1)` as `1`.
-fn values_of_sql(text: &str) -> String {
-    const TEXTS: [&str; 3] = ["Utf8(\"", "Utf8View(\"", "LargeUtf8(\""];
-    const NUMBERS: [&str; 12] = [
-        "Int8(", "Int16(", "Int32(", "Int64(", "UInt8(", "UInt16(", "UInt32(", "UInt64(", "Float32(",
-        "Float64(", "Boolean(", "Utf8(",
-    ];
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        let is_start = !plain.ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
-        let quoted = TEXTS.iter().filter(|_| is_start).find_map(|word| {
-            rest.strip_prefix(word)?.split_once("\")").map(|(value, behind)| (format!("'{value}'"), behind))
-        });
-        let number = || {
-            NUMBERS.iter().filter(|_| is_start).find_map(|word| {
-                let (value, behind) = rest.strip_prefix(word)?.split_once(')')?;
-                let is_value =
-                    value == "NULL" || value == "true" || value == "false" || value.parse::<f64>().is_ok();
-                is_value.then(|| (value.to_owned(), behind))
-            })
-        };
-        if let Some((value, behind)) = quoted.or_else(number) {
-            plain.push_str(&value);
-            rest = behind;
-            continue;
-        }
-        let letter = rest.chars().next().map_or(rest.len(), char::len_utf8);
-        plain.push_str(&rest[..letter]);
-        rest = &rest[letter..];
-    }
-    plain
-}
-
-/// The names of types as SQL writes them.
-fn types_of_sql(text: &str) -> String {
-    const TYPES: [(&str, &str); 14] = [
-        ("Utf8View", "VARCHAR"),
-        ("LargeUtf8", "VARCHAR"),
-        ("Utf8", "VARCHAR"),
-        ("UInt64", "BIGINT UNSIGNED"),
-        ("UInt32", "INTEGER UNSIGNED"),
-        ("Int64", "BIGINT"),
-        ("Int32", "INTEGER"),
-        ("Int16", "SMALLINT"),
-        ("Int8", "TINYINT"),
-        ("Float64", "DOUBLE"),
-        ("Float32", "REAL"),
-        ("Decimal128", "DECIMAL"),
-        ("Date32", "DATE"),
-        ("Boolean", "BOOLEAN"),
-    ];
-    TYPES.iter().fold(text.to_owned(), |text, (engine, sql)| text.replace(engine, sql))
+    let text = text.replace("DataFusion", "the engine").replace("Internal error: ", "");
+    // Words of English that are also types of the engine.
+    engine_words(&text.replace("Binary op", "binary op").replace("Binary exp", "binary exp"))
 }
 
 /// An error of the planner; a table that is not there is told with what may have been meant, of those that the user may read.
@@ -297,10 +299,21 @@ pub(crate) fn of_planner(error: DataFusionError, state: &SessionState, rights: &
         _ => None,
     };
     let Some(name) = name else { return error.into() };
-    let plain = ["filbert.public.", "filbert."].iter().find_map(|schema| name.strip_prefix(schema));
-    let plain = plain.unwrap_or(&name).to_owned();
-    let hint = hint(&plain, state, rights);
+    let alone = name.strip_prefix("filbert.public.");
+    let plain = alone.or_else(|| name.strip_prefix("filbert.")).unwrap_or(&name).to_owned();
+    let hint = match alone.and_then(|name| name.rsplit_once('.')) {
+        Some((_, ending)) if FileKind::of_path(Path::new(&plain)).is_none() && is_ending(ending) => format!(
+            "if it is a file, its ending says not what is in it, as {} do; read_csv('{plain}') and read_json('{plain}') read any",
+            file_endings().join(", ")
+        ),
+        _ => hint(&plain, state, rights),
+    };
     SqlError::NoTable { name: plain, hint, place: crate::error::location(&error) }
+}
+
+/// True for what may be the ending of a file.
+fn is_ending(text: &str) -> bool {
+    (1..=8).contains(&text.len()) && text.chars().all(|letter| letter.is_ascii_alphanumeric())
 }
 
 fn hint(name: &str, state: &SessionState, rights: &dyn TableRights) -> String {
@@ -358,7 +371,7 @@ mod tests {
             planned("Invalid function 'frobnicate'.\nDid you mean 'covar'?"),
             "there is no function \"frobnicate\""
         );
-        assert_eq!(planned("Cannot coerce Int64 + Utf8"), "Cannot coerce Int64 + Utf8");
+        assert_eq!(planned("Cannot coerce Int64 + Utf8"), "Cannot coerce BIGINT + VARCHAR");
         let parsed = |text: &str| {
             says(DataFusionError::SQL(Box::new(ParserError::ParserError(text.to_owned())), None))
         };

@@ -67,8 +67,11 @@ impl Pools {
         memory: &Arc<TotalMemory>,
     ) -> Result<Self, SqlError> {
         let rest = Duration::from_millis(settings.resting_after_ms);
+        let (short, short_work) = (settings.short_queries, Duration::from_millis(settings.short_ms));
+        let wait = (settings.waiting_ms > 0).then(|| Duration::from_millis(settings.waiting_ms));
         let pool = |name: &str, workers: WorkStealing, running: usize, waiting: usize, memory| {
-            let admission = || Admission::new(Bounds { running, waiting, rest }, stages.clock());
+            let bounds = Bounds { running, waiting, short, short_work, wait, rest };
+            let admission = || Admission::new(bounds, stages.clock());
             let (admission, descriptions) = (admission(), admission());
             Arc::new(Pool { name: name.to_owned(), workers, admission, descriptions, memory })
         };

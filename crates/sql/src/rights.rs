@@ -10,7 +10,8 @@ use datafusion::common::TableReference;
 use datafusion::execution::SessionState;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    FromTable, ObjectName, Statement as SqlStatement, TableFactor, TableObject, TableWithJoins,
+    FromTable, ObjectName, OnConflictAction, OnInsert, Statement as SqlStatement, TableFactor, TableObject,
+    TableWithJoins,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -172,6 +173,15 @@ fn demands(parsed: &Parsed, state: &SessionState) -> Result<Demands, SqlError> {
             demands
         }
         Parsed::Own(OwnStatement::DropMapping { name, .. }) => vec![(Access::Drop, Object::table(name))],
+        Parsed::Own(OwnStatement::Truncate { names, .. }) => {
+            names.iter().map(|name| (Access::Delete, Object::table(name))).collect()
+        }
+        Parsed::Own(OwnStatement::Drop { names, .. }) => {
+            names.iter().map(|name| (Access::Drop, Object::table(name))).collect()
+        }
+        Parsed::Own(OwnStatement::Rename { old, new, .. }) => {
+            vec![(Access::Drop, Object::table(old)), (Access::Create, Object::table(new))]
+        }
         Parsed::Own(OwnStatement::CreateIndex { table, .. }) => vec![(Access::Index, Object::table(table))],
         Parsed::Own(OwnStatement::ShowMappings) => information("mappings"),
         Parsed::Own(OwnStatement::ShowQueries) => information("queries"),
@@ -221,7 +231,18 @@ fn of_sql(statement: &Statement, inner: &SqlStatement, state: &SessionState) -> 
             // The target is written, not read; what the source reads is.
             let source = insert.source.clone().map(SqlStatement::Query);
             let source = source.map(|query| reads(&Statement::Statement(Box::new(query)), state));
-            (source.transpose()?.unwrap_or_default(), vec![(Access::Insert, target)])
+            let mut demands = source.transpose()?.unwrap_or_default();
+            let mut changes = vec![(Access::Insert, target.clone())];
+            let updates = matches!(&insert.on, Some(OnInsert::OnConflict(conflict))
+                if matches!(conflict.action, OnConflictAction::DoUpdate(_)));
+            if updates {
+                changes.push((Access::Update, target));
+            }
+            if updates || insert.returning.is_some() {
+                // The rows of the target, and what subqueries behind the source read.
+                demands.extend(reads(statement, state)?);
+            }
+            (demands, changes)
         }
         SqlStatement::Drop { names, .. } => (Vec::new(), names.iter().map(dropped).collect()),
         _ => (reads(statement, state)?, changes(inner, names)),
@@ -251,9 +272,6 @@ fn changes(inner: &SqlStatement, names: Names) -> Demands {
         SqlStatement::Delete(delete) => {
             let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
             from.iter().map(|table| (Access::Delete, target(table, names))).collect()
-        }
-        SqlStatement::Truncate(truncate) => {
-            truncate.table_names.iter().map(|table| (Access::Delete, object(&table.name, names))).collect()
         }
         SqlStatement::CreateTable(table) => create(&table.name, table.or_replace),
         SqlStatement::CreateView(view) => create(&view.name, view.or_replace),

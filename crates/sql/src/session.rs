@@ -9,12 +9,14 @@ use crate::fragment::{Figures, Fragment, Work};
 use crate::maps;
 use crate::memory::QueryMemory;
 use crate::names::Names;
-use crate::plainly::of_planner;
-use crate::plan::{self, ZONE_SETTING, check_zone, shown_name};
+use crate::plainly::{has_equal_names, of_planner};
+use crate::plan::{self, ColumnNames, ZONE_SETTING, check_zone, shown_name};
 use crate::pools::{self, POOL};
-use crate::query::{Control, Describing, Query, QueryContext, Turnstile};
+use crate::query::{Control, Describing, PlanningTime, Query, QueryContext, Turnstile};
+use crate::returning::{self, Returned, Returning};
 use crate::rights::{self, Access, Object, SessionRights, TableRights};
 use crate::stream::{self, StreamFigures};
+use crate::summary::{summarized, summary};
 use crate::tables;
 use crate::text;
 use arrow::array::RecordBatch;
@@ -24,8 +26,11 @@ use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::execution::FunctionRegistry;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool};
 use datafusion::execution::runtime_env::RuntimeEnv;
+use datafusion::execution::session_state::SessionStateBuilder;
 use datafusion::execution::{SessionState, TaskContext};
-use datafusion::logical_expr::{DdlStatement, LogicalPlan, LogicalPlanBuilder, Statement};
+use datafusion::logical_expr::{
+    DdlStatement, LogicalPlan, LogicalPlanBuilder, Statement as SettingStatement,
+};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_plan::ExecutionPlan;
@@ -36,8 +41,10 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion::physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion::prelude::SessionContext;
 use datafusion::scalar::ScalarValue;
-use filbert_pool::{Promise, StageKind, caught};
+use datafusion::sql::parser::Statement;
+use filbert_pool::{Promise, StageKind, caught, checkpoint};
 use futures::FutureExt;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
@@ -151,6 +158,37 @@ impl Session {
         *state.config_mut() = config;
         drop(state);
         self
+    }
+
+    /// The session, in which files that are read by their path have texts as codes, where they are so in the files: the dictionary pages of
+    /// Parquet as dictionaries of Arrow, for readers that look at each different text once.
+    ///
+    /// ```
+    /// use arrow::datatypes::DataType;
+    /// use filbert_sql::{Sql, SqlSettings};
+    /// let folder = tempfile::tempdir()?;
+    /// let files = vec![folder.path().to_path_buf()];
+    /// let settings = SqlSettings { files: files.clone(), write_files: files, ..Default::default() };
+    /// let stages = filbert_pool::Stages::start()?;
+    /// let sql = Sql::start(&stages, settings)?;
+    /// let path = folder.path().join("a.parquet").display().to_string();
+    /// let run = |session: filbert_sql::Session, text: &str| futures::executor::block_on(session.query(text)?.collect());
+    /// run(sql.session(), &format!("COPY (SELECT 'desk ' || value % 3 AS desk FROM range(0, 90)) TO '{path}'"))?;
+    /// let batches = run(sql.session().with_codes_of_texts()?, &format!("SELECT desk FROM '{path}'"))?;
+    /// assert!(matches!(batches[0].schema().field(0).data_type(), DataType::Dictionary(..)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the catalog is gone.
+    pub fn with_codes_of_texts(self) -> Result<Self, SqlError> {
+        let state = self.context.state();
+        let files = &self.sql.inner().files;
+        let catalogs = files.with_codes(state.catalog_list(), "filbert", "public")?;
+        let mut state = SessionStateBuilder::new_from_existing(state).with_catalog_list(catalogs).build();
+        // Least and greatest values are kept by file, in the types that columns have in all other sessions.
+        state.config_mut().options_mut().execution.collect_statistics = false;
+        Ok(Self { context: SessionContext::new_with_state(state), ..self })
     }
 
     /// The session, in a time zone: its texts without one are moments there, and `now()` is a moment rather than what the clocks of UTC show.
@@ -316,7 +354,10 @@ impl Session {
         let used = Arc::new(QueryMemory::new(inner.settings.query_memory_bytes, &pool.memory));
         let pool: Arc<dyn MemoryPool> = Arc::clone(&used) as _;
         let reactor = inner.reactor.clone();
-        let context = QueryContext::new(workers.clone(), &turnstile, reactor, credits, Arc::clone(&pool));
+        let limit = (settings.planning_ms > 0).then(|| Duration::from_millis(settings.planning_ms));
+        let planning = PlanningTime::new(inner.stages.clock(), limit);
+        let used_by = Arc::clone(&pool);
+        let context = QueryContext::new(workers.clone(), &turnstile, reactor, credits, used_by, planning);
         let context = Arc::new(context);
         let runtime = Arc::new(RuntimeEnv { memory_pool: pool, ..inner.runtime.as_ref().clone() });
         let memory = MemoryConsumer::new("result").register(&runtime.memory_pool);
@@ -416,12 +457,8 @@ impl StatementOfQuery {
         state.config_mut().set_extension(Arc::new(SessionRights::new(&self.rights)));
         state.config_mut().set_extension(Arc::clone(&self.figures));
         text::check_depth(&self.text, self.depth_limit)?;
-        let text = stream::without_table_words(&self.text);
-        let mut parsed = maps::parse(&text, Names::of(&state))?;
-        drop(text);
-        if let maps::Parsed::Other(statement) = &mut parsed {
-            stream::rewritten(statement)?;
-        }
+        let parsed = self.parsed(&state).await?;
+        self.pause().await?;
         rights::check(&parsed, &state, self.rights.as_ref())?;
         // Whose reader was told so may have other rights by now; and what is only planned has an effect, where it defines something.
         if self.query.is_cancelled() {
@@ -431,10 +468,23 @@ impl StatementOfQuery {
             maps::Parsed::Other(statement) => *statement,
             maps::Parsed::Own(own) => return self.own(own, &state).await,
         };
-        plan::make_plannable(&mut statement, &state).await?;
-        let logical = state.statement_to_plan(statement).await;
-        let logical = logical.map_err(|error| of_planner(error, &state, self.rights.as_ref()))?;
+        let declared = tables::Declared::take(&mut statement, Names::of(&state));
+        let returning = Returning::take(&mut statement)?;
+        let on_taken = maps::OnTaken::take(&mut statement, Names::of(&state))?;
+        let of_planner = |error| of_planner(error, &state, self.rights.as_ref());
+        let mut logical = self.logical(statement, &state).await?;
+        if let Some(on_taken) = on_taken {
+            logical = on_taken.of(logical, &state).await.map_err(of_planner)?;
+        }
+        if let Some(mut returning) = returning {
+            plan::make_plannable(&mut returning.query, &state, ColumnNames::Equal).await?;
+            let rows = state.statement_to_plan(returning.query).await.map_err(of_planner)?;
+            logical = returning::over(rows, logical)?;
+            let memory = MemoryConsumer::new("RETURNING").register(&self.runtime.memory_pool);
+            state.config_mut().set_extension(Arc::new(Returned::new(memory)));
+        }
         plan::check_nodes(&logical)?;
+        self.pause().await?;
         let parameters = description::parameters(&logical)?;
         let values = match std::mem::replace(&mut self.purpose, Purpose::Describe) {
             Purpose::Run(values) => values,
@@ -454,23 +504,29 @@ impl StatementOfQuery {
         }
         let logical = if values.is_empty() { logical } else { logical.with_param_values(values)? };
         let mut kind = StatementKind::of(&logical);
+        let change = returning::change_of(&logical);
         let logical = pools::settable(logical);
         match &logical {
-            LogicalPlan::Statement(Statement::SetVariable(set)) if set.variable == POOL => {
+            LogicalPlan::Statement(SettingStatement::SetVariable(set)) if set.variable == POOL => {
                 self.sql.inner().pools.choose(&set.value, &self.session)?;
             }
-            LogicalPlan::Statement(Statement::SetVariable(set)) => {
+            LogicalPlan::Statement(SettingStatement::SetVariable(set)) => {
                 check_setting(&set.variable, Some(&set.value))?;
             }
-            LogicalPlan::Statement(Statement::ResetVariable(reset)) => check_setting(&reset.variable, None)?,
+            LogicalPlan::Statement(SettingStatement::ResetVariable(reset)) => {
+                check_setting(&reset.variable, None)?
+            }
             _ => {}
         }
         stream::check_definition(&logical, &state).await?;
         let running = SessionContext::new_with_state(state);
         let logical = match logical {
             LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create)) => {
-                tables::create_table(create, &running).await?;
+                tables::create_table(create, &declared, &running).await?;
                 LogicalPlanBuilder::empty(false).build()?
+            }
+            LogicalPlan::DescribeTable(described) => {
+                tables::columns_of(&described.schema, &described.output_schema)?
             }
             other => other,
         };
@@ -479,19 +535,74 @@ impl StatementOfQuery {
             LogicalPlan::Statement(_) => &self.session,
             _ => &running,
         };
-        let is_execute = matches!(&logical, LogicalPlan::Statement(Statement::Execute(_)));
+        let is_execute = matches!(&logical, LogicalPlan::Statement(SettingStatement::Execute(_)));
         let logical = context.execute_logical_plan(logical).await?.into_unoptimized_plan();
         if is_execute {
             kind = StatementKind::of(&logical);
+        }
+        if kind != StatementKind::Rows {
+            self.query.planning().forget();
         }
         let mut state = running.state();
         if plan::wants_first_rows(&logical) {
             state.config_mut().options_mut().execution.target_partitions = 1;
         }
-        let plan = as_shown(state.create_physical_plan(&logical).await?)?;
+        self.pause().await?;
+        let logical = state.optimize(&logical)?;
+        self.pause().await?;
+        let plan = as_shown(state.query_planner().create_physical_plan(&logical, &state).await?)?;
         let endless = plan.boundedness().is_unbounded();
-        let described = Description { parameters, columns: plan.schema(), kind, endless };
+        let described = Description { parameters, columns: plan.schema(), kind, endless, change };
         Ok((self.work(plan, &state), described))
+    }
+
+    /// Parses the statement. `SUMMARIZE` is written as the query that it stands for.
+    async fn parsed(&self, state: &SessionState) -> Result<maps::Parsed, SqlError> {
+        let text = match summarized(&self.text) {
+            Some(table) => {
+                let columns = self.columns_of(&format!("SELECT * FROM {table}"), state).await?;
+                Cow::Owned(summary(&table, &columns))
+            }
+            None => stream::without_table_words(&self.text),
+        };
+        parsed(&text, state)
+    }
+
+    /// Plans a statement whose rights are checked.
+    async fn logical(&self, mut statement: Statement, state: &SessionState) -> Result<LogicalPlan, SqlError> {
+        plan::make_plannable(&mut statement, state, ColumnNames::Equal).await?;
+        self.pause().await?;
+        let mut logical = state.statement_to_plan(statement).await;
+        if logical.as_ref().is_err_and(has_equal_names)
+            && let maps::Parsed::Other(mut statement) = self.parsed(state).await?
+        {
+            // What is planned apart was taken out of the first one, too.
+            tables::Declared::take(&mut statement, Names::of(state));
+            Returning::take(&mut statement)?;
+            maps::OnTaken::take(&mut statement, Names::of(state))?;
+            plan::make_plannable(&mut statement, state, ColumnNames::All).await?;
+            logical = state.statement_to_plan(*statement).await;
+        }
+        logical.map_err(|error| of_planner(error, state, self.rights.as_ref()))
+    }
+
+    /// The columns of a query, which is planned for that alone.
+    async fn columns_of(&self, text: &str, state: &SessionState) -> Result<SchemaRef, SqlError> {
+        let parsed = parsed(text, state)?;
+        rights::check(&parsed, state, self.rights.as_ref())?;
+        let maps::Parsed::Other(mut statement) = parsed else {
+            return Err(SqlError::Refused("SUMMARIZE takes a table or a query".to_owned()));
+        };
+        plan::make_plannable(&mut statement, state, ColumnNames::Equal).await?;
+        let logical = state.statement_to_plan(*statement).await;
+        let logical = logical.map_err(|error| of_planner(error, state, self.rights.as_ref()))?;
+        Ok(shown(logical.schema().inner()))
+    }
+
+    /// Ends the turn where it has lasted, and the planning where it is in vain: others wait for the worker.
+    async fn pause(&self) -> Result<(), SqlError> {
+        checkpoint().await;
+        self.query.check_planning()
     }
 
     /// A statement that DataFusion does not know.
@@ -522,7 +633,8 @@ impl StatementOfQuery {
         };
         let columns = answer.schema();
         let plan = MemorySourceConfig::try_new_exec(&[vec![answer]], Arc::clone(&columns), None)?;
-        Ok((self.work(plan, state), Description { parameters: Vec::new(), columns, kind, endless: false }))
+        let described = Description { parameters: Vec::new(), columns, kind, endless: false, change: None };
+        Ok((self.work(plan, state), described))
     }
 
     /// Answers when the job is planned: what is wrong with its statement is told to whoever made it.
@@ -565,9 +677,24 @@ impl StatementOfQuery {
     }
 }
 
+/// Parses a statement, and writes the windows of streams as the planner knows them.
+fn parsed(text: &str, state: &SessionState) -> Result<maps::Parsed, SqlError> {
+    let mut parsed = maps::parse(text, Names::of(state))?;
+    if let maps::Parsed::Other(statement) = &mut parsed {
+        stream::rewritten(statement)?;
+    }
+    Ok(parsed)
+}
+
 /// Settings of DataFusion 55 with which joins lose rows and queries panic.
 const UNSOUND: [&str; 2] =
     ["datafusion.optimizer.enable_piecewise_merge_join", "datafusion.optimizer.enable_window_topn"];
+
+/// Settings of folders, which tables of files here do not read.
+const NO_EFFECT: [&str; 2] = [
+    "datafusion.execution.listing_table_ignore_subdirectory",
+    "datafusion.execution.listing_table_factory_infer_partitions",
+];
 
 /// Refuses what a session may not set: bounds of the member, and numbers that would use it up. Without a value it is set to its default.
 fn check_setting(variable: &str, value: Option<&str>) -> Result<(), SqlError> {
@@ -584,6 +711,12 @@ fn check_setting(variable: &str, value: Option<&str>) -> Result<(), SqlError> {
     if UNSOUND.contains(&variable) && value.is_some_and(|value| !value.eq_ignore_ascii_case("false")) {
         let text = format!("{variable} is not a session's to set: it makes wrong answers");
         return Err(SqlError::Refused(text));
+    }
+    if NO_EFFECT.contains(&variable) && value.is_some() {
+        return Err(SqlError::Refused(format!(
+            "{variable} has no effect here: a folder is read with the folders in it, a pattern such as 'folder/*.csv' without them, and their names \
+             are no columns"
+        )));
     }
     if variable == ZONE_SETTING {
         return value.map_or(Ok(()), check_zone);

@@ -32,6 +32,12 @@ filbert_pool::settings_struct! {
         pub queries: usize = 64 => Shape::Number(1, 100_000),
         /// Queries that wait at most; more are refused.
         pub waiting_queries: usize = 1_024 => Shape::Number(0, 10_000_000),
+        /// Queries of those that wait that may begin: each works for short_ms in all, and waits its turn if it is not done. 0: none.
+        pub short_queries: usize = 16 => Shape::Number(0, 100_000),
+        /// How long such a query works before it waits for its turn.
+        pub short_ms: u64 = 20 => Shape::Number(1, 3_600_000),
+        /// A query that has waited for its turn for longer is refused. 0: it waits for any time.
+        pub waiting_ms: u64 = 60_000 => Shape::Number(0, 86_400_000),
         /// A query that did nothing for so long, such as one whose rows are not read, lets another one run that waits.
         pub resting_after_ms: u64 = 100 => Shape::Number(1, 3_600_000),
         /// Queries that are neither read to the end nor closed; more are refused.
@@ -48,6 +54,8 @@ filbert_pool::settings_struct! {
         pub expression_depth: usize = 1_000 => Shape::Number(10, 10_000),
         /// Time that a query may take. Not set: any.
         pub time_limit_ms: Option<u64> = None => Shape::Number(1, MOST),
+        /// Time that the planning of a statement may work before it ends with an error. 0: any.
+        pub planning_ms: u64 = 30_000 => Shape::Number(0, 86_400_000),
         /// Rows that a query may give. Not set: any number.
         pub rows: Option<u64> = None => Shape::Number(1, MOST),
         /// Batches that wait at an output of an exchange before its producers pause.

@@ -70,7 +70,7 @@ fn running_queries_end_with_an_error_and_the_shutdown_ends() {
 #[test]
 fn queries_that_wait_for_their_turn_are_told_as_well() {
     for how in [Shutdown::Cancel, Shutdown::Drain] {
-        let (stages, sql) = started(SqlSettings { queries: 1, ..Default::default() });
+        let (stages, sql) = started(SqlSettings { queries: 1, short_queries: 0, ..Default::default() });
         let session = sql.session();
         let mut running = session.query(ENDLESS).unwrap();
         block_on(running.schema()).unwrap();

@@ -44,10 +44,27 @@ pub struct MapReport {
     pub entries: u64,
     /// The bytes of keys and values.
     pub bytes: u64,
+    /// The changes that the store behind the map has yet to be told of.
+    pub untold: u64,
     /// Bytes at the end of its log that were never flushed.
     pub torn_bytes: u64,
     /// What cannot be read.
     pub damage: Vec<Damage>,
+}
+
+impl MapReport {
+    fn new(name: String) -> Self {
+        Self { name, entries: 0, bytes: 0, untold: 0, torn_bytes: 0, damage: Vec::new() }
+    }
+
+    fn count(&mut self, entry: &crate::Entry) {
+        if entry.is_untold() {
+            self.untold += 1;
+        } else {
+            self.entries += 1;
+        }
+        self.bytes += (entry.key.len() + entry.value.len()) as u64;
+    }
 }
 
 /// What was found.
@@ -109,25 +126,26 @@ fn read_all(
         };
         if !folder.is_dir() {
             let damage = wrong.into_iter().collect();
-            return Ok(MapReport { name, entries: 0, bytes: 0, torn_bytes: 0, damage });
+            return Ok(MapReport { damage, ..MapReport::new(name) });
         }
         let recovery = Recovery::read(&name, folder, &Access::Look, 0, None)?;
-        let (torn_bytes, mut damage) = (recovery.torn_bytes, wrong.into_iter().collect::<Vec<_>>());
-        damage.extend_from_slice(&recovery.damage);
-        let (mut entries, mut bytes, mut failed) = (0, 0, Ok(()));
+        let mut report = MapReport { torn_bytes: recovery.torn_bytes, ..MapReport::new(name) };
+        report.damage.extend(wrong);
+        report.damage.extend_from_slice(&recovery.damage);
+        let mut failed = Ok(());
         for (shelf, state) in recovery.into_shelves().into_iter().enumerate() {
-            damage.extend(state.read(|entry| {
+            let damage = state.read(|entry| {
                 if failed.is_ok() {
                     failed = each(&entry);
                 }
-                entries += 1;
-                bytes += (entry.key.len() + entry.value.len()) as u64;
-            })?);
+                report.count(&entry);
+            })?;
+            report.damage.extend(damage);
             std::mem::replace(&mut failed, Ok(()))?;
             let done = (number * SHELVES + shelf + 1) as u64;
-            progress(&Progress { map: name.clone(), entries, done, steps });
+            progress(&Progress { map: report.name.clone(), entries: report.entries, done, steps });
         }
-        Ok(MapReport { name, entries, bytes, torn_bytes, damage })
+        Ok(report)
     };
     for (number, (name, folder)) in maps.into_iter().enumerate() {
         begin(Part::Map(&name))?;
@@ -187,7 +205,6 @@ fn read_backup(
 ) -> Result<Report, StoreError> {
     let mut reader = BackupReader::open(path)?;
     let (mut report, mut current) = (Report::default(), None::<MapReport>);
-    let new = |name: String| MapReport { name, entries: 0, bytes: 0, torn_bytes: 0, damage: Vec::new() };
     let bad = |problem: &str| StoreError::BadBackup {
         path: path.display().to_string(),
         problem: problem.to_owned(),
@@ -212,11 +229,11 @@ fn read_backup(
                 match other {
                     Some(Item::Map(name)) => {
                         begin(Part::Map(&name))?;
-                        current = Some(new(name));
+                        current = Some(MapReport::new(name));
                     }
                     Some(Item::Definitions) => {
                         begin(Part::Definitions)?;
-                        current = Some(new(definitions::NAME.to_owned()));
+                        current = Some(MapReport::new(definitions::NAME.to_owned()));
                     }
                     Some(Item::Entry(_)) => {}
                     None => return Ok(report),
@@ -225,8 +242,7 @@ fn read_backup(
             }
         };
         let Some(map) = &mut current else { return Err(bad("an entry stands before the first map")) };
-        map.entries += 1;
-        map.bytes += (entry.key.len() + entry.value.len()) as u64;
+        map.count(&entry);
         each(entry)?;
     }
 }

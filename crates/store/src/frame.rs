@@ -45,13 +45,23 @@ pub(crate) enum Kind {
     Named = 10,
     /// In a backup: from here on definitions of the data directory.
     Definitions = 11,
+    /// A [`Kind::Put`] that the store behind the map has yet to be told of.
+    PutUntold = 12,
+    /// A [`Kind::PutUntil`] that the store behind the map has yet to be told of.
+    PutUntilUntold = 13,
+    /// A [`Kind::Remove`] that the store behind the map has yet to be told of.
+    RemoveUntold = 14,
+    /// The store behind the map has the last change of a key.
+    Told = 15,
 }
 
 impl Kind {
     pub(crate) fn of(byte: u8) -> Option<Self> {
         use Kind::{Clear, Definitions, Left, Map, Named, Put, PutUntil, Remove, Reset, Safe, Seal};
+        use Kind::{PutUntilUntold, PutUntold, RemoveUntold, Told};
         let all = [Put, PutUntil, Remove, Clear, Reset, Seal, Map, Safe, Left, Named, Definitions];
-        all.into_iter().find(|kind| *kind as u8 == byte)
+        let mut all = all.into_iter().chain([PutUntold, PutUntilUntold, RemoveUntold, Told]);
+        all.find(|kind| *kind as u8 == byte)
     }
 }
 

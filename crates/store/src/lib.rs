@@ -47,7 +47,7 @@ mod tests;
 
 pub use backup::{MapReport, Progress, Report, backup, restore, verify};
 pub use backup_file::incomplete;
-pub use change::{Change, Entry, Life};
+pub use change::{Change, Entry, Life, Untold};
 pub use definitions::{Definitions, FoundDefinitions};
 pub use error::{Damage, Reach, StoreError};
 pub use log::{MapLog, Pending};

@@ -2,7 +2,7 @@
 //!
 //! Read once, in order, for all shelves; it takes as much memory as the log has bytes, which folding keeps few.
 
-use crate::change::Entry;
+use crate::change::{Entry, Untold, untold_of};
 use crate::error::{Damage, Reach, StoreError};
 use crate::frame::{Found, Frame, HEADER, Kind, NO_PARTITION};
 use crate::manifest::{FlushedEnd, Manifest};
@@ -35,6 +35,13 @@ impl Overlay {
         (0..shelf::PARTITIONS)
             .filter(|partition| shelf::of(*partition) == shelf)
             .all(|own| self.cleared.contains(&own))
+    }
+
+    /// Notes that the store behind the map has yet to be told of this value of `key`, or that the key is gone.
+    fn untold(&mut self, partition: u16, key: &[u8], value: Option<&[u8]>) {
+        let (key, value) = (key.to_vec(), value.map(<[u8]>::to_vec));
+        let kept = Untold { partition, key, value }.into_entry();
+        self.changes.insert(place(kept.partition, &kept.key), Some(kept));
     }
 
     fn clear(&mut self, partition: u16) {
@@ -223,15 +230,27 @@ impl LogState {
         let Frame { kind, partition, payload } = frame;
         let overlay = &mut self.shelves[shelf::of(partition)];
         match kind {
-            Kind::Put | Kind::PutUntil => match Entry::read(kind, partition, payload) {
-                Some(entry) => drop(overlay.changes.insert(place(partition, &entry.key), Some(entry))),
-                None => {
-                    let length = payload.len() as u64;
-                    let reach = Reach::Partition(partition);
-                    return self.damaged(path, (at, length), "a change that cannot be", reach);
+            Kind::Put | Kind::PutUntil | Kind::PutUntold | Kind::PutUntilUntold => {
+                match Entry::read(kind, partition, payload) {
+                    Some(entry) => {
+                        if matches!(kind, Kind::PutUntold | Kind::PutUntilUntold) {
+                            overlay.untold(partition, &entry.key, Some(&entry.value));
+                        }
+                        overlay.changes.insert(place(partition, &entry.key), Some(entry));
+                    }
+                    None => {
+                        let length = payload.len() as u64;
+                        let reach = Reach::Partition(partition);
+                        return self.damaged(path, (at, length), "a change that cannot be", reach);
+                    }
                 }
-            },
+            }
             Kind::Remove => drop(overlay.changes.insert(place(partition, payload), None)),
+            Kind::RemoveUntold => {
+                overlay.changes.insert(place(partition, payload), None);
+                overlay.untold(partition, payload, None);
+            }
+            Kind::Told => drop(overlay.changes.insert(place(untold_of(partition), payload), None)),
             Kind::Clear => overlay.clear(partition),
             Kind::Reset => {
                 // Whatever could not be read before does not count.

@@ -6,7 +6,7 @@
 //!
 //! Run on stage `maintenance` (folds), on `mixed` (starts), and by the command line (backups).
 
-use crate::change::Entry;
+use crate::change::{Entry, partition_of};
 use crate::error::{Damage, Reach, StoreError};
 use crate::folder;
 use crate::frame::{HEADER, Kind, checksum};
@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// How many shelves a map has.
 pub(crate) const SHELVES: usize = 16;
 
-/// How many partitions there are at most.
+/// How many partitions there are at most: one half is for entries, the other for changes that the store behind a map has yet to hear of.
 pub(crate) const PARTITIONS: u16 = 1_024;
 
 /// What a fold may keep in memory of the database.
@@ -295,7 +295,7 @@ impl Shelf {
 
     fn bad_row(&self, place: &[u8], row: &[u8]) -> Damage {
         let reach = match place.first_chunk::<2>().map(|partition| u16::from_be_bytes(*partition)) {
-            Some(partition) if of(partition) == self.number => Reach::Partition(partition),
+            Some(partition) if of(partition) == self.number => Reach::Partition(partition_of(partition)),
             _ => Reach::Shelf(self.number),
         };
         let problem = "an entry of the snapshot is not as it was written".to_owned();

@@ -85,7 +85,7 @@ impl Rule {
 
 /// Runs the chore.
 pub(crate) fn run(words: &[String]) -> Result<(), String> {
-    let options = Options::parse("tidy", words, &[], &[])?;
+    let options = Options::parse("tidy", words, &[], &[], &[])?;
     if options.help {
         print!("{}", help());
         return Ok(());

@@ -15,10 +15,12 @@ use crate::aggregate::CodeHashes;
 use crate::error::CubeError;
 use crate::memory::Reservation;
 use arrow::array::{
-    Array, ArrayRef, AsArray, DictionaryArray, StringArray, StringBuilder, StringViewArray, UInt32Array,
+    AnyDictionaryArray, Array, ArrayRef, AsArray, DictionaryArray, StringArray, StringBuilder,
+    StringViewArray, UInt32Array,
 };
+use arrow::buffer::ScalarBuffer;
 use arrow::compute::{cast, concat, take};
-use arrow::datatypes::{DataType, UInt32Type};
+use arrow::datatypes::{DataType, Int32Type, UInt32Type};
 use foldhash::{HashMap, HashMapExt};
 use hashbrown::HashTable;
 use std::collections::BTreeMap;
@@ -112,12 +114,8 @@ impl Dictionary {
     /// dictionary, and views of one place, are looked up once.
     pub(crate) fn encode(&self, column: &ArrayRef, added: &AddedTexts) -> Result<UInt32Array, CubeError> {
         let arrow = |error| CubeError::arrow("key column", &error);
-        if let DataType::Dictionary(..) = column.data_type() {
-            let dictionary = column.as_any_dictionary();
-            let codes = self.encode(dictionary.values(), added)?;
-            let keys = cast(dictionary.keys(), &DataType::UInt32).map_err(arrow)?;
-            let codes = take(&codes, keys.as_primitive::<UInt32Type>(), None).map_err(arrow)?;
-            return Ok(codes.as_primitive::<UInt32Type>().clone());
+        if let Some(dictionary) = column.as_any_dictionary_opt() {
+            return of_rows(dictionary, &self.encode(dictionary.values(), added)?);
         }
         if let Some(views) = column.as_string_view_opt() {
             return self.encode_views(views, added);
@@ -205,6 +203,25 @@ impl Dictionary {
     }
 }
 
+/// The codes of the rows of a dictionary, by those of its entries.
+pub(crate) fn of_rows(
+    rows: &dyn AnyDictionaryArray,
+    entries: &UInt32Array,
+) -> Result<UInt32Array, CubeError> {
+    if let Some(keys) = rows.keys().as_primitive_opt::<Int32Type>()
+        && entries.null_count() == 0
+    {
+        // What stands at a missing value may be anything.
+        let code = |key: &i32| entries.values().get(*key as usize).copied().unwrap_or(0);
+        let codes: ScalarBuffer<u32> = keys.values().iter().map(code).collect();
+        return Ok(UInt32Array::new(codes, keys.nulls().cloned()));
+    }
+    let arrow = |error| CubeError::arrow("key column", &error);
+    let keys = cast(rows.keys(), &DataType::UInt32).map_err(arrow)?;
+    let codes = take(entries, keys.as_primitive::<UInt32Type>(), None).map_err(arrow)?;
+    Ok(codes.as_primitive::<UInt32Type>().clone())
+}
+
 impl Inner {
     fn len(&self) -> usize {
         self.frozen.len() + self.fresh.offsets_slice().len() - 1
@@ -276,7 +293,6 @@ impl Inner {
 mod tests {
     use super::*;
     use crate::memory::MemoryAccount;
-    use arrow::datatypes::Int32Type;
 
     #[test]
     fn codes_are_given_once_and_read_back() {

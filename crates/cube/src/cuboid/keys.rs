@@ -1,6 +1,7 @@
 //! Key columns inside cuboids: texts as codes, everything else as 64-bit integers, and the way back.
 
-use super::dictionary::{AddedTexts, Dictionaries};
+use super::dictionary::{AddedTexts, Dictionaries, of_rows};
+use super::entries::KnownEntries;
 use crate::aggregate::CodeHashes;
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
@@ -20,6 +21,8 @@ pub(crate) struct KeySpace {
     types: Arc<BTreeMap<Arc<str>, DataType>>,
     /// What the query holds of texts that it brings.
     added: Arc<AddedTexts>,
+    /// Codes of the dictionaries that its batches have.
+    entries: Arc<KnownEntries>,
 }
 
 impl KeySpace {
@@ -42,7 +45,8 @@ impl KeySpace {
             }
         }
         let added = Arc::new(Mutex::new(memory.try_reserve(0)?));
-        Ok(Self { dictionaries, types: Arc::new(types.clone()), added })
+        let entries = Arc::new(KnownEntries::new(memory)?);
+        Ok(Self { dictionaries, types: Arc::new(types.clone()), added, entries })
     }
 
     /// The logical type of a column.
@@ -79,9 +83,15 @@ impl KeySpace {
         let logical = self.logical(column);
         if logical == DataType::Utf8 {
             let texts = self.prepare(column, values)?;
-            return Ok(Arc::new(
-                self.dictionaries.of(column).encode(&texts, &self.added).map_err(in_column)?,
-            ));
+            let known = self.dictionaries.of(column);
+            let encode = |texts: &ArrayRef| known.encode(texts, &self.added).map_err(in_column);
+            return Ok(Arc::new(match texts.as_any_dictionary_opt() {
+                None => encode(&texts)?,
+                Some(rows) => {
+                    let entries = rows.values();
+                    of_rows(rows, &self.entries.codes(column, entries, || encode(entries))?)?
+                }
+            }));
         }
         let values = exact::logical(column, values, &logical)?;
         Ok(match logical {

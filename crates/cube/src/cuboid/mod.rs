@@ -14,6 +14,7 @@
 
 mod align;
 mod dictionary;
+mod entries;
 mod index;
 mod keys;
 

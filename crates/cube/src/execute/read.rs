@@ -5,10 +5,11 @@ use crate::exact::{does_not_fit, strict};
 use crate::filter::{ColumnSource, Filter};
 use crate::forest::CalculatedColumn;
 use crate::plan::CubeColumns;
+use crate::value_type::{is_text, plain};
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::compute::filter;
 use arrow::datatypes::DataType;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// So many rows are looked at as one task.
@@ -20,6 +21,8 @@ pub(crate) struct RowReader {
     /// Columns of the table.
     pub(crate) read: Vec<String>,
     pub(crate) calculated: Vec<CalculatedColumn>,
+    /// Columns whose texts may stay codes of a dictionary.
+    codes: BTreeSet<String>,
 }
 
 /// Columns of some rows, by name.
@@ -33,7 +36,16 @@ impl RowReader {
     pub(crate) fn new<'a>(columns: &'a CubeColumns, named: impl IntoIterator<Item = &'a str>) -> Self {
         let (calculated, read) = columns.needed(named);
         let calculated = calculated.into_iter().cloned().collect();
-        Self { columns: columns.clone(), read, calculated }
+        Self { columns: columns.clone(), read, calculated, codes: BTreeSet::new() }
+    }
+
+    /// The reader, which leaves texts as codes where a batch has them so: of all columns but `inputs` and those that others are calculated
+    /// of, whose types were said.
+    pub(crate) fn leaving_codes<'a>(mut self, inputs: impl IntoIterator<Item = &'a str>) -> Self {
+        let others = self.calculated.iter().flat_map(CalculatedColumn::inputs);
+        let typed: BTreeSet<String> = inputs.into_iter().map(str::to_owned).chain(others).collect();
+        self.codes = self.read.iter().filter(|column| !typed.contains(*column)).cloned().collect();
+        self
     }
 
     /// The columns of those rows of a batch that `wanted` wants.
@@ -44,7 +56,11 @@ impl RowReader {
                 table: self.columns.table().to_owned(),
                 message: format!("a batch has no column {name:?}, which was asked for"),
             })?;
-            columns.insert(name.clone(), typed(name, column, self.columns.table_type(name))?);
+            let declared = self.columns.table_type(name);
+            let is_code =
+                self.codes.contains(name) && declared.is_some_and(|of| are_codes(column.data_type(), of));
+            let column = if is_code { Arc::clone(column) } else { typed(name, column, declared)? };
+            columns.insert(name.clone(), column);
         }
         for column in &self.calculated {
             let inputs: Vec<ArrayRef> =
@@ -66,6 +82,11 @@ impl RowReader {
         }
         Ok(piece)
     }
+}
+
+/// True for a dictionary of texts, where texts were declared.
+fn are_codes(found: &DataType, declared: &DataType) -> bool {
+    matches!(found, DataType::Dictionary(_, entries) if is_text(entries) && is_text(plain(declared)))
 }
 
 /// A column in the type that it was declared with; what that does not have is an error.

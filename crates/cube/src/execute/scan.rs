@@ -105,8 +105,9 @@ impl Scan {
                 scan.inputs.push(Arc::clone(column));
             }
         }
+        let inputs = levels.values().flat_map(|scan| &scan.inputs).map(AsRef::as_ref);
         Some(Self {
-            reader: RowReader::new(columns, named.iter().map(AsRef::as_ref)),
+            reader: RowReader::new(columns, named.iter().map(AsRef::as_ref)).leaving_codes(inputs),
             filter: any,
             filters: filters.into_iter().collect(),
             levels: levels.into_values().collect(),

@@ -7,7 +7,7 @@
 //! from the first row to the last; it also reads what a query or a view makes, where the engine itself may add up.
 
 use super::select::{TextOrder, quoted};
-use super::{BatchStream, GroupQuery, Table, TableQuery};
+use super::{BatchStream, GroupQuery, Table, TableAggregate, TableFunction, TableQuery};
 use crate::error::CubeError;
 use arrow::datatypes::SchemaRef;
 use filbert_pool::{StageKind, Stages};
@@ -45,10 +45,19 @@ pub struct SqlTable {
     /// What stands after `FROM`.
     from: Arc<str>,
     session: Session,
-    /// That which reads files by many tasks; none for what are no files.
-    side_by_side: Option<Session>,
+    /// Those that read files by many tasks; none for what are no files.
+    side_by_side: Option<SideBySide>,
     schema: SchemaRef,
     shard_columns: Vec<String>,
+}
+
+/// Sessions whose statements run as many tasks.
+#[derive(Debug, Clone)]
+struct SideBySide {
+    /// Reads rows, with texts as the codes that files have.
+    rows: Session,
+    /// Makes groups; the engine has them sooner of texts as they are.
+    groups: Session,
 }
 
 impl SqlTable {
@@ -82,11 +91,10 @@ impl SqlTable {
 
     fn read(
         &self,
+        session: &Session,
         statement: String,
-        is_any_order: bool,
     ) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
         let name = Arc::clone(&self.name);
-        let session = self.side_by_side.as_ref().filter(|_| is_any_order).unwrap_or(&self.session);
         let submitted = session.query(&statement);
         async move {
             let told = |error: SqlError| failed(&name, &error);
@@ -129,8 +137,9 @@ impl Table for SqlTable {
         _stages: &Stages,
         query: TableQuery,
     ) -> BoxFuture<'static, Result<BatchStream, CubeError>> {
-        let is_any_order = query.is_any_order;
-        self.read(query.to_select(&self.from, &self.schema, TextOrder::Bytes), is_any_order)
+        let side_by_side = self.side_by_side.as_ref().filter(|_| query.is_any_order);
+        let session = side_by_side.map_or(&self.session, |sessions| &sessions.rows);
+        self.read(session, query.to_select(&self.from, &self.schema, TextOrder::Bytes))
     }
 
     // It does not prefer groups: sums of floats, which most measures are, it would round on the way.
@@ -139,13 +148,22 @@ impl Table for SqlTable {
         _stages: &Stages,
         query: &GroupQuery,
     ) -> Option<BoxFuture<'static, Result<BatchStream, CubeError>>> {
-        // Sums of floats by many tasks would be others every time.
-        Some(self.read(query.to_select(&self.from, &self.schema, TextOrder::Bytes)?, false))
+        let statement = query.to_select(&self.from, &self.schema, TextOrder::Bytes)?;
+        let is_float = |column: &String| {
+            self.schema.field_with_name(column).is_ok_and(|field| field.data_type().is_floating())
+        };
+        let depends_on_order = |aggregate: &TableAggregate| {
+            aggregate.function != TableFunction::Count && aggregate.column.as_ref().is_some_and(is_float)
+        };
+        // Sums of floats by many tasks would be others every time, and a least value one of two zeros.
+        let is_any_order = !query.aggregates.iter().any(depends_on_order);
+        let side_by_side = self.side_by_side.as_ref().filter(|_| is_any_order);
+        Some(self.read(side_by_side.map_or(&self.session, |sessions| &sessions.groups), statement))
     }
 }
 
-/// A session that reads files by many tasks; none where it cannot be had.
-async fn side_by_side(session: &Session, name: &str) -> Option<Session> {
+/// Sessions that read files by many tasks; none where they cannot be had.
+async fn side_by_side(session: &Session, name: &str) -> Option<SideBySide> {
     let session = session.fork().with_batch_rows(BATCH_ROWS);
     // A file without row groups is cut at line breaks, and one may stand in a text. Several files are still read side by side.
     if !name.ends_with(".parquet") {
@@ -156,7 +174,7 @@ async fn side_by_side(session: &Session, name: &str) -> Option<Session> {
             .await
             .ok()?;
     }
-    Some(session)
+    Some(SideBySide { rows: session.fork().with_codes_of_texts().ok()?, groups: session })
 }
 
 fn failed(table: &str, error: &SqlError) -> CubeError {
@@ -165,6 +183,10 @@ fn failed(table: &str, error: &SqlError) -> CubeError {
         SqlError::Overloaded { running, waiting } => CubeError::Overloaded {
             message: format!("table {table:?}: {running} queries run and {waiting} wait in SQL"),
         },
+        SqlError::WaitedTooLong { .. } => {
+            CubeError::Overloaded { message: format!("table {table:?}: {error}") }
+        }
+        SqlError::Busy(text) => CubeError::Overloaded { message: format!("table {table:?}: {text}") },
         other => CubeError::TableFailed { table: table.to_owned(), message: other.to_string() },
     }
 }

@@ -1,21 +1,29 @@
 //! The command line: one file per command.
 
 mod client;
+mod completions;
 mod config;
 mod cube;
 mod demo;
+mod http_page;
 mod interruption;
 mod job;
 mod json_log;
+mod man;
 mod map;
 mod open_files;
+mod pid_file;
+mod ping;
 mod progress;
+mod screen_size;
 mod settings_file;
 mod spare_memory;
 mod sql;
 mod stages;
 mod start;
+mod stop;
 mod store;
+mod supervision;
 mod table;
 mod tell;
 mod text;
@@ -28,27 +36,24 @@ use tell::tell;
 
 /// What `filbert` was asked for.
 #[derive(Debug, Parser)]
-#[command(name = "filbert", version, about = ABOUT, after_help = EXAMPLES)]
+#[command(name = "filbert", version, about = ABOUT, long_about = LONG_ABOUT, after_help = EXAMPLES)]
 struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
 }
 
-const ABOUT: &str = "Filbert, an in-memory data platform in the making.
+const ABOUT: &str = "In-memory data platform: data grid, SQL, dataflow and cubes";
 
-Works today:  maps, multimaps, lists, sets, queues, ringbuffers, topics, atomics, locks, semaphores and executors for
-              Rust programs and for the official Hazelcast clients;
-              the stages below them, where every kind of work runs on the threads made for it
-              dataflow jobs: pipelines over files, maps, channels and sockets
-              SQL over maps and files, in a shell, for Hazelcast clients and for psql
-              cubes: measures over files and maps, grouped and filtered
-              maps on disk: a log with group commit, snapshots, backups
-Planned:      clusters";
+const LONG_ABOUT: &str = "In-memory data platform: data grid, SQL, dataflow and cubes
+
+A member serves maps, queues, topics, locks and more to the official Hazelcast clients, and SQL to psql and the drivers of PostgreSQL. \
+Other commands query files by SQL, compute measures over them, and run dataflow jobs. One member works alone: there are no clusters yet.";
 
 const EXAMPLES: &str = "Examples:
   filbert demo                          a tour of what works, in a few seconds
   filbert start                         a member that Hazelcast clients reach on 127.0.0.1:5701, psql on 127.0.0.1:5433,
                                         Prometheus on 127.0.0.1:8080
+  filbert ping                          whether that member is ready
   filbert top                           what that member does, live
   filbert start --config filbert.toml   the same with your settings
   filbert config check filbert.toml     everything that is wrong with them
@@ -75,6 +80,10 @@ enum Command {
     Demo(demo::Arguments),
     /// Starts a member that clients connect to; SIGTERM or SIGINT ends it in order, a second one at once.
     Start(start::Arguments),
+    /// Asks a running member whether it is ready; the exit status is 0 when it is, else 1.
+    Ping(ping::Arguments),
+    /// Ends the member that wrote a file with its process id, and waits until it has ended.
+    Stop(stop::Arguments),
     /// Settings files: checked, and printed with every value.
     Config(config::Arguments),
     /// The maps of a running member: look into them and change them.
@@ -93,6 +102,10 @@ enum Command {
     Cube(Box<cube::Arguments>),
     /// The stages: their threads, bounds, settings and rules.
     Stages(stages::Arguments),
+    /// Prints completions of this command line for a shell.
+    Completions(completions::Arguments),
+    /// Writes the manual pages of all commands into a folder.
+    Man(man::Arguments),
     /// What a running member does: its stages, maps, clients, queries and jobs, once a second.
     Top(top::Arguments),
 }
@@ -102,6 +115,8 @@ pub(crate) fn run() -> ExitCode {
     let result = match Arguments::parse().command {
         Some(Command::Demo(arguments)) => demo::run(&arguments),
         Some(Command::Start(arguments)) => start::run(&arguments),
+        Some(Command::Ping(arguments)) => ping::run(&arguments),
+        Some(Command::Stop(arguments)) => stop::run(&arguments),
         Some(Command::Config(arguments)) => config::run(&arguments),
         Some(Command::Map(arguments)) => map::run(&arguments),
         Some(Command::Backup(arguments)) => store::backup(&arguments),
@@ -111,6 +126,8 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Sql(arguments)) => sql::run(&arguments),
         Some(Command::Cube(arguments)) => cube::run(&arguments),
         Some(Command::Stages(arguments)) => stages::run(&arguments),
+        Some(Command::Completions(arguments)) => completions::run(&arguments),
+        Some(Command::Man(arguments)) => man::run(&arguments),
         Some(Command::Top(arguments)) => top::run(&arguments),
         None => Arguments::command().print_help().map_err(Into::into),
     };

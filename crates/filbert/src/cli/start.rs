@@ -3,9 +3,11 @@
 use super::Outcome;
 use super::json_log::JsonLines;
 use super::open_files;
+use super::pid_file::PidFile;
 use super::progress;
 use super::settings_file;
 use super::spare_memory;
+use super::supervision::Supervision;
 use super::text::counted;
 use filbert::pool::process_memory;
 use filbert::{Member, MemberConfig, Shutdown};
@@ -35,6 +37,9 @@ pub(super) struct Arguments {
     /// The folder of maps that the settings keep on disk; without such maps nothing is kept in it.
     #[arg(long, value_name = "FOLDER")]
     data_dir: Option<PathBuf>,
+    /// Writes the process id to this file, for `filbert stop`.
+    #[arg(long, value_name = "FILE")]
+    pid_file: Option<PathBuf>,
     /// What is logged to the standard error: off, error, warn, info, debug or trace.
     #[arg(long, value_name = "LEVEL", default_value = "warn")]
     log: LevelFilter,
@@ -62,6 +67,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         LogFormat::Json => log.event_format(JsonLines).init(),
     }
     let config = config(arguments)?;
+    let supervision = Supervision::find();
+    // Held, and thereby locked, until the member has ended.
+    let _pid_file = arguments.pid_file.as_deref().map(PidFile::claim).transpose()?;
     let kept = kept_on_disk(&config);
     if let (Some(folder), []) = (&arguments.data_dir, kept.as_slice()) {
         can_be_written(folder)?;
@@ -71,12 +79,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let few_files = open_files::warning(&config);
     let (version, process) = (env!("CARGO_PKG_VERSION"), std::process::id());
     tracing::info!(version, process, cluster, data_directory = directory, "the member starts");
-    let watched = std::io::stderr().is_terminal();
+    let is_seen = std::io::stderr().is_terminal();
     process_memory::set_limit(config.memory.process_bytes());
     let member = Member::builder()
         .config(config)
         .on_recovery(move |now| {
-            if watched {
+            if is_seen {
                 let share = now.shelves * 100 / now.of.max(1);
                 progress::show(&format!(
                     "map {} comes back from disk: {share} %, {} entries",
@@ -85,7 +93,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             }
         })
         .start()?;
-    if watched && !member.grid().recovered().is_empty() {
+    if is_seen && !member.grid().recovered().is_empty() {
         progress::show("");
     }
     spare_memory::give_back(member.stages());
@@ -112,7 +120,11 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         )),
     }
     for map in member.grid().recovered() {
-        let entries = counted(map.entries, "entry", "entries");
+        let mut entries = counted(map.entries, "entry", "entries");
+        if map.untold > 0 {
+            let untold = counted(map.untold, "change", "changes");
+            entries = format!("{entries}, and {untold} that the store behind it had yet to be told of");
+        }
         say(&match member.grid().damaged_partitions(&map.name) {
             0 => format!("map {:?} is back from disk: {entries}", map.name),
             damaged => format!(
@@ -130,7 +142,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     say(&format!("the cluster is called {cluster:?}; Ctrl-C ends the member"));
     tracing::info!("the member serves");
+    let watched = supervision.ready(member.stages());
     let signal = end.wait()?;
+    supervision.stopping();
     if signal == "SIGINT" && std::io::stdout().is_terminal() {
         // The terminal has written ^C and stands behind it.
         let _ = writeln!(std::io::stdout());
@@ -144,6 +158,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     tracing::info!(signal, "the member drains");
     let report = member.shutdown(Shutdown::Drain)?;
     tracing::info!(cut_short = report.cut_short.join(", "), "the member has ended");
+    drop(watched);
     if report.cut_short.is_empty() {
         say("ended");
     } else {
@@ -162,11 +177,12 @@ fn kept_on_disk(config: &MemberConfig) -> Vec<String> {
 fn memory_shares(config: &MemberConfig) -> String {
     let bytes = |bytes: u64| format!("{} MiB", bytes >> 20);
     format!(
-        "memory: {} for data (grid.memory_bytes), {} for queries (sql.memory_bytes), {} for cubes (memory.cube_bytes), of {} in all \
-         (memory.limit_bytes)",
+        "memory: {} for data (grid.memory_bytes), {} for queries (sql.memory_bytes), {} for cubes (memory.cube_bytes), {} for jobs (memory.flow_bytes), of {} in \
+         all (memory.limit_bytes)",
         bytes(config.grid.memory_bytes.unwrap_or(0)),
         bytes(config.sql.memory_bytes as u64),
         bytes(config.memory.cube_bytes.unwrap_or(0)),
+        bytes(config.memory.flow_bytes.unwrap_or(0)),
         bytes(config.memory.limit_bytes.unwrap_or(0)),
     )
 }

@@ -31,7 +31,9 @@ pub(super) struct Figures {
     pub(super) structures: BTreeMap<&'static str, usize>,
     pub(super) doors: Vec<DoorFigures>,
     pub(super) sql: SqlFigures,
-    pub(super) cubes: CubeFigures,
+    pub(super) cubes: HeldFigures,
+    /// What the state of all dataflow jobs holds.
+    pub(super) flow: HeldFigures,
     #[serde(skip_serializing_if = "Option::is_none")]
     queries: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,9 +52,9 @@ pub(super) struct MemoryFigures {
     pub(super) allocated_bytes: usize,
 }
 
-/// What the queries and caches of all cubes hold.
+/// What cubes or jobs hold together, and may hold.
 #[derive(Serialize)]
-pub(super) struct CubeFigures {
+pub(super) struct HeldFigures {
     pub(super) memory_bytes: usize,
     pub(super) limit_bytes: usize,
 }
@@ -146,7 +148,8 @@ impl Figures {
             structures,
             doors: doors.collect(),
             sql: monitor.sql.snapshot().into(),
-            cubes: CubeFigures { memory_bytes: monitor.cubes.held(), limit_bytes: monitor.cubes.limit() },
+            cubes: HeldFigures { memory_bytes: monitor.cubes.held(), limit_bytes: monitor.cubes.limit() },
+            flow: HeldFigures { memory_bytes: monitor.jobs.held(), limit_bytes: monitor.jobs.limit() },
             queries: None,
             jobs: None,
         }
@@ -166,8 +169,9 @@ impl Figures {
             };
             figures.clients = Some(clients.into_iter().map(client).collect());
         }
-        self.queries = shown(monitor, "SHOW QUERIES").await;
-        self.jobs = shown(monitor, "SHOW JOBS").await;
+        // Not as statements: whoever asks why SQL is stuck must not wait for it.
+        self.queries = monitor.sql.queries().ok().and_then(|queries| shown(monitor, &queries));
+        self.jobs = monitor.sql.jobs().ok().and_then(|jobs| shown(monitor, &jobs));
         self
     }
 }
@@ -175,12 +179,11 @@ impl Figures {
 /// What stands in the place of a statement's text.
 const HIDDEN: &str = "(shown to those who log in: http.users)";
 
-/// The rows of a statement as objects.
-async fn shown(monitor: &Monitor, statement: &str) -> Option<Value> {
-    let batches = monitor.sql.session().query(statement).ok()?.collect().await.ok()?;
+/// The rows as objects.
+fn shown(monitor: &Monitor, rows: &RecordBatch) -> Option<Value> {
     let mut json = Vec::new();
     let mut writer = ArrayWriter::new(&mut json);
-    writer.write_batches(&batches.iter().collect::<Vec<&RecordBatch>>()).ok()?;
+    writer.write_batches(&[rows]).ok()?;
     writer.finish().ok()?;
     if json.is_empty() {
         return Some(Value::Array(Vec::new()));

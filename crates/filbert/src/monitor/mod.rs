@@ -7,14 +7,17 @@
 //! | `/health/live`, `/health/ready` | whoever restarts a member that hangs, or sends it clients |
 //!
 //! Everything is read when it is asked for; nothing here costs a member that nobody watches. Pages are made on stage `mixed`, so a member whose
-//! stages do not get on with their work does not answer, which is what `/health/live` is for.
+//! threads do nothing at all does not answer, which is what `/health/live` is for. A stage that is stuck while others go on is told by
+//! `/health/ready`: to start the member anew would lose what it holds in memory, to send it no more clients does not.
 
 mod figures;
 mod prometheus;
+mod stuck;
 
 use crate::doors::Listening;
 use figures::Figures;
 use filbert_cube::CubeMemory;
+use filbert_flow::FlowMemory;
 use filbert_gate::http::{Page, Pages};
 use filbert_grid::{Grid, RecoveredMap};
 use filbert_pool::Stages;
@@ -31,9 +34,12 @@ pub(crate) struct Monitor {
     grid: Grid,
     sql: Sql,
     cubes: CubeMemory,
+    jobs: FlowMemory,
     doors: Vec<Listening>,
     /// Whoever reads figures may read the texts of statements.
     shows_texts: bool,
+    /// A stage that has been stuck for longer is told; `None`: none is.
+    stuck_after: Option<Duration>,
     /// When it began, by the clock of the stages.
     began: Duration,
     is_ending: Arc<AtomicBool>,
@@ -43,19 +49,20 @@ pub(crate) struct Monitor {
 const NEARLY_FULL_BYTES: usize = 4 << 10;
 
 const PAGES: &str = "/metrics        figures, for Prometheus\n/status         figures, connections, queries and jobs, as JSON\n\
-                     /health/live    200 while the member gets on with its work\n/health/ready   200 while it takes clients\n";
+                     /health/live    200 while the member answers\n/health/ready   200 while it takes clients and gets on with its work\n";
 
 impl Monitor {
     pub(crate) fn new(
         grid: &Grid,
         sql: &Sql,
-        cubes: &CubeMemory,
+        (cubes, jobs): (&CubeMemory, &FlowMemory),
         doors: Vec<Listening>,
         shows_texts: bool,
+        stuck_after: Option<Duration>,
     ) -> Self {
         let began = grid.stages().clock().now();
-        let (grid, sql, cubes) = (grid.clone(), sql.clone(), cubes.clone());
-        Self { grid, sql, cubes, doors, shows_texts, began, is_ending: Arc::default() }
+        let (grid, sql, cubes, jobs) = (grid.clone(), sql.clone(), cubes.clone(), jobs.clone());
+        Self { grid, sql, cubes, jobs, doors, shows_texts, stuck_after, began, is_ending: Arc::default() }
     }
 
     /// From now on the member takes nobody in.
@@ -69,10 +76,21 @@ impl Monitor {
 
     fn ready(&self) -> Page {
         if self.is_ending.load(Ordering::Acquire) {
-            Page::text("ending\n").unwell()
-        } else {
-            Page::text(format!("ready\n{}{}", self.full(), self.damaged()))
+            return Page::text("ending\n").unwell();
         }
+        let stuck = self.stuck();
+        let rest = format!("{}{}", self.full(), self.damaged());
+        if stuck.is_empty() {
+            Page::text(format!("ready\n{rest}"))
+        } else {
+            Page::text(format!("stuck\n{stuck}{rest}")).unwell()
+        }
+    }
+
+    /// A line for each stage that does not get on with its work.
+    fn stuck(&self) -> String {
+        let lines = |limit| stuck::lines(&self.stages().snapshot(), limit);
+        self.stuck_after.map(lines).unwrap_or_default()
     }
 
     /// A line when writes are refused for want of memory: a member in that state is ready, for reads and removals.
@@ -117,7 +135,7 @@ impl Pages for Monitor {
         let monitor = self.clone();
         Some(match path {
             "/" => Box::pin(async { Page::text(PAGES) }),
-            "/health/live" => Box::pin(async { Page::text("live\n") }),
+            "/health/live" => Box::pin(async move { Page::text(format!("live\n{}", monitor.stuck())) }),
             "/health/ready" => Box::pin(async move { monitor.ready() }),
             "/metrics" => Box::pin(async move {
                 let figures = Figures::of(&monitor).await;

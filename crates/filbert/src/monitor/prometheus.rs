@@ -88,6 +88,10 @@ pub(super) fn text(figures: &Figures) -> String {
         "memory_bytes" "gauge" "Bytes that the queries and caches of all cubes hold." cubes.memory_bytes;
         "limit_bytes" "gauge" "Bytes that they may hold: memory.cube_bytes." cubes.limit_bytes;
     );
+    of_each!(out, std::slice::from_ref(&figures.flow), "filbert_flow_", |flow| no_label(flow);
+        "memory_bytes" "gauge" "Bytes that the state of all dataflow jobs takes." flow.memory_bytes;
+        "limit_bytes" "gauge" "Bytes that it may take: memory.flow_bytes." flow.limit_bytes;
+    );
     out.0
 }
 

@@ -12,10 +12,14 @@ mod job;
 mod line;
 mod map;
 mod memory;
+mod operation_pages;
 #[path = "../hostile/process.rs"]
 #[allow(dead_code, reason = "shared with the hostile tests, which use more of it")]
 mod process;
+mod service;
+mod shell;
 mod sql;
+mod sql_files;
 mod standard_error;
 mod start;
 

@@ -170,7 +170,7 @@ fn a_mistake_is_pointed_at_and_ends_the_text() {
     let failed = filbert(&["sql", "SELECT FROM 1 WHERE WHERE"]);
     let said = text(&failed.stderr);
     assert!(said.contains("line 1: SELECT FROM 1") && said.contains('^'), "{said}");
-    let unknown = filbert(&["sql", "\\dt"]);
+    let unknown = filbert(&["sql", "\\zz"]);
     assert_eq!(unknown.status.code(), Some(1));
     assert!(text(&unknown.stderr).contains("\\? shows all"), "{}", text(&unknown.stderr));
 }

@@ -1,6 +1,8 @@
 //! Aggregates that keep items, and folds of the user's own functions.
 
 use super::{Aggregate, Fold};
+use crate::transform::whole_bytes;
+use std::any::TypeId;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::marker::PhantomData;
@@ -71,6 +73,19 @@ impl<T: Clone + Send + 'static> Fold<T> for ToVec {
         items.push(item);
     }
 
+    #[inline(always)]
+    fn grows_by(&self, item: &T) -> usize {
+        whole_bytes(item)
+    }
+
+    fn held_bytes(&self, items: &Vec<T>) -> usize {
+        if std::mem::needs_drop::<T>() {
+            items.iter().map(whole_bytes).sum()
+        } else {
+            items.capacity() * size_of::<T>()
+        }
+    }
+
     fn finish(&self, items: Vec<T>) -> Vec<T> {
         items
     }
@@ -127,6 +142,10 @@ impl<T: Ord + Clone + Send + 'static> Fold<T> for TopN {
         if self.has_place(kept, &item) {
             self.keep(kept, item);
         }
+    }
+
+    fn held_bytes(&self, kept: &Self::Accumulator) -> usize {
+        kept.len() * size_of::<T>()
     }
 
     fn finish(&self, kept: Self::Accumulator) -> Vec<T> {
@@ -219,6 +238,12 @@ where
     #[inline]
     fn accumulate(&self, container: &mut C, item: &T) {
         (self.add)(container, item);
+    }
+
+    /// Counts items that go into a list. What another container of one's own makes of them is not known.
+    #[inline(always)]
+    fn grows_by(&self, item: &T) -> usize {
+        if TypeId::of::<C>() == TypeId::of::<Vec<T>>() { whole_bytes(item) } else { 0 }
     }
 
     fn finish(&self, container: C) -> C {

@@ -38,6 +38,20 @@ pub trait Fold<T>: Clone + Send + Sync + 'static {
         self.accumulate(accumulator, &item);
     }
 
+    /// Returns the bytes that an item adds to an accumulator, about; 0 for one that does not grow. The state of jobs is counted by it.
+    #[inline(always)]
+    fn grows_by(&self, item: &T) -> usize {
+        let _ = item;
+        0
+    }
+
+    /// Returns the bytes that an accumulator owns beside its own size, about.
+    #[inline(always)]
+    fn held_bytes(&self, accumulator: &Self::Accumulator) -> usize {
+        let _ = accumulator;
+        0
+    }
+
     /// The result.
     fn finish(&self, accumulator: Self::Accumulator) -> Self::Out;
 }

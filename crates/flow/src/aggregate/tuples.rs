@@ -31,6 +31,16 @@ macro_rules! tuple_of_aggregates {
                 self.$last_index.accumulate_owned(&mut accumulator.$last_index, item);
             }
 
+            #[inline(always)]
+            fn grows_by(&self, item: &T) -> usize {
+                $(self.$index.grows_by(item) +)+ self.$last_index.grows_by(item)
+            }
+
+            #[inline(always)]
+            fn held_bytes(&self, accumulator: &Self::Accumulator) -> usize {
+                $(self.$index.held_bytes(&accumulator.$index) +)+ self.$last_index.held_bytes(&accumulator.$last_index)
+            }
+
             fn finish(&self, accumulator: Self::Accumulator) -> Self::Out {
                 ($(self.$index.finish(accumulator.$index),)+ self.$last_index.finish(accumulator.$last_index),)
             }

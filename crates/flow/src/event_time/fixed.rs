@@ -59,11 +59,18 @@ pub struct FixedWindowing<K, F> {
 /// The start of a window, and its groups that were not put yet.
 type Leaving<K, A> = (i64, Drained<K, A>);
 
+/// The groups of an open window.
+struct Open<K, A> {
+    groups: Groups<K, A>,
+    /// What accumulators have grown by.
+    grown: usize,
+}
+
 /// The open windows of [`FixedWindowing`].
 pub struct FixedWindows<T, K: Keying<T>, F: Fold<K::Value>> {
     recipe: FixedWindowing<K, F>,
     /// Open windows by their start.
-    windows: BTreeMap<i64, Groups<K::Key, F::Accumulator>>,
+    windows: BTreeMap<i64, Open<K::Key, F::Accumulator>>,
     /// The window that is being put.
     leaving: Option<Leaving<K::Key, F::Accumulator>>,
 }
@@ -85,10 +92,11 @@ where
         }
         let mut item = Some(item);
         while let Some(start) = open.next() {
-            let groups = self.windows.entry(start).or_insert_with(|| Groups::new(SEED));
+            let new = || Open { groups: Groups::new(SEED), grown: 0 };
+            let Open { groups, grown } = self.windows.entry(start).or_insert_with(new);
             let item = if open.peek().is_some() { item.clone() } else { item.take() };
             if let Some(item) = item {
-                keying.fold(groups, fold, None, item);
+                keying.fold(groups, fold, None, item, grown);
             }
         }
         true
@@ -110,8 +118,8 @@ where
                 },
                 None => match self.windows.first_entry() {
                     Some(first) if window.end(*first.key()) <= watermark => {
-                        let (start, mut groups) = first.remove_entry();
-                        self.leaving = Some((start, groups.drain()));
+                        let (start, mut open) = first.remove_entry();
+                        self.leaving = Some((start, open.groups.drain()));
                     }
                     _ => return true,
                 },
@@ -123,6 +131,11 @@ where
     fn is_due(&self, watermark: i64) -> bool {
         let is_over = |start: &i64| self.recipe.window.end(*start) <= watermark;
         self.leaving.is_some() || self.windows.first_key_value().is_some_and(|(start, _)| is_over(start))
+    }
+
+    fn held_bytes(&self) -> usize {
+        let open = self.windows.values().map(|open| open.groups.bytes() + open.grown);
+        open.sum::<usize>() + self.leaving.as_ref().map_or(0, |(_, groups)| groups.bytes())
     }
 }
 

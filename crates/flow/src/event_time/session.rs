@@ -52,6 +52,12 @@ pub struct SessionWindows<T, K: Keying<T>, G: Aggregate<K::Value>> {
     closing: IntoIter<K::Key>,
     /// Sessions that are over, of one of these keys.
     leaving: Vec<InWindow<K::Key, G::Out>>,
+    /// How many sessions are open.
+    open: usize,
+    /// What their accumulators own.
+    grown: usize,
+    /// How many keys there are in `ends`.
+    noted: usize,
 }
 
 impl<T, K, G> SessionWindows<T, K, G>
@@ -65,12 +71,18 @@ where
         let aggregate = &self.recipe.aggregate;
         let Some(sessions) = self.sessions.get_mut(&key) else { return };
         let over = sessions.extract_if(.., |session| session.end <= watermark);
-        self.leaving.extend(over.map(|session| InWindow {
-            start: session.start,
-            end: session.end,
-            key: key.clone(),
-            result: aggregate.finish(session.accumulator),
-        }));
+        self.leaving.extend(
+            over.inspect(|session| {
+                self.open -= 1;
+                self.grown = self.grown.saturating_sub(aggregate.held_bytes(&session.accumulator));
+            })
+            .map(|session| InWindow {
+                start: session.start,
+                end: session.end,
+                key: key.clone(),
+                result: aggregate.finish(session.accumulator),
+            }),
+        );
         if sessions.is_empty() {
             self.sessions.remove(&key);
         }
@@ -89,6 +101,7 @@ where
     fn add(&mut self, time: i64, item: T, watermark: i64) -> bool {
         let SessionWindowing { window, keying, aggregate, .. } = &self.recipe;
         let (key, accumulator) = keying.alone(aggregate, item);
+        self.grown += aggregate.held_bytes(&accumulator);
         let mut session = Session { start: time, end: time.saturating_add(window.gap), accumulator };
         let (_, sessions) = self.sessions.group(key.clone(), Vec::new);
         // Those that touch the item become one with it.
@@ -97,6 +110,7 @@ where
             let other = &sessions[at];
             if other.start < session.end && session.start < other.end {
                 let other = sessions.swap_remove(at);
+                self.open -= 1;
                 session.start = session.start.min(other.start);
                 session.end = session.end.max(other.end);
                 aggregate.combine(&mut session.accumulator, other.accumulator);
@@ -108,6 +122,8 @@ where
         if is_open {
             self.ends.entry(session.end).or_default().push(key);
             sessions.push(session);
+            self.open += 1;
+            self.noted += 1;
         } else if sessions.is_empty() {
             self.sessions.remove(&key);
         }
@@ -125,7 +141,11 @@ where
                 self.take_over(key, watermark);
             } else {
                 match self.ends.first_entry() {
-                    Some(first) if *first.key() <= watermark => self.closing = first.remove().into_iter(),
+                    Some(first) if *first.key() <= watermark => {
+                        let keys = first.remove();
+                        self.noted -= keys.len();
+                        self.closing = keys.into_iter();
+                    }
                     _ => return true,
                 }
             }
@@ -136,6 +156,12 @@ where
     fn is_due(&self, watermark: i64) -> bool {
         let is_over = |(end, _): (&i64, _)| *end <= watermark;
         !self.leaving.is_empty() || self.closing.len() > 0 || self.ends.first_key_value().is_some_and(is_over)
+    }
+
+    fn held_bytes(&self) -> usize {
+        let keys = (self.noted + self.closing.len()) * size_of::<K::Key>();
+        let sessions = self.open * size_of::<Session<G::Accumulator>>();
+        self.sessions.bytes() + sessions + self.grown + keys
     }
 }
 
@@ -156,6 +182,9 @@ where
             ends: BTreeMap::new(),
             closing: Vec::new().into_iter(),
             leaving: Vec::new(),
+            open: 0,
+            grown: 0,
+            noted: 0,
         };
         Windowed::new(windows, &self.late)
     }

@@ -19,6 +19,9 @@ pub trait Windows<T>: Send + 'static {
 
     /// True when some that are over were not put yet.
     fn is_due(&self, watermark: i64) -> bool;
+
+    /// Returns the bytes that open windows take, about.
+    fn held_bytes(&self) -> usize;
 }
 
 /// The transform of all windows.
@@ -76,5 +79,9 @@ impl<T: Send + 'static, W: Windows<T>> Transform<Event<T>> for Windowed<W> {
 
     fn init(&mut self, context: &ProcessorContext<'_>) {
         self.counters = Some(Arc::clone(context.counters));
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.windows.held_bytes()
     }
 }

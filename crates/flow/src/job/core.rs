@@ -7,7 +7,7 @@
 //! all tasklets are cancelled; what else goes wrong meanwhile is a consequence.
 
 use super::JobStatus;
-use super::error::JobFailure;
+use super::error::{JobFailure, StateTooLarge};
 use super::metrics::JobCounters;
 use crate::dag::Dag;
 use crate::dag::maker::Close;
@@ -20,6 +20,7 @@ use std::task::Waker;
 pub(crate) enum Outcome {
     Completed,
     Failed(JobFailure),
+    StateTooLarge(StateTooLarge),
     Cancelled,
 }
 
@@ -142,6 +143,13 @@ impl JobCore {
         self.end_early(Outcome::Failed(failure));
     }
 
+    /// The state has grown beyond a limit: fails, and names the vertex that holds the most.
+    pub(super) fn fail_for_state(&self, failure: &StateTooLarge) {
+        let (vertex, vertex_bytes) = self.counters().map(JobCounters::largest_state).unwrap_or_default();
+        let failure = StateTooLarge { job: self.name.clone(), vertex, vertex_bytes, ..failure.clone() };
+        self.end_early(Outcome::StateTooLarge(failure));
+    }
+
     fn end_early(&self, cause: Outcome) {
         let mut state = self.lock();
         let is_late = state.is_closing && cause == Outcome::Cancelled;
@@ -248,7 +256,7 @@ impl Drop for Ending {
         let mut state = self.core.lock();
         state.status = match &state.cause {
             None => JobStatus::Completed,
-            Some(Outcome::Failed(_)) => JobStatus::Failed,
+            Some(Outcome::Failed(_) | Outcome::StateTooLarge(_)) => JobStatus::Failed,
             Some(_) => JobStatus::Cancelled,
         };
         let waiters = std::mem::take(&mut state.waiters);

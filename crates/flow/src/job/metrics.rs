@@ -43,6 +43,8 @@ pub struct VertexMetrics {
     pub longest_call: Duration,
     /// Items that were dropped because their windows were closed when they came; see [`event_time`](crate::event_time).
     pub late_items: u64,
+    /// Bytes that its groups, joins, sorts and windows take, about, as of the last calls of its processors.
+    pub state_bytes: u64,
 }
 
 impl VertexMetrics {
@@ -91,10 +93,24 @@ impl EdgeMetrics {
 
 /// The counters of all processors and buffers of a job.
 pub(super) struct JobCounters {
+    /// The names of the vertices.
+    pub(super) names: Vec<Arc<str>>,
     /// By vertex.
     pub(super) processors: Vec<Vec<Arc<Counters>>>,
     /// By edge.
     pub(super) spools: Vec<Arc<SpoolCounters>>,
+}
+
+impl JobCounters {
+    /// Returns the vertex whose state is the largest, and its bytes.
+    pub(super) fn largest_state(&self) -> (String, usize) {
+        let of_vertex = |counters: &Vec<Arc<Counters>>| -> u64 {
+            counters.iter().map(|counters| counters.state_bytes.get()).sum()
+        };
+        let vertices = self.names.iter().zip(self.processors.iter().map(of_vertex));
+        let largest = vertices.max_by_key(|(_, bytes)| *bytes);
+        largest.map(|(name, bytes)| (name.to_string(), bytes as usize)).unwrap_or_default()
+    }
 }
 
 impl JobCore {
@@ -157,5 +173,6 @@ fn of_vertex(name: &str, counters: &[Arc<Counters>], now: Duration) -> VertexMet
             counters.iter().map(|counters| counters.longest_call.get()).max().unwrap_or(0),
         ),
         late_items: sum(|counters| counters.late.get()),
+        state_bytes: sum(|counters| counters.state_bytes.get()),
     }
 }

@@ -7,20 +7,24 @@
 //! | `run` | a tasklet as a polled task, and on a thread of its own |
 //! | `metrics` | [`JobMetrics`] |
 //! | `settings` | [`JobSettings`] |
+//! | `memory` | what the state of a job takes, and its limits |
 //! | `error` | [`JobError`], [`JobFailure`] |
 
 mod core;
 mod error;
+mod memory;
 mod metrics;
 mod run;
 mod settings;
 mod start;
 
-pub use error::{JobError, JobFailure};
+pub use error::{JobError, JobFailure, StateTooLarge};
+pub use memory::FlowMemory;
 pub use metrics::{EdgeMetrics, JobMetrics, VertexMetrics};
 pub use settings::JobSettings;
 
 pub(crate) use self::core::{JobCore, Live};
+pub(crate) use memory::JobMemory;
 
 use self::core::Outcome;
 use crate::dag::Dag;
@@ -153,6 +157,7 @@ impl Job {
         match outcome {
             Outcome::Completed => Ok(()),
             Outcome::Failed(failure) => Err(JobError::Failed(failure)),
+            Outcome::StateTooLarge(failure) => Err(JobError::StateTooLarge(failure)),
             Outcome::Cancelled => Err(JobError::Cancelled { job: self.name().to_owned() }),
         }
     }

@@ -4,7 +4,7 @@
 //! wherever it is made.
 
 use super::core::Live;
-use super::error::JobFailure;
+use super::error::{JobFailure, StateTooLarge};
 use crate::tasklet::{Conduct, TurnView};
 use filbert_pool::{Stages, StopSignal, SubmitError, Tasklet, Turn, TurnContext, caught};
 use filbert_sync::Parker;
@@ -43,7 +43,13 @@ impl Running {
                 Err(message) => (message, true),
             },
             Ok(Ok(turn)) => return turn,
-            Ok(Err(failure)) => (failure.to_string(), false),
+            Ok(Err(failure)) => match failure.downcast_ref::<StateTooLarge>() {
+                Some(failure) => {
+                    self.live.core().fail_for_state(failure);
+                    return Turn::Done;
+                }
+                None => (failure.to_string(), false),
+            },
             Err(message) => (message, true),
         };
         self.fail(message, panicked);

@@ -5,6 +5,7 @@
 
 use super::core::{JobCore, Live};
 use super::error::{JobError, JobFailure};
+use super::memory::JobMemory;
 use super::metrics::JobCounters;
 use super::run::Running;
 use super::settings::JobSettings;
@@ -58,7 +59,9 @@ fn start(
 ) -> Result<(), JobFailure> {
     let shares = shares(graph, stages);
     let Wired { mut ends, spools, spool_counters } = wire(graph, stages, settings, &shares, live)?;
-    let mut counters = JobCounters { processors: Vec::new(), spools: spool_counters };
+    let names = graph.vertices.iter().map(|vertex| Arc::clone(&vertex.name)).collect();
+    let mut counters = JobCounters { names, processors: Vec::new(), spools: spool_counters };
+    let memory = JobMemory::new(settings.memory_bytes, settings.memory.clone());
     for (index, spool, edge) in spools {
         running.push((Running::new(spool, edge, index, live.core().live()), true));
     }
@@ -77,6 +80,7 @@ fn start(
             ends,
             clock: stages.clock(),
             stages: stages.downgrade(),
+            memory: Arc::clone(&memory),
         });
         let seats: Vec<Seat> = seats.collect();
         counters.processors.push(seats.iter().map(|seat| Arc::clone(&seat.counters)).collect());

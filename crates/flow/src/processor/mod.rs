@@ -165,6 +165,12 @@ pub trait Processor: Send + 'static {
         None
     }
 
+    /// Returns the bytes that it keeps from call to call, about: groups, tables, open windows. They count in the memory of the job, which
+    /// fails when it has more than it may ([`JobSettings::memory_bytes`](crate::JobSettings)). Asked after each call, so it must be cheap.
+    fn held_bytes(&self) -> usize {
+        0
+    }
+
     /// True when it still works after everyone has stopped to take its results, because it does something beside emitting them.
     fn outlives_consumers(&self) -> bool {
         false

@@ -6,6 +6,7 @@ use crate::outbox::Outbox;
 use crate::processor::{Failure, MetaSupplier, Processor, Step};
 use crate::signature::Many;
 use crate::transform::{Drained, Groups, Keying};
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 const SEED: u64 = 0xc069_5eed;
@@ -29,6 +30,7 @@ where
         right: right.clone(),
         groups: Groups::new(SEED),
         leaving: None,
+        grown: 0,
         _items: PhantomData,
     }
 }
@@ -48,6 +50,8 @@ where
     right: (R, G),
     groups: Groups<L::Key, (F::Accumulator, G::Accumulator)>,
     leaving: Option<Leaving<L::Key, F::Accumulator, G::Accumulator>>,
+    /// What accumulators have grown by.
+    grown: usize,
     _items: PhantomData<fn(A, B)>,
 }
 
@@ -66,6 +70,7 @@ where
     fn process(&mut self, inbox: &mut Inbox<(A, B)>, _: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
         let ((left, fold), (right, other)) = (&self.left, &self.right);
         let new = || (fold.start(), other.start());
+        let grown = Cell::new(self.grown);
         if inbox.ordinal() == 0 {
             for item in inbox.at::<0>().drain() {
                 left.visit(
@@ -73,8 +78,14 @@ where
                     None,
                     item,
                     new,
-                    |pair, value| fold.accumulate_owned(&mut pair.0, value),
-                    |pair, value| fold.accumulate(&mut pair.0, value),
+                    |pair, value| {
+                        grown.set(grown.get() + fold.grows_by(&value));
+                        fold.accumulate_owned(&mut pair.0, value);
+                    },
+                    |pair, value| {
+                        grown.set(grown.get() + fold.grows_by(value));
+                        fold.accumulate(&mut pair.0, value);
+                    },
                 );
             }
         } else {
@@ -84,11 +95,18 @@ where
                     None,
                     item,
                     new,
-                    |pair, value| other.accumulate_owned(&mut pair.1, value),
-                    |pair, value| other.accumulate(&mut pair.1, value),
+                    |pair, value| {
+                        grown.set(grown.get() + other.grows_by(&value));
+                        other.accumulate_owned(&mut pair.1, value);
+                    },
+                    |pair, value| {
+                        grown.set(grown.get() + other.grows_by(value));
+                        other.accumulate(&mut pair.1, value);
+                    },
                 );
             }
         }
+        self.grown = grown.get();
         Ok(Step::Again)
     }
 
@@ -100,5 +118,9 @@ where
         let (fold, other) = (&self.left.1, &self.right.1);
         let finish = |(key, (one, two))| (key, fold.finish(one), other.finish(two));
         Ok(if outbox.emit_from(&mut leaving.map(finish)) { Step::Done } else { Step::Again })
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.groups.bytes() + self.leaving.as_ref().map_or(0, Drained::bytes) + self.grown
     }
 }

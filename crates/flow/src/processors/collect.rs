@@ -4,6 +4,7 @@ use crate::inbox::Inbox;
 use crate::outbox::Outbox;
 use crate::processor::{Failure, MetaSupplier, Processor, Step};
 use crate::signature::Many;
+use crate::transform::owned_bytes;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex};
 
@@ -19,7 +20,7 @@ where
 /// Puts every item into `list`, in no particular order.
 pub fn collect<T: Send + 'static>(list: &Collected<T>) -> impl MetaSupplier<Processor = Collect<T>> + use<T> {
     let list = list.clone();
-    move |_| Collect { list: list.clone(), items: Vec::new() }
+    move |_| Collect { list: list.clone(), items: Vec::new(), owned: 0 }
 }
 
 /// The items that a job collected; clones are the same list.
@@ -55,6 +56,8 @@ impl<T> Collected<T> {
 pub struct Collect<T> {
     list: Collected<T>,
     items: Vec<T>,
+    /// What the items own.
+    owned: usize,
 }
 
 impl<T: Send + 'static> Processor for Collect<T> {
@@ -62,14 +65,20 @@ impl<T: Send + 'static> Processor for Collect<T> {
     type Out = ();
 
     fn process(&mut self, inbox: &mut Inbox<Many<T>>, _: &mut Outbox<()>) -> Result<Step, Failure> {
-        self.items.extend(inbox.drain());
+        let owned = &mut self.owned;
+        self.items.extend(inbox.drain().inspect(|item| *owned += owned_bytes(item)));
         Ok(Step::Again)
     }
 
     fn complete(&mut self, _: &mut Outbox<()>) -> Result<Step, Failure> {
         let mut list = self.list.items.lock().unwrap_or_else(|broken| broken.into_inner());
         list.append(&mut self.items);
+        self.owned = 0;
         Ok(Step::Done)
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.items.capacity() * size_of::<T>() + self.owned
     }
 }
 

@@ -107,6 +107,10 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Transforming<A, X> {
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
         Ok(finish(&mut self.transform, outbox))
     }
+
+    fn held_bytes(&self) -> usize {
+        self.transform.held_bytes()
+    }
 }
 
 /// A processor and what is done with its items, in one.
@@ -228,6 +232,10 @@ where
             }
         }
         Ok(Step::Again)
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.inner.held_bytes() + self.transform.held_bytes()
     }
 
     fn outlives_consumers(&self) -> bool {

@@ -137,4 +137,8 @@ where
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
         Ok(finish(&mut self.probe, outbox))
     }
+
+    fn held_bytes(&self) -> usize {
+        self.table.as_ref().map_or(0, JoinTable::bytes) + self.probe.held_bytes()
+    }
 }

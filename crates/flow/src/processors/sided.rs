@@ -70,6 +70,10 @@ impl<A: Send + 'static, X: Transform<A>> Processor for Sided<A, X> {
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
         Ok(finish(&mut self.transform, outbox))
     }
+
+    fn held_bytes(&self) -> usize {
+        self.transform.held_bytes()
+    }
 }
 
 /// The processor of a vertex with a side that is the source of its own items.
@@ -100,6 +104,10 @@ where
 
     fn complete(&mut self, outbox: &mut Outbox<Self::Out>) -> Result<Step, Failure> {
         self.0.complete(outbox)
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.0.held_bytes()
     }
 
     fn outlives_consumers(&self) -> bool {

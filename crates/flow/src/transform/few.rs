@@ -51,6 +51,11 @@ impl<K: Hash + Eq, S> Few<K, S> {
         self.groups.len()
     }
 
+    /// Returns its bytes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Self>() + self.groups.capacity() * size_of::<(K, S)>()
+    }
+
     /// True when no group may be added.
     pub(super) fn is_full(&self) -> bool {
         self.groups.len() >= Self::MOST

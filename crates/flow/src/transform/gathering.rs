@@ -23,11 +23,13 @@ pub(super) struct Gathering<T, K: Keying<T>, F: Fold<K::Value>> {
     fold: F,
     groups: Growing<K::Key, F::Accumulator>,
     passage: Passage<T>,
+    /// What accumulators have grown by since there were none.
+    grown: usize,
 }
 
 impl<T, K: Keying<T>, F: Fold<K::Value>> Gathering<T, K, F> {
     pub(super) fn new(keying: K, fold: F, seed: u64) -> Self {
-        Self { keying, fold, groups: Growing::new(seed), passage: Passage::new() }
+        Self { keying, fold, groups: Growing::new(seed), passage: Passage::new(), grown: 0 }
     }
 
     pub(super) fn fold(&self) -> &F {
@@ -38,6 +40,11 @@ impl<T, K: Keying<T>, F: Fold<K::Value>> Gathering<T, K, F> {
     #[inline(always)]
     pub(super) fn len(&self) -> usize {
         self.groups.len()
+    }
+
+    /// Returns what the groups take, in bytes, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.groups.bytes() + self.grown
     }
 
     /// True while there are few groups, from the first on.
@@ -55,7 +62,7 @@ impl<T, K: Keying<T>, F: Fold<K::Value>> Gathering<T, K, F> {
     /// Adds an item at once; only where none waits, so while there are few groups. True when a new one was made of it.
     #[inline(always)]
     pub(super) fn add_now(&mut self, item: T) -> bool {
-        self.keying.fold(&mut self.groups, &self.fold, None, item)
+        self.keying.fold(&mut self.groups, &self.fold, None, item, &mut self.grown)
     }
 
     /// Adds an item; true when a new group was made of it or of another that waited.
@@ -69,15 +76,16 @@ impl<T, K: Keying<T>, F: Fold<K::Value>> Gathering<T, K, F> {
         groups.expect(hash);
         let Some((hash, item)) = self.passage.pass(hash, item) else { return false };
         groups.expect_contents(self.passage.half_way());
-        self.keying.fold(groups, &self.fold, Some(hash), item)
+        self.keying.fold(groups, &self.fold, Some(hash), item, &mut self.grown)
     }
 
     /// Takes all groups, with all that came before, in no particular order.
     pub(super) fn drain(&mut self) -> Drained<K::Key, F::Accumulator> {
-        let Self { keying, fold, groups, passage } = self;
+        let Self { keying, fold, groups, passage, grown } = self;
         passage.clear(|hash, item| {
-            keying.fold(groups.many(), fold, Some(hash), item);
+            keying.fold(groups.many(), fold, Some(hash), item, grown);
         });
+        *grown = 0;
         groups.drain()
     }
 }

@@ -8,6 +8,7 @@
 //! tables, and one of them is always empty: which one is decided when it is compiled.
 
 use super::label::{Label, Mark, holds_text, unsaid};
+use super::owned_bytes;
 use filbert_sync::{prefetch, prefetch_at};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -38,6 +39,8 @@ pub struct Groups<K, S> {
     hasher: FixedState,
     /// Where the entries of the table end and its notes begin, as an address, since the last new group.
     notes: usize,
+    /// What its keys own.
+    owned: usize,
 }
 
 /// A group, and what tells its key from others.
@@ -74,12 +77,19 @@ impl<K: Hash + Eq + 'static, S> Groups<K, S> {
             texts: HashTable::new(),
             hasher: FixedState::with_seed(seed),
             notes: 0,
+            owned: 0,
         }
     }
 
     #[inline(always)]
     pub(crate) fn len(&self) -> usize {
         with_table!(&self, table => table.len())
+    }
+
+    /// Returns what the table takes with its keys, in bytes, about.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        with_table!(&self, table => table.capacity() * (entry_size(table) + 1)) + self.owned
     }
 
     /// What the hash of a key is taken with, for those who bring it along.
@@ -143,7 +153,10 @@ impl<K: Hash + Eq + 'static, S> Groups<K, S> {
             let (mark, entry) = enter(table, hasher, &key, hash);
             match entry {
                 Entry::Occupied(mut group) => more(&mut group.get_mut().1.1, value),
-                Entry::Vacant(free) => self.notes = settled(free.insert((mark, (key, first(value))))).0,
+                Entry::Vacant(free) => {
+                    self.owned += owned_bytes(&key);
+                    self.notes = settled(free.insert((mark, (key, first(value))))).0;
+                }
             }
         });
     }
@@ -167,6 +180,7 @@ impl<K: Hash + Eq + 'static, S> Groups<K, S> {
         with_table!(&mut self, (table, hasher) => {
             if let Ok(group) = table.find_entry(hasher.hash_one(key), |group| Mark::is_of(group, key)) {
                 group.remove();
+                self.owned = self.owned.saturating_sub(owned_bytes(key));
             }
         });
     }
@@ -174,11 +188,13 @@ impl<K: Hash + Eq + 'static, S> Groups<K, S> {
     pub(crate) fn clear(&mut self) {
         self.plain.clear();
         self.texts.clear();
+        self.owned = 0;
     }
 
     /// Takes all groups, in no particular order; the table is empty then.
     pub(crate) fn drain(&mut self) -> Drained<K, S> {
         let (plain, texts) = (std::mem::take(&mut self.plain), std::mem::take(&mut self.texts));
+        self.owned = 0;
         Drained { plain: plain.into_iter(), texts: texts.into_iter() }
     }
 }
@@ -236,6 +252,7 @@ impl<K: Hash + Eq + 'static, S> Table<K, S> for Groups<K, S> {
             match entry {
                 Entry::Occupied(group) => &mut group.into_mut().1,
                 Entry::Vacant(free) => {
+                    self.owned += owned_bytes(&key);
                     let (notes, entry) = settled(free.insert((mark, (key, new()))));
                     self.notes = notes;
                     &mut entry.1
@@ -257,6 +274,7 @@ impl<K: Hash + Eq + 'static, S> Table<K, S> for Groups<K, S> {
                 Entry::Occupied(group) => &mut group.into_mut().1,
                 Entry::Vacant(free) => {
                     let key = part.to_owned();
+                    self.owned += owned_bytes(&key);
                     let (notes, entry) = settled(free.insert((Mark::of(&key), (key, new()))));
                     self.notes = notes;
                     &mut entry.1
@@ -270,6 +288,13 @@ impl<K: Hash + Eq + 'static, S> Table<K, S> for Groups<K, S> {
 pub(crate) struct Drained<K, S> {
     plain: IntoIter<Marked<(), K, S>>,
     texts: IntoIter<Marked<Label, K, S>>,
+}
+
+impl<K: 'static, S> Drained<K, S> {
+    /// Returns what is left of the table, in bytes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        (self.plain.len() + self.texts.len()) * size_of::<(K, S)>()
+    }
 }
 
 impl<K: 'static, S> Iterator for Drained<K, S> {

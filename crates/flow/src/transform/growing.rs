@@ -4,7 +4,7 @@
 //! they are too many for that they move to a table for many, once, and stay there until all of them are taken.
 
 use super::few::Few;
-use super::{Drained, Groups, Table};
+use super::{Drained, Groups, Table, owned_bytes};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
@@ -12,6 +12,8 @@ use std::hash::{BuildHasher, Hash};
 pub(super) struct Growing<K, S> {
     /// All groups, while they are few; made by the first, for a job may have thousands of these and no items.
     few: Option<Box<Few<K, S>>>,
+    /// What the keys of the few own.
+    owned: usize,
     /// All groups otherwise.
     many: Groups<K, S>,
 }
@@ -19,11 +21,16 @@ pub(super) struct Growing<K, S> {
 impl<K: Hash + Eq + 'static, S> Growing<K, S> {
     /// An empty table; `seed` differs from that of the tables which are emptied into it.
     pub(crate) fn new(seed: u64) -> Self {
-        Self { few: None, many: Groups::new(seed) }
+        Self { few: None, owned: 0, many: Groups::new(seed) }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.few.as_ref().map_or(self.many.len(), |few| few.len())
+    }
+
+    /// Returns what the groups take with their keys, in bytes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.few.as_ref().map_or(0, |few| few.bytes()) + self.owned + self.many.bytes()
     }
 
     /// True while there are few groups, from the first on.
@@ -68,7 +75,10 @@ impl<K: Hash + Eq + 'static, S> Growing<K, S> {
             self.pour();
         }
         match &mut self.few {
-            Some(few) => few.add(place, (key, state)),
+            Some(few) => {
+                self.owned += owned_bytes(&key);
+                few.add(place, (key, state))
+            }
             None => self.many.group_hashed(key, Some(hash), || state),
         }
     }
@@ -77,6 +87,7 @@ impl<K: Hash + Eq + 'static, S> Growing<K, S> {
     #[cold]
     #[inline(never)]
     fn begin(&mut self, hash: u64, key: K, state: S) -> &mut (K, S) {
+        self.owned = owned_bytes(&key);
         let few = self.few.insert(Few::new());
         let place = few.find(hash, |_| false).unwrap_or_else(|place| place);
         few.add(place, (key, state))
@@ -86,6 +97,7 @@ impl<K: Hash + Eq + 'static, S> Growing<K, S> {
     #[cold]
     fn pour(&mut self) {
         let Some(few) = self.few.take() else { return };
+        self.owned = 0;
         self.many.reserve(few.len());
         for (key, state) in few.into_groups() {
             self.many.put(key, None, state, |state| state, |_, _| {});

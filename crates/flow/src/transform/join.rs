@@ -1,6 +1,6 @@
 //! The hash join: a table of the small side, and a look into it for every item of the large side.
 
-use super::{Ahead, FUEL, Groups, Receiver, Recipe, Side, Transform};
+use super::{Ahead, FUEL, Groups, Receiver, Recipe, Side, Transform, owned_bytes};
 use crate::processor::Share;
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
@@ -11,6 +11,8 @@ const TABLE_SEED: u64 = 0x7ab1_e5ed;
 /// The small side by key.
 pub struct JoinTable<K, V> {
     groups: Groups<K, Matches<V>>,
+    /// What the items own, and the lists of those that share a key.
+    owned: usize,
 }
 
 /// What has the same key: mostly one item, which then needs no list.
@@ -32,14 +34,24 @@ impl<V> Matches<V> {
     }
 }
 
-impl<K: Hash + Eq + 'static, V> JoinTable<K, V> {
+impl<K: Hash + Eq + 'static, V: 'static> JoinTable<K, V> {
     pub(crate) fn new() -> Self {
-        Self { groups: Groups::new(TABLE_SEED) }
+        Self { groups: Groups::new(TABLE_SEED), owned: 0 }
     }
 
     #[inline]
     pub(crate) fn insert(&mut self, key: K, item: V) {
-        self.groups.put(key, None, item, Matches::One, Matches::add);
+        self.owned += owned_bytes(&item);
+        let listed = &mut self.owned;
+        self.groups.put(key, None, item, Matches::One, |matches, item| {
+            *listed += size_of::<V>();
+            matches.add(item);
+        });
+    }
+
+    /// Returns what the table takes with its items, in bytes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.groups.bytes() + self.owned
     }
 
     /// The items with that key.
@@ -90,6 +102,10 @@ where
             to.put(Arc::new(table));
         }
         true
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.table.as_ref().map_or(0, JoinTable::bytes)
     }
 }
 
@@ -203,6 +219,7 @@ impl<T, K, V, F, J> ProbingTransform<T, K, V, F, J>
 where
     T: Clone + Send + 'static,
     K: Hash + Eq + 'static,
+    V: 'static,
     F: Fn(&T) -> K,
     J: Joined<T, V>,
 {
@@ -302,6 +319,11 @@ where
         if let Ok(table) = Arc::clone(side).downcast() {
             self.table = table;
         }
+    }
+
+    /// Returns a part of the table, which all processors of the vertex share.
+    fn held_bytes(&self) -> usize {
+        self.table.bytes() / Arc::strong_count(&self.table).max(1)
     }
 }
 

@@ -91,6 +91,10 @@ where
         let fold = self.groups.fold();
         emit(&mut self.leaving, to, |(key, accumulator)| (key, fold.finish(accumulator)))
     }
+
+    fn held_bytes(&self) -> usize {
+        self.groups.bytes() + self.leaving.as_ref().map_or(0, Drained::bytes)
+    }
 }
 
 impl<T, K, F> Recipe<T> for Grouping<K, F>
@@ -185,6 +189,10 @@ where
         }
         self.resume(to)
     }
+
+    fn held_bytes(&self) -> usize {
+        self.groups.bytes() + self.leaving.as_ref().map_or(0, Drained::bytes)
+    }
 }
 
 impl<T, K, G> Recipe<T> for Accumulating<K, G>
@@ -238,6 +246,8 @@ pub struct CombiningTransform<K, T, G: Fold<T>> {
     groups: Groups<K, G::Accumulator>,
     passage: Passage<(K, G::Accumulator)>,
     leaving: Option<Drained<K, G::Accumulator>>,
+    /// What accumulators have grown by.
+    grown: usize,
 }
 
 impl<K: Hash + Eq + 'static, T, G: Aggregate<T>> CombiningTransform<K, T, G> {
@@ -263,6 +273,7 @@ where
 
     #[inline(always)]
     fn push<R: Receiver<Self::Out>>(&mut self, group: (K, G::Accumulator), _: &mut R) {
+        self.grown += self.aggregate.held_bytes(&group.1);
         let Self { aggregate, groups, passage, .. } = self;
         if !Passage::<(K, G::Accumulator)>::IS_WORTHWHILE || !groups.is_large() {
             return Self::combine(groups, aggregate, None, group);
@@ -276,12 +287,17 @@ where
     }
 
     fn finish<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
-        let Self { aggregate, groups, passage, leaving } = self;
+        let Self { aggregate, groups, passage, leaving, grown } = self;
         passage.clear(|hash, group| Self::combine(groups, aggregate, Some(hash), group));
         if groups.len() > 0 {
             *leaving = Some(groups.drain());
+            *grown = 0;
         }
         emit(leaving, to, |(key, whole)| (key, aggregate.finish(whole)))
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.groups.bytes() + self.leaving.as_ref().map_or(0, Drained::bytes) + self.grown
     }
 }
 
@@ -300,6 +316,7 @@ where
             groups: Groups::new(SECOND_SEED),
             passage: Passage::new(),
             leaving: None,
+            grown: 0,
         }
     }
 
@@ -316,6 +333,8 @@ pub struct AggregatingAll<G>(pub(crate) G);
 pub struct AggregatingAllTransform<T, G: Fold<T>> {
     aggregate: G,
     accumulator: Option<G::Accumulator>,
+    /// What it has grown by.
+    grown: usize,
 }
 
 impl<T: Send + 'static, G: Fold<T>> Transform<T> for AggregatingAllTransform<T, G> {
@@ -326,6 +345,7 @@ impl<T: Send + 'static, G: Fold<T>> Transform<T> for AggregatingAllTransform<T, 
     fn push<R: Receiver<Self::Out>>(&mut self, item: T, _: &mut R) {
         let aggregate = &self.aggregate;
         let accumulator = self.accumulator.get_or_insert_with(|| aggregate.start());
+        self.grown += aggregate.grows_by(&item);
         aggregate.accumulate_owned(accumulator, item);
     }
 
@@ -335,8 +355,13 @@ impl<T: Send + 'static, G: Fold<T>> Transform<T> for AggregatingAllTransform<T, 
         }
         if let Some(accumulator) = self.accumulator.take() {
             to.put(accumulator);
+            self.grown = 0;
         }
         true
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.grown
     }
 }
 
@@ -345,7 +370,7 @@ impl<T: Send + 'static, G: Fold<T>> Recipe<T> for AggregatingAll<G> {
     type Transform = AggregatingAllTransform<T, G>;
 
     fn transform(&self, _: Share) -> Self::Transform {
-        AggregatingAllTransform { aggregate: self.0.clone(), accumulator: None }
+        AggregatingAllTransform { aggregate: self.0.clone(), accumulator: None, grown: 0 }
     }
 
     fn describe(&self, steps: &mut Vec<&'static str>) {
@@ -377,6 +402,8 @@ pub struct CombiningAllTransform<T, G: Fold<T>> {
     aggregate: G,
     /// None when it is put.
     whole: Option<G::Accumulator>,
+    /// What it has grown by.
+    grown: usize,
 }
 
 impl<T: 'static, G: Aggregate<T>> Transform<G::Accumulator> for CombiningAllTransform<T, G> {
@@ -385,6 +412,7 @@ impl<T: 'static, G: Aggregate<T>> Transform<G::Accumulator> for CombiningAllTran
 
     #[inline(always)]
     fn push<R: Receiver<Self::Out>>(&mut self, part: G::Accumulator, _: &mut R) {
+        self.grown += self.aggregate.held_bytes(&part);
         match &mut self.whole {
             Some(whole) => self.aggregate.combine(whole, part),
             None => self.whole = Some(part),
@@ -397,8 +425,13 @@ impl<T: 'static, G: Aggregate<T>> Transform<G::Accumulator> for CombiningAllTran
         }
         if let Some(whole) = self.whole.take() {
             to.put(self.aggregate.finish(whole));
+            self.grown = 0;
         }
         true
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.grown
     }
 }
 
@@ -407,7 +440,11 @@ impl<T: 'static, G: Aggregate<T>> Recipe<G::Accumulator> for CombiningAll<T, G> 
     type Transform = CombiningAllTransform<T, G>;
 
     fn transform(&self, _: Share) -> Self::Transform {
-        CombiningAllTransform { whole: Some(self.aggregate.start()), aggregate: self.aggregate.clone() }
+        CombiningAllTransform {
+            whole: Some(self.aggregate.start()),
+            aggregate: self.aggregate.clone(),
+            grown: 0,
+        }
     }
 
     fn describe(&self, steps: &mut Vec<&'static str>) {

@@ -12,6 +12,7 @@ use crate::aggregate::Fold;
 use crate::edge::Edge;
 use foldhash::fast::FixedState;
 use std::borrow::Borrow;
+use std::cell::Cell;
 use std::hash::{BuildHasher, Hash};
 
 /// How items of type `T` are grouped.
@@ -35,7 +36,8 @@ pub trait Keying<T>: Clone + Send + Sync + 'static {
         lend: impl FnOnce(&mut S, &Self::Value),
     );
 
-    /// Adds the item, whose key may have been hashed before, to its group; true when that is a new one.
+    /// Adds the item, whose key may have been hashed before, to its group; true when that is a new one. What an accumulator grows by is
+    /// added to `grown`.
     #[inline(always)]
     fn fold<F: Fold<Self::Value>>(
         &self,
@@ -43,16 +45,23 @@ pub trait Keying<T>: Clone + Send + Sync + 'static {
         fold: &F,
         hash: Option<u64>,
         item: T,
+        grown: &mut usize,
     ) -> bool {
-        let mut is_new = false;
+        let (mut is_new, more) = (false, Cell::new(0));
         let new = || {
             is_new = true;
             fold.start()
         };
-        let own = |accumulator: &mut F::Accumulator, value| fold.accumulate_owned(accumulator, value);
-        let lend =
-            |accumulator: &mut F::Accumulator, value: &Self::Value| fold.accumulate(accumulator, value);
+        let own = |accumulator: &mut F::Accumulator, value| {
+            more.set(fold.grows_by(&value));
+            fold.accumulate_owned(accumulator, value);
+        };
+        let lend = |accumulator: &mut F::Accumulator, value: &Self::Value| {
+            more.set(fold.grows_by(value));
+            fold.accumulate(accumulator, value);
+        };
         self.visit(groups, hash, item, new, own, lend);
+        *grown += more.get();
         is_new
     }
 

@@ -31,6 +31,7 @@ mod passage;
 mod sort;
 mod stateful;
 mod stateless;
+mod weight;
 
 use ahead::Ahead;
 pub(crate) use groups::{Drained, Groups, Table};
@@ -41,6 +42,7 @@ pub use keying::{ByItem, ByKey, ByPair, ByPart, KeyBeside, Keying};
 pub use sort::{Block, Merging, Sorting};
 pub use stateful::{Deduplicating, MappingStateful};
 pub use stateless::{Filtering, FlatMapping, Inspecting, Mapping};
+pub(crate) use weight::{owned_bytes, whole_bytes};
 
 use crate::processor::{ProcessorContext, Share};
 use std::any::Any;
@@ -110,6 +112,12 @@ pub trait Transform<A>: Send + 'static {
     #[inline(always)]
     fn init(&mut self, context: &ProcessorContext<'_>) {
         let _ = context;
+    }
+
+    /// Returns the bytes that it keeps from push to push, about; see [`Processor::held_bytes`](crate::Processor::held_bytes).
+    #[inline(always)]
+    fn held_bytes(&self) -> usize {
+        0
     }
 
     /// True when a timer of its own is due: it wants [`Transform::resume`] and [`Transform::settle`] though no item comes.
@@ -241,6 +249,11 @@ impl<A, X: Transform<A>, Y: Transform<X::Out>> Transform<A> for Then<X, Y> {
     fn init(&mut self, context: &ProcessorContext<'_>) {
         self.first.init(context);
         self.second.init(context);
+    }
+
+    #[inline(always)]
+    fn held_bytes(&self) -> usize {
+        self.first.held_bytes() + self.second.held_bytes()
     }
 
     #[inline(always)]

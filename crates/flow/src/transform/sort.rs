@@ -7,7 +7,7 @@
 //! order of their numbers. So only neighbouring runs are merged, level by level, and among equal heads the earlier run goes first.
 
 use super::merge::MergeRuns;
-use super::{FUEL, Receiver, Recipe, Transform};
+use super::{FUEL, Receiver, Recipe, Transform, whole_bytes};
 use crate::processor::Share;
 use std::cmp::Ordering;
 use std::collections::VecDeque;
@@ -46,6 +46,10 @@ pub struct SortingTransform<T, C> {
     /// Those of the next level: each is what was merged of some that lay side by side.
     merged: VecDeque<Vec<T>>,
     merging: Option<Merge<T, C>>,
+    /// What the items take that were not put yet, about.
+    bytes: usize,
+    /// How many those are.
+    items: usize,
 }
 
 impl<T, C> SortingTransform<T, C>
@@ -77,6 +81,8 @@ where
 
     #[inline(always)]
     fn push<R: Receiver<Block<T>>>(&mut self, item: T, _: &mut R) {
+        self.bytes += whole_bytes(&item);
+        self.items += 1;
         self.latest.push(item);
         if self.latest.len() == RUN {
             self.end_run();
@@ -112,11 +118,19 @@ where
             let items: Vec<T> = merge.by_ref().take(BLOCK).collect();
             if items.is_empty() {
                 self.merging = None;
+                (self.bytes, self.items) = (0, 0);
                 return true;
             }
+            // Each as large as the mean.
+            self.bytes -= self.bytes / self.items.max(items.len()) * items.len();
+            self.items = self.items.saturating_sub(items.len());
             to.put(Block { producer: self.producer, items });
         }
         false
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.bytes
     }
 }
 
@@ -136,6 +150,8 @@ where
             runs: VecDeque::new(),
             merged: VecDeque::new(),
             merging: None,
+            bytes: 0,
+            items: 0,
         }
     }
 
@@ -169,6 +185,10 @@ pub struct MergingTransform<T, C> {
     /// What each producer sent, in the order in which it came.
     runs: Vec<Vec<Vec<T>>>,
     merge: Option<MergeRuns<Flatten<IntoIter<Vec<T>>>, C>>,
+    /// What the items take that were not put yet, about.
+    bytes: usize,
+    /// How many those are.
+    items: usize,
 }
 
 impl<T, C> Transform<Block<T>> for MergingTransform<T, C>
@@ -183,6 +203,8 @@ where
         if block.producer >= self.runs.len() {
             self.runs.resize_with(block.producer + 1, Vec::new);
         }
+        self.bytes += block.items.iter().map(whole_bytes).sum::<usize>();
+        self.items += block.items.len();
         self.runs[block.producer].push(block.items);
     }
 
@@ -197,11 +219,20 @@ where
                 return false;
             }
             match merge.next() {
-                Some(item) => to.put(item),
+                Some(item) => {
+                    // Each as large as the mean.
+                    self.bytes -= self.bytes / self.items.max(1);
+                    self.items = self.items.saturating_sub(1);
+                    to.put(item);
+                }
                 None => return true,
             }
         }
         false
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.bytes
     }
 }
 
@@ -214,7 +245,7 @@ where
     type Transform = MergingTransform<T, C>;
 
     fn transform(&self, _: Share) -> Self::Transform {
-        MergingTransform { compare: self.compare.clone(), runs: Vec::new(), merge: None }
+        MergingTransform { compare: self.compare.clone(), runs: Vec::new(), merge: None, bytes: 0, items: 0 }
     }
 
     fn describe(&self, steps: &mut Vec<&'static str>) {

@@ -41,6 +41,10 @@ where
         let ((key, state), value) = keying.enter(&mut self.groups, item, &*new);
         to.put(map(state, key, value));
     }
+
+    fn held_bytes(&self) -> usize {
+        self.groups.bytes()
+    }
 }
 
 impl<T, S, B, K, N, F> Recipe<T> for MappingStateful<K, N, F>
@@ -97,6 +101,10 @@ where
                 self.seen.clear();
             }
         }
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.seen.bytes()
     }
 }
 

@@ -93,7 +93,7 @@ impl From<MessageError> for Failure {
 
 fn code_of(error: &GridError) -> ErrorCode {
     match error {
-        GridError::Refused(SubmitError::Overloaded { .. }) => ErrorCode::Overload,
+        GridError::Refused(SubmitError::Overloaded { .. } | SubmitError::Late { .. }) => ErrorCode::Overload,
         GridError::Refused(SubmitError::ShutDown { .. }) => ErrorCode::InstanceNotActive,
         GridError::Task(TaskError::Cancelled { .. }) => ErrorCode::Cancellation,
         GridError::Task(TaskError::TimedOut { .. })
@@ -144,5 +144,19 @@ impl From<QueryError> for Failure {
     #[cold]
     fn from(error: QueryError) -> Self {
         GridError::from(error).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filbert_pool::{StageId, StageKind};
+
+    #[test]
+    fn work_that_is_refused_because_others_wait_is_an_overload() {
+        let refused = SubmitError::Late { stage: StageId::of(StageKind::Partition), bound_ms: 5_000 };
+        let failure = Failure::from(GridError::Refused(refused));
+        assert_eq!(failure.code(), ErrorCode::Overload);
+        assert!(failure.text.contains("partition.overload_ms"), "{}", failure.text);
     }
 }

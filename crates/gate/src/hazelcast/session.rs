@@ -15,7 +15,7 @@ use super::login::{Credentials, Status};
 use super::skip::{Skip, Skipped, correlation};
 use crate::guesses::Turn;
 use bytes::{Buf, Bytes, BytesMut};
-use filbert_net::{Close, CloseReason, ConnectionInfo, LogBudget, Outbound, Protocol};
+use filbert_net::{Close, CloseReason, ConnectionInfo, Outbound, Protocol};
 use filbert_wire::frame::{Limits, PREAMBLE, SplitError, Splitter};
 use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::client::{Authentication, AuthenticationCustom};
@@ -23,11 +23,8 @@ use filbert_wire::messages::error::ErrorCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The first byte of what a client sends that uses TLS.
+/// The first byte of a TLS handshake.
 const TLS_HANDSHAKE: u8 = 0x16;
-
-/// Lines a minute about connections that are none of Hazelcast clients: anybody can make them.
-static STRANGERS: LogBudget = LogBudget::new(20);
 
 /// One connection of a Hazelcast client.
 #[derive(Debug)]
@@ -65,14 +62,12 @@ impl Session {
         let got = &input[..input.len().min(PREAMBLE.len())];
         if !PREAMBLE.starts_with(got) {
             self.host.counters.malformed.add();
-            let why = match got.first() {
-                Some(&TLS_HANDSHAKE) => "it uses TLS, and this door has no certificate (hazelcast.tls)",
+            return Err(Close::because(match got.first() {
+                Some(&TLS_HANDSHAKE) => {
+                    "it begins like TLS, and this door has none: set [hazelcast.tls], or have the client connect without"
+                }
                 _ => "it does not begin with CP2: this is no Hazelcast client",
-            };
-            if let Some(left_out) = STRANGERS.take(self.now()) {
-                tracing::warn!(peer = %self.info.peer, why, left_out, "a connection was refused");
-            }
-            return Err(Close::because(why));
+            }));
         }
         if got.len() < PREAMBLE.len() {
             return Ok(false);

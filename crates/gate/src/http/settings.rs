@@ -18,6 +18,8 @@ filbert_pool::settings_struct! {
         /// Names by which requests may call the member when it has no users, beside localhost and every address: a page of a stranger, open in a
         /// browser of this machine, must not read figures under a name of its own.
         pub hosts: Vec<String> = Vec::new() => Shape::Texts(is_named),
+        /// /health/ready tells of a stage when all its threads have been inside one task for longer and other work waits as long. 0: never.
+        pub stuck_ms: u64 = 10_000 => Shape::Number(0, 86_400_000),
         /// Encryption, which clients must use then. Not set: none, which only an address of this machine alone allows.
         pub tls: Option<TlsSettings> = None => Shape::Table(TlsSettings::FIELDS),
         /// Limits of all connections; before_login_bytes is what the head of a request may have.

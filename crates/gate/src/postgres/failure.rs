@@ -75,21 +75,29 @@ impl From<SqlError> for Failure {
     fn from(error: SqlError) -> Self {
         let code = match &error {
             SqlError::TooDeep { .. } => "54001",
-            SqlError::TextTooLong { .. } | SqlError::TooManyRows { .. } => "54000",
+            SqlError::TextTooLong { .. } | SqlError::TooManyRows { .. } | SqlError::PlansTooLong { .. } => {
+                "54000"
+            }
             SqlError::NotOneStatement { .. } => "42601",
             SqlError::Refused(_) | SqlError::NoClause { .. } => "0A000",
             SqlError::Denied(why) if why.starts_with(read_only::REFUSED) => "25006",
-            SqlError::Denied(_) => "42501",
+            SqlError::Denied(_) | SqlError::FileDenied { .. } => "42501",
             SqlError::Full(_) => "53200",
+            SqlError::Taken(_) => "23505",
+            SqlError::NotNull(_) => "23502",
+            SqlError::TooLong(_) => "22001",
             SqlError::WrongParameters { .. } => "08P01",
             SqlError::NoTable { .. } => "42P01",
             SqlError::NoMoment { .. } => "22007",
             SqlError::OutOfRange { .. } => "22003",
             SqlError::Failed(cause) => code_of(cause),
             SqlError::Cancelled | SqlError::TimedOut { .. } => "57014",
-            SqlError::Overloaded { .. } | SqlError::TooManyOpen { .. } | SqlError::JournalOverrun { .. } => {
-                "53000"
-            }
+            SqlError::Overloaded { .. }
+            | SqlError::Busy(_)
+            | SqlError::WaitedTooLong { .. }
+            | SqlError::TooManyOpen { .. }
+            | SqlError::JournalOverrun { .. } => "53000",
+            SqlError::Submit(refused) if refused.is_retryable() => "53000",
             SqlError::Submit(_) | SqlError::Task(_) => "57P03",
             _ => "XX000",
         };
@@ -140,6 +148,7 @@ fn code_of_arrow(error: &ArrowError) -> &'static str {
             "22003"
         }
         ArrowError::CastError(_) | ArrowError::ParseError(_) => "22P02",
+        ArrowError::InvalidArgumentError(text) if text.contains("is declared as non-nullable") => "23502",
         ArrowError::InvalidArgumentError(_) => "22023",
         ArrowError::MemoryError(_) => "53200",
         _ => "22000",
@@ -151,6 +160,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn overload_is_a_lack_of_resources() {
+        let stage = filbert_pool::StageId::of(filbert_pool::StageKind::Partition);
+        let late = filbert_pool::SubmitError::Late { stage, bound_ms: 5_000 };
+        for error in [SqlError::Busy(late.to_string()), SqlError::Submit(late)] {
+            let failure = Failure::from(error);
+            assert!(
+                failure.code == "53000" && failure.message.contains("partition.overload_ms"),
+                "{failure:?}"
+            );
+        }
+        let ends = filbert_pool::SubmitError::ShutDown { stage };
+        assert_eq!(Failure::from(SqlError::Submit(ends)).code, "57P03");
+    }
+
+    #[test]
     fn a_mistake_is_pointed_at_in_the_text_that_was_sent() {
         let error = || SqlError::NoMoment { text: "'2026-02-31'".into(), what: "date", form: "2026-03-31" };
         let statement = "SELECT DATE '2026-02-31'";
@@ -159,5 +183,12 @@ mod tests {
         assert_eq!(place("SELECT 'ä'; SELECT DATE '2026-02-31'"), Some(25));
         assert_eq!(place("SELECT date '2026-02-31'"), None);
         assert_eq!(place(""), None);
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_read_is_a_matter_of_rights() {
+        let setting = "sql.files";
+        let denied = SqlError::FileDenied { path: "/etc/passwd".into(), verb: "read", setting };
+        assert_eq!(Failure::from(denied).code, "42501");
     }
 }

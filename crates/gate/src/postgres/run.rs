@@ -281,19 +281,23 @@ impl Running {
 
     /// What it did, with the rows that were sent this time.
     fn tag(&self, sent: u64) -> String {
-        match &self.description.kind {
+        let (kind, rows) = match &self.description.change {
+            Some(change) => (change, sent),
+            None => (&self.description.kind, self.changed),
+        };
+        match kind {
             StatementKind::Rows => format!("SELECT {sent}"),
-            StatementKind::Insert => format!("INSERT 0 {}", self.changed),
-            StatementKind::Update => format!("UPDATE {}", self.changed),
-            StatementKind::Delete => format!("DELETE {}", self.changed),
-            StatementKind::Copy => format!("COPY {}", self.changed),
+            StatementKind::Insert => format!("INSERT 0 {rows}"),
+            StatementKind::Update => format!("UPDATE {rows}"),
+            StatementKind::Delete => format!("DELETE {rows}"),
+            StatementKind::Copy => format!("COPY {rows}"),
             StatementKind::Other(name) => name.clone(),
         }
     }
 
     /// True when it changes something that a ROLLBACK would have to undo.
     pub(super) fn changes(&self) -> bool {
-        self.description.kind != StatementKind::Rows
+        self.description.kind != StatementKind::Rows || self.description.change.is_some()
     }
 }
 

@@ -10,7 +10,7 @@
 //! `ROLLBACK` after a change says so. One that may only read changes nothing.
 
 use super::answer::{Answer, Transaction};
-use super::dialect::{cast_types, compared, has_made_names, mentions_array, shown_columns};
+use super::dialect::{cast_types, compared, mentions_array};
 use super::failure::Failure;
 use super::host::Host;
 use super::line::{Ended, Line};
@@ -28,7 +28,7 @@ use bytes::Bytes;
 use datafusion::arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::scalar::ScalarValue;
 use filbert_net::{Close, Stream};
-use filbert_sql::{Description, StatementKind};
+use filbert_sql::{ColumnNaming, Description, StatementKind, has_made_names, shown_columns};
 use std::sync::Arc;
 
 /// Serves a connection from its first byte to its last.
@@ -280,10 +280,12 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         described.columns = if text.len() <= SHORT_BYTES {
-            shown_columns(text, columns)
+            shown_columns(text, columns, ColumnNaming::Postgres)
         } else {
             let (text, columns) = (text.to_owned(), Arc::clone(columns));
-            self.host.elsewhere("name columns", move || shown_columns(&text, &columns)).await?
+            self.host
+                .elsewhere("name columns", move || shown_columns(&text, &columns, ColumnNaming::Postgres))
+                .await?
         };
         Ok(())
     }

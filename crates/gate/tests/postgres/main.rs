@@ -4,6 +4,7 @@
 
 mod cancel;
 mod catalog;
+mod changes;
 mod client;
 mod closing;
 mod copy;

@@ -59,6 +59,8 @@ fn the_commands_that_describe() {
     assert_eq!(psql(&member, &["-At", "-c", "\\dv"]).unwrap(), "public|large|view|filbert\n");
     assert!(psql(&member, &["-c", "\\d large"]).unwrap().contains("View \"public.large\""));
     assert!(psql(&member, &["-At", "-c", "\\l+"]).unwrap().contains("filbert"));
+    assert!(psql(&member, &["-At", "-c", "\\df sum"]).unwrap().starts_with("pg_catalog|sum|"));
+    assert!(psql(&member, &["-At", "-c", "\\daS sum"]).unwrap().contains("|sum|"));
     for command in [
         "\\di",
         "\\df",

@@ -15,6 +15,9 @@ use std::sync::{Arc, RwLock};
 /// of a key reach the store in their order, the last of several that wait alone, and no two calls for a key at a time. A store that
 /// fails says why; one that panics has failed.
 ///
+/// A map on disk remembers there which changes its store has not been told of, and a start after a kill tells it of those. So a store may
+/// be told twice of a change, and must not mind.
+///
 /// ```
 /// use filbert_grid::{Grid, GridSettings, MapSettings, MapStore, MapStoreSettings, Registry};
 /// use filbert_wire::Data;

@@ -60,8 +60,9 @@ impl MapContext {
     ) -> Self {
         // Only a map is set by its name.
         let of_map = if service == Service::Map { settings.maps.of(name) } else { MapSettings::default() };
-        let behind = of_map.store.as_ref().map(|store| Arc::new(Behind::new(name, store, registry, stages)));
         let log = of_map.persistence.as_ref().zip(*store).map(|(settings, store)| store.log(name, settings));
+        let behind = |store| Arc::new(Behind::new(name, store, registry, stages, log.as_ref()));
+        let behind = of_map.store.as_ref().map(behind);
         let mut indexes = if log.is_some() { catalog.indexes_of(name) } else { Vec::new() };
         for index in of_map.indexes.iter().filter_map(|declared| declared.of_map(name).ok()) {
             if indexes.iter().all(|known| known.name() != index.name()) {

@@ -157,7 +157,7 @@ impl Timetable {
             match self.shared.workshop.start(task.code.clone(), (&self.home, self.partition), sent_to, back) {
                 Ok(canceller) => task.begun(canceller),
                 // No room in the queue of its threads: for one that is repeated as if the run before were still under way.
-                Err(GridError::Refused(SubmitError::Overloaded { .. })) => {
+                Err(GridError::Refused(SubmitError::Overloaded { .. } | SubmitError::Late { .. })) => {
                     if !task.is_repeated() {
                         task.put_off(now.saturating_add(BEGIN_AGAIN));
                     }

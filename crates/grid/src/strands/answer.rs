@@ -3,6 +3,7 @@
 use crate::error::GridResult;
 use filbert_pool::Promise;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Tells the place where operations are parked that some of their answers were cancelled: those are forgotten soon, with all they hold.
 /// Without it they are forgotten when something happens there, or when many are parked. Cheap to call often.
@@ -13,6 +14,15 @@ pub type Leaving = Arc<dyn Fn() + Send + Sync>;
 pub trait Answer<T>: Send + 'static {
     /// Here is the result.
     fn give(self, result: GridResult<T>);
+
+    /// True when it wants to know how long its operation waits for turns.
+    const IS_TIMED: bool = false;
+
+    /// The operation waits for a turn from `now` on.
+    fn queued(&mut self, _now: Duration) {}
+
+    /// The operation has its turn.
+    fn begins(&mut self, _now: Duration) {}
 
     /// The operation is about to be parked: the result may take any time from now on. False refuses that; the operation is then
     /// forgotten, and whoever wants its result was told why. Who cancels later had best say so by `leaving`.

@@ -1,6 +1,7 @@
 //! What lives on a strand: a target, and the operations that are parked there.
 
 use super::alarms::Alarms;
+use super::load::OldestMail;
 use super::waiting::{Parked, Waiting};
 use super::{Answer, Leaving, Strands};
 use crate::error::{GridError, GridResult};
@@ -23,6 +24,8 @@ pub(super) struct Cell<T: Target> {
     partition: PartitionId,
     home: Weak<Strands<T>>,
     clock: Clock,
+    /// How long its mail waits, seen from outside.
+    mail: OldestMail,
     /// The timers that will look after deadlines.
     alarms: Alarms,
     /// A `retry` is in the mailbox.
@@ -74,6 +77,7 @@ impl<T: Target> Cell<T> {
         partition: PartitionId,
         home: Weak<Strands<T>>,
         clock: Clock,
+        mail: OldestMail,
     ) -> Self {
         Self {
             target,
@@ -82,10 +86,16 @@ impl<T: Target> Cell<T> {
             partition,
             home,
             clock,
+            mail,
             alarms: Alarms::default(),
             retry_mailed: false,
             leaving: None,
         }
+    }
+
+    /// How long its mail waits, seen from outside.
+    pub(super) fn mail(&self) -> &OldestMail {
+        &self.mail
     }
 
     /// Runs an operation on the caller's thread. `Some` when it is done; otherwise the answer is made, and given later.
@@ -125,11 +135,14 @@ impl<T: Target> Cell<T> {
     }
 
     /// Runs an operation whose answer is made already.
-    pub(super) fn drive<O, A>(&mut self, operation: O, answer: A)
+    pub(super) fn drive<O, A>(&mut self, operation: O, mut answer: A)
     where
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
+        if A::IS_TIMED {
+            answer.begins(self.clock.now());
+        }
         self.go_on(operation, Held::default(), answer);
     }
 
@@ -199,7 +212,13 @@ impl<T: Target> Cell<T> {
             After::Again(operation) => {
                 // A mailbox that is full, or a member that ends, drops the operation: its answer says so.
                 if let Some(home) = self.home.upgrade() {
+                    if A::IS_TIMED {
+                        answer.queued(self.clock.now());
+                    }
                     let _ = home.post(self.partition, O::NAME, move |cell| {
+                        if A::IS_TIMED {
+                            answer.begins(cell.clock.now());
+                        }
                         cell.go_on(operation, held, answer);
                     });
                 }

@@ -4,14 +4,16 @@
 //! done or waits: a strand that has no mail is free for callers. So a get beside an operation on the whole map runs at once, unless
 //! its partition is one of the few at work; with all partitions in the ready queues it would wait for a slice of each of them.
 
-use super::{Answer, Invoked, Leaving, Strands};
+use super::load::SpreadWait;
+use super::{Answer, Invoked, Leaving, Origin, Strands};
 use crate::error::{GridError, GridResult};
 use crate::invocation::Invocation;
 use crate::operation::{Action, Operation, Target};
-use filbert_pool::{Promise, StageId, StageKind, TaskError};
+use filbert_pool::{Promise, StageId, StageKind, SubmitError, TaskError};
 use filbert_wire::PartitionId;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
 
 /// Where the parts of an operation on many partitions run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,7 +38,12 @@ impl<T: Target> Strands<T> {
         R: Send + 'static,
     {
         let lanes = if spread == Spread::Beside { self.lanes() } else { 0 };
-        let gather = Arc::new(Gather::<T, O>::new(&self.home, lanes));
+        let operations: Vec<_> = operations.into_iter().collect();
+        if let Err(refused) = self.check_load(&operations, lanes > 0) {
+            return Invocation::ready(Err(refused.into()));
+        }
+        let wait = (lanes > 0).then(|| SpreadWait::new(&self.spread, lanes, operations.len())).flatten();
+        let gather = Arc::new(Gather::<T, O>::new(&self.home, lanes, wait));
         let may_run_here = spread == Spread::Here && self.may_run_here::<O>();
         let mut count = 0;
         for (place, (partition, operation)) in operations.into_iter().enumerate() {
@@ -59,6 +66,16 @@ impl<T: Target> Strands<T> {
         Invocation::later(later)
     }
 
+    /// Refuses the whole before a part of it has begun: when the mail of one of its partitions waits too long and, of what takes long itself,
+    /// when others like it do.
+    fn check_load<O>(&self, operations: &[(PartitionId, O)], is_long: bool) -> Result<(), SubmitError> {
+        if is_long && self.spread.is_late() {
+            return Err(self.stages().partition().late());
+        }
+        let used = operations.iter().filter_map(|(partition, _)| self.place_of(*partition).get());
+        used.into_iter().try_for_each(|place| self.check_mail(place))
+    }
+
     /// How many parts run beside each other: one on each thread of the stage.
     fn lanes(&self) -> usize {
         self.stages().settings().number("partition.threads").max(1) as usize
@@ -69,6 +86,8 @@ impl<T: Target> Strands<T> {
 struct Gather<T: Target, O: Operation<Target = T>> {
     state: Mutex<State<O>>,
     home: Weak<Strands<T>>,
+    /// How long its parts wait for their turns; `None` when nobody wants to know.
+    wait: Option<Mutex<SpreadWait>>,
 }
 
 /// A part that has not begun.
@@ -103,10 +122,10 @@ impl<O: Operation> State<O> {
 }
 
 impl<T: Target, O: Operation<Target = T>> Gather<T, O> {
-    fn new(home: &Weak<Strands<T>>, lanes: usize) -> Self {
+    fn new(home: &Weak<Strands<T>>, lanes: usize, wait: Option<SpreadWait>) -> Self {
         let lanes = std::iter::repeat_with(VecDeque::new).take(lanes).collect();
         let state = State { lanes, parts: Vec::new(), given: 0, all: None, error: None, whole: None };
-        Self { state: Mutex::new(state), home: home.clone() }
+        Self { state: Mutex::new(state), home: home.clone(), wait: wait.map(Mutex::new) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<O>> {
@@ -125,15 +144,23 @@ impl<T: Target, O: Operation<Target = T>> Gather<T, O> {
         let Some(next) = next else { return };
         match self.home.upgrade() {
             Some(strands) => self.start(&strands, next, Some(lane), false),
-            None => drop(Part { gather: Some(Arc::clone(self)), place: next.place, lane: Some(lane) }),
+            None => {
+                drop(Part {
+                    gather: Some(Arc::clone(self)),
+                    place: next.place,
+                    lane: Some(lane),
+                    queued: None,
+                    has_begun: false,
+                });
+            }
         }
     }
 
     fn start(self: &Arc<Self>, strands: &Strands<T>, next: Next<O>, lane: Option<usize>, may_run_here: bool) {
         let Next { place, partition, operation } = next;
         crate::granted::note(O::NAME, O::ACTION);
-        let answer = || Part { gather: Some(Arc::clone(self)), place, lane };
-        match strands.invoke_where(partition, operation, answer, may_run_here) {
+        let answer = || Part { gather: Some(Arc::clone(self)), place, lane, queued: None, has_begun: false };
+        match strands.invoke_where(partition, operation, answer, may_run_here, Origin::Inside) {
             Invoked::Here(result) => self.give(place, result),
             Invoked::Later => {}
             // The answer was made and dropped: it said so itself, but less exactly.
@@ -194,6 +221,9 @@ struct Part<T: Target, O: Operation<Target = T>> {
     place: usize,
     /// Whose next part begins when this one ends or waits; `None` when it has begun already, or all began at once.
     lane: Option<usize>,
+    /// Since when it waits for a turn.
+    queued: Option<Duration>,
+    has_begun: bool,
 }
 
 impl<T: Target, O: Operation<Target = T>> Part<T, O> {
@@ -205,6 +235,23 @@ impl<T: Target, O: Operation<Target = T>> Part<T, O> {
 }
 
 impl<T: Target, O: Operation<Target = T>> Answer<O::Output> for Part<T, O> {
+    const IS_TIMED: bool = true;
+
+    fn queued(&mut self, now: Duration) {
+        if self.gather.as_ref().is_some_and(|gather| gather.wait.is_some()) {
+            self.queued = Some(now);
+        }
+    }
+
+    fn begins(&mut self, now: Duration) {
+        let Some(queued) = self.queued.take() else { return };
+        // The first of its turns begins the part, later ones go on with it.
+        if let Some(wait) = self.gather.as_ref().and_then(|gather| gather.wait.as_ref()) {
+            let mut wait = wait.lock().unwrap_or_else(|broken| broken.into_inner());
+            wait.waited(now.saturating_sub(queued), !std::mem::replace(&mut self.has_begun, true));
+        }
+    }
+
     fn give(mut self, result: GridResult<O::Output>) {
         // First: what goes wrong there is known before the last result is given.
         self.pass_on();

@@ -10,6 +10,7 @@ mod alarms;
 mod answer;
 mod cell;
 mod gather;
+mod load;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -28,6 +29,7 @@ use cell::Cell;
 pub(crate) use cell::FARTHEST;
 use filbert_pool::{Clock, StageKind, Stages, Strand, SubmitError};
 use filbert_wire::{PARTITION_COUNT, PartitionId};
+use load::{OldestMail, SpreadLoad};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -39,7 +41,9 @@ pub struct Strands<T: Target> {
     stages: Stages,
     /// The account of the memory of all structures.
     memory: Arc<MemoryAccount>,
-    strands: Box<[OnceLock<Strand<Cell<T>>>]>,
+    strands: Box<[OnceLock<Place<T>>]>,
+    /// How operations on many partitions get on.
+    spread: Arc<SpreadLoad>,
     maker: Maker<T>,
     /// The first partition that has a strand here: zero, or the only one.
     first: u32,
@@ -47,6 +51,22 @@ pub struct Strands<T: Target> {
     user_code: AtomicBool,
     /// Itself, for parts of an operation that follow one another.
     home: Weak<Self>,
+}
+
+/// The strand of one partition, and how long its mail waits.
+#[derive(Debug)]
+struct Place<T: Target> {
+    strand: Strand<Cell<T>>,
+    mail: OldestMail,
+}
+
+/// Where an operation comes from, which decides whether it may be refused because others wait too long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// A caller outside the grid.
+    Caller,
+    /// The member itself, or an operation that was taken already.
+    Inside,
 }
 
 /// Makes the target of a partition. Locked while it does, and while someone asks which partitions are used.
@@ -125,7 +145,7 @@ impl<T: Target> Strands<T> {
         memory: &Arc<MemoryAccount>,
         name: &Arc<str>,
         first: u32,
-        strands: impl FnOnce(&Weak<Self>) -> Box<[OnceLock<Strand<Cell<T>>>]>,
+        strands: impl FnOnce(&Weak<Self>) -> Box<[OnceLock<Place<T>>]>,
         make: Make<T>,
     ) -> Arc<Self> {
         Arc::new_cyclic(|home: &Weak<Self>| Self {
@@ -133,6 +153,7 @@ impl<T: Target> Strands<T> {
             stages: stages.clone(),
             memory: Arc::clone(memory),
             strands: strands(home),
+            spread: Arc::new(SpreadLoad::new(stages.partition().overload_after())),
             maker: Maker(Mutex::new(make)),
             first,
             user_code: AtomicBool::new(false),
@@ -146,9 +167,10 @@ impl<T: Target> Strands<T> {
         home: &Weak<Self>,
         partition: PartitionId,
         target: T,
-    ) -> Strand<Cell<T>> {
-        let cell = Cell::new(target, memory, partition, home.clone(), stages.clock());
-        stages.partition().strand(u64::from(partition.number()), cell)
+    ) -> Place<T> {
+        let mail = OldestMail::default();
+        let cell = Cell::new(target, memory, partition, home.clone(), stages.clock(), mail.clone());
+        Place { strand: stages.partition().strand(u64::from(partition.number()), cell), mail }
     }
 
     /// The structure's name.
@@ -179,38 +201,38 @@ impl<T: Target> Strands<T> {
     #[inline]
     fn strand(&self, partition: PartitionId) -> &Strand<Cell<T>> {
         const { assert!(PARTITION_COUNT > 1) };
-        let strand = self.place_of(partition);
-        match strand.get() {
-            Some(strand) => strand,
-            None => self.make(strand, partition),
+        let place = self.place_of(partition);
+        match place.get() {
+            Some(place) => &place.strand,
+            None => &self.make(place, partition).strand,
         }
     }
 
     #[inline]
-    fn place_of(&self, partition: PartitionId) -> &OnceLock<Strand<Cell<T>>> {
+    fn place_of(&self, partition: PartitionId) -> &OnceLock<Place<T>> {
         let index = if self.strands.len() == 1 { 0 } else { partition.index() };
         &self.strands[index]
     }
 
     /// The strand of `partition`, for an operation: a write does not make one when there is no memory for it.
     #[inline]
-    fn strand_for<O: Operation<Target = T>>(&self, partition: PartitionId) -> GridResult<&Strand<Cell<T>>> {
-        let strand = self.place_of(partition);
-        match strand.get() {
-            Some(strand) => Ok(strand),
+    fn place_for<O: Operation<Target = T>>(&self, partition: PartitionId) -> GridResult<&Place<T>> {
+        let place = self.place_of(partition);
+        match place.get() {
+            Some(place) => Ok(place),
             None => {
                 if O::NEEDS_ROOM {
                     self.memory.admit(O::NAME, STRAND_BYTES)?;
                 }
-                Ok(self.make(strand, partition))
+                Ok(self.make(place, partition))
             }
         }
     }
 
     #[cold]
-    fn make<'s>(&self, strand: &'s OnceLock<Strand<Cell<T>>>, partition: PartitionId) -> &'s Strand<Cell<T>> {
+    fn make<'s>(&self, place: &'s OnceLock<Place<T>>, partition: PartitionId) -> &'s Place<T> {
         let mut make = self.maker.0.lock().unwrap_or_else(PoisonError::into_inner);
-        strand.get_or_init(|| {
+        place.get_or_init(|| {
             let target = make(&self.home, partition);
             Self::made(&self.stages, &self.memory, &self.home, partition, target)
         })
@@ -230,7 +252,17 @@ impl<T: Target> Strands<T> {
         A: Answer<O::Output>,
     {
         granted::note(O::NAME, O::ACTION);
-        self.invoke_where(partition, operation, answer, self.may_run_here::<O>())
+        self.invoke_where(partition, operation, answer, self.may_run_here::<O>(), Origin::Caller)
+    }
+
+    /// Refuses new work for `partition` while the mail of its strand waits longer than it may.
+    #[inline]
+    fn check_mail(&self, place: &Place<T>) -> Result<(), SubmitError> {
+        let partition = self.stages.partition();
+        if place.mail.is_older_than(partition.overload_after(), || self.stages.clock().now()) {
+            return Err(partition.late());
+        }
+        Ok(())
     }
 
     /// From now on operations that are short by themselves run user code here, or do so no more. One that an io loop has begun meanwhile
@@ -252,16 +284,18 @@ impl<T: Target> Strands<T> {
         operation: O,
         answer: impl FnOnce() -> A,
         may_run_here: bool,
+        origin: Origin,
     ) -> Invoked<O::Output>
     where
         O: Operation<Target = T>,
         A: Answer<O::Output>,
     {
         let _own_affair = Granted::pause();
-        let strand = match self.strand_for::<O>(partition) {
-            Ok(strand) => strand,
+        let place = match self.place_for::<O>(partition) {
+            Ok(place) => place,
             Err(refused) => return Invoked::Here(Err(refused)),
         };
+        let strand = &place.strand;
         let mut call = Some((operation, answer));
         if may_run_here {
             let run = |cell: &mut Cell<T>| {
@@ -276,11 +310,30 @@ impl<T: Target> Strands<T> {
             }
         }
         let Some((operation, answer)) = call else { unreachable!("a strand that was busy ran nothing") };
-        let answer = answer();
+        if origin == Origin::Caller
+            && !O::PRIORITY
+            && let Err(refused) = self.check_mail(place)
+        {
+            return Invoked::Refused(refused);
+        }
+        let mut answer = answer();
+        if A::IS_TIMED {
+            answer.queued(self.stages.clock().now());
+        }
+        let drive = move |cell: &mut Cell<T>| cell.drive(operation, answer);
         let mailed = if O::PRIORITY {
-            strand.post_priority(O::NAME, move |cell| cell.drive(operation, answer))
+            strand.post_priority(O::NAME, drive)
+        } else if place.mail.watch(|| self.stages.clock().now()) {
+            let mailed = strand.post(O::NAME, move |cell| {
+                cell.mail().arrived();
+                drive(cell);
+            });
+            if mailed.is_err() {
+                place.mail.arrived();
+            }
+            mailed
         } else {
-            strand.post(O::NAME, move |cell| cell.drive(operation, answer))
+            strand.post(O::NAME, drive)
         };
         match mailed {
             Ok(()) => Invoked::Later,
@@ -295,13 +348,33 @@ impl<T: Target> Strands<T> {
         partition: PartitionId,
         operation: O,
     ) -> Invocation<O::Output> {
+        self.call_from(Origin::Caller, partition, operation)
+    }
+
+    /// Runs a further part of something that was begun: unlike [`Strands::call`], it is not refused because others wait too long.
+    pub fn continue_with<O: Operation<Target = T>>(
+        &self,
+        partition: PartitionId,
+        operation: O,
+    ) -> Invocation<O::Output> {
+        self.call_from(Origin::Inside, partition, operation)
+    }
+
+    #[inline]
+    fn call_from<O: Operation<Target = T>>(
+        &self,
+        origin: Origin,
+        partition: PartitionId,
+        operation: O,
+    ) -> Invocation<O::Output> {
+        granted::note(O::NAME, O::ACTION);
         let mut future = None;
         let answer = || {
             let (promise, later) = self.stages.promise(StageKind::Partition, O::NAME);
             future = Some(later);
             promise
         };
-        match self.invoke(partition, operation, answer) {
+        match self.invoke_where(partition, operation, answer, self.may_run_here::<O>(), origin) {
             Invoked::Here(result) => Invocation::ready(result),
             Invoked::Refused(refused) => Invocation::ready(Err(GridError::Refused(refused))),
             Invoked::Later => Invocation::later(future.expect("later means that the answer was made")),
@@ -314,7 +387,7 @@ impl<T: Target> Strands<T> {
         partition: PartitionId,
         operation: O,
     ) -> Result<(), SubmitError> {
-        match self.invoke_where(partition, operation, || Nobody, false) {
+        match self.invoke_where(partition, operation, || Nobody, false, Origin::Inside) {
             Invoked::Refused(refused) => Err(refused),
             Invoked::Here(_) | Invoked::Later => Ok(()),
         }

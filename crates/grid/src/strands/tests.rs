@@ -380,6 +380,102 @@ fn many_offers_are_one_callback() {
     assert!(callbacks() - before <= 2, "{} callbacks", callbacks() - before);
 }
 
+/// Everybody waited as long as 100,000 operations take, and most had gone by then.
+#[test]
+fn new_work_is_refused_while_mail_waits_too_long() {
+    let stages = Stages::builder().set("partition.overload_ms", 1_000_u64).simulated(1).unwrap();
+    let (numbers, simulation) = (numbers(&stages), stages.simulation().unwrap());
+    let (second, refused) = (Duration::from_millis(1_001), || stages.partition().snapshot().refused);
+    let parked = numbers.call(HERE, Take::within(None));
+    simulation.advance(10 * second);
+    assert_eq!(numbers.call(HERE, Count { waited: true }).wait(), Ok(0), "what is parked is no overload");
+    let waits = numbers
+        .try_look(HERE, "hold", |_, _| {
+            let waits = numbers.call(HERE, Put(1));
+            simulation.advance(second / 2);
+            let too = numbers.call(HERE, Put(2));
+            assert!(!waits.is_done() && !too.is_done() && refused() == 0);
+            simulation.advance(second);
+            for _ in 0..3 {
+                let late = numbers.call(HERE, Put(3)).now().unwrap().unwrap_err();
+                assert!(
+                    matches!(late, GridError::Refused(SubmitError::Late { bound_ms: 1_000, .. })),
+                    "{late}"
+                );
+                assert!(late.is_retryable() && !late.is_indeterminate());
+            }
+            let all = numbers.call_all(Spread::Beside, [(HERE, Scan::default())], |sums| sums);
+            assert!(matches!(all.now(), Ok(Err(GridError::Refused(SubmitError::Late { .. })))));
+            assert_eq!(refused(), 4);
+            assert_eq!(numbers.mail(HERE, Put(4)), Ok(()), "the member's own");
+            waits
+        })
+        .unwrap();
+    assert_eq!(waits.wait(), Ok(1));
+    simulation.settle();
+    assert_eq!(parked.wait(), Ok(Some(1)));
+    assert_eq!(numbers.call(HERE, Count { waited: true }).wait(), Ok(2), "2 and 4; 3 was refused");
+    assert_eq!(refused(), 4);
+}
+
+#[test]
+fn without_a_bound_mail_may_wait_for_ever() {
+    let stages = Stages::builder().set("partition.overload_ms", 0_u64).simulated(1).unwrap();
+    let (numbers, simulation) = (numbers(&stages), stages.simulation().unwrap());
+    let held = numbers.try_look(HERE, "hold", |_, _| {
+        let waits = numbers.call(HERE, Put(1));
+        simulation.advance(Duration::from_secs(100_000));
+        (waits, numbers.call(HERE, Put(2)))
+    });
+    let (first, second) = held.unwrap();
+    assert_eq!((first.wait(), second.wait()), (Ok(1), Ok(2)));
+}
+
+/// Holds the strands of all these partitions, and lets go of one after the other, the first one first; `before` is called before each.
+fn let_go(map: &Strands<Numbers>, held: &[PartitionId], before: &mut dyn FnMut(usize)) {
+    let Some((last, others)) = held.split_last() else { return };
+    map.try_look(*last, "hold", |_, _| {
+        let_go(map, others, before);
+        before(others.len());
+    })
+    .unwrap();
+}
+
+/// Predicate scans waited for eleven seconds where more came than could be served: each a moment at each partition.
+#[test]
+fn new_scans_are_refused_while_others_wait_too_long() {
+    let builder = Stages::builder().set("partition.overload_ms", 1_000_u64).set("partition.threads", 2_u64);
+    let stages = builder.simulated(1).unwrap();
+    let (simulation, account) = (stages.simulation().unwrap(), MemoryAccount::new(u64::MAX));
+    let map = Strands::partitioned(&stages, &account, &Arc::from("numbers"), |_| Numbers(vec![1]));
+    let partitions: Vec<PartitionId> = map.partitions().collect();
+    let scan = |of: &[PartitionId]| {
+        let parts: Vec<_> = of.iter().map(|partition| (*partition, Scan::default())).collect();
+        map.call_all(Spread::Beside, parts, |sums: Vec<u32>| sums.len())
+    };
+    let (mut first, mut taken, mut refused) = (None, Vec::new(), 0);
+    let_go(&map, &partitions, &mut |number| {
+        let first = first.get_or_insert_with(|| scan(&partitions));
+        assert!(!first.is_done());
+        // Each of the parts waits for 20 ms, and all of them for almost three seconds.
+        simulation.advance(Duration::from_millis(10));
+        if number % 20 == 10 {
+            match scan(&partitions[270..]).now() {
+                Ok(Err(GridError::Refused(SubmitError::Late { .. }))) => refused += 1,
+                other => taken.push((number, other.expect_err("its partition is held"))),
+            }
+        }
+    });
+    let numbers: Vec<usize> = taken.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, [10], "one may have bad luck for a quarter of the bound");
+    assert_eq!(refused, 13);
+    assert_eq!(first.unwrap().wait(), Ok(271));
+    for (_, small) in taken {
+        assert_eq!(small.wait(), Ok(1));
+    }
+    assert_eq!(scan(&partitions).wait(), Ok(271), "nobody waits any more");
+}
+
 #[test]
 fn operations_travel() {
     let text = serde_json::to_string(&Take::within(Some(Duration::from_secs(1)))).unwrap();

@@ -3,20 +3,17 @@
 //! The library's own texts name its types, such as `Other(OtherError(CaUsedAsEndEntity))`. They say neither which side is meant nor what to
 //! do. Rejected: passing them on behind a sentence of ours, since the reader would still have to look them up.
 
-use crate::log_budget::LogBudget;
 use rustls::{AlertDescription, CertificateError, Error, InvalidMessage};
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
 
-/// Lines a minute about handshakes that failed: anybody can make them fail.
-static LINES: LogBudget = LogBudget::new(20);
-
-/// Writes to the log why the handshake of a client failed.
-pub(crate) fn log_failure(peer: SocketAddr, error: &io::Error, now: Duration) {
-    if let Some(left_out) = LINES.take(now) {
-        let why = problem(error, "the client");
-        tracing::warn!(%peer, why, left_out, "a TLS handshake failed");
+/// Writes to the log why the handshake of a client failed. `left_out` counts the complaints that were not written before this one; without
+/// it, this one is not either, but for those who look for faults.
+pub(crate) fn log_failure(peer: SocketAddr, error: &io::Error, left_out: Option<u64>) {
+    let why = problem(error, "the client");
+    match left_out {
+        Some(left_out) => tracing::warn!(%peer, why, left_out, "a TLS handshake failed"),
+        None => tracing::debug!(%peer, why, "a TLS handshake failed"),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The end of connections: by the peer, the protocol, a drain, the door, the stages, a panic.
 
 use crate::line::{Client, Seen, eventually, open};
-use filbert_net::{CloseReason, Listener, NetSettings};
+use filbert_net::{CloseReason, DoorWatcher, Listener, NetSettings};
 use filbert_pool::{Shutdown, Stages};
 use std::net::TcpStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 #[test]
@@ -145,14 +145,16 @@ fn a_thousand_connections_leave_nothing_behind() {
     eventually("the loops are empty", || io(&stages) == 1);
 }
 
-/// Takes its time to go.
-struct Lingers(Arc<AtomicUsize>);
+/// Counts the connections of its door when it goes.
+struct CountsAtItsEnd {
+    door: Arc<OnceLock<DoorWatcher>>,
+    counted: Arc<Mutex<Vec<usize>>>,
+}
 
-impl Drop for Lingers {
+impl Drop for CountsAtItsEnd {
     fn drop(&mut self) {
-        // sleeps because whoever counts connections must have the time to find none
-        std::thread::sleep(Duration::from_millis(100));
-        self.0.fetch_add(1, Ordering::SeqCst);
+        let connections = self.door.get().map_or(0, |door| door.stats().connections);
+        self.counted.lock().unwrap().push(connections);
     }
 }
 
@@ -160,20 +162,21 @@ impl Drop for Lingers {
 #[test]
 fn what_a_future_holds_is_gone_before_its_connection_is_counted_out() {
     let stages = Stages::start().unwrap();
-    let gone = Arc::new(AtomicUsize::new(0));
-    let goes = Arc::clone(&gone);
+    let (watched, counted) = (Arc::new(OnceLock::new()), Arc::new(Mutex::new(Vec::new())));
+    let (watches, counts) = (Arc::clone(&watched), Arc::clone(&counted));
     let settings = NetSettings { login_timeout_ms: 50, ..NetSettings::default() };
     let listener = Listener::new("127.0.0.1:0".parse().unwrap()).settings(settings);
     let door = listener.serve(&stages, move |stream| {
-        let held = (stream, Lingers(Arc::clone(&goes)));
+        let held = (stream, CountsAtItsEnd { door: Arc::clone(&watches), counted: Arc::clone(&counts) });
         async move {
             let _held = held;
             std::future::pending().await
         }
     });
     let door = door.unwrap();
+    watched.set(door.watcher()).unwrap();
     let _silent = TcpStream::connect(door.local_addr()).unwrap();
     eventually("it came and went", || door.stats().accepted == 1 && door.connection_count() == 0);
-    assert_eq!(gone.load(Ordering::SeqCst), 1);
+    assert_eq!(*counted.lock().unwrap(), [1], "it was still counted when what its future held went");
     assert_eq!(door.stats().closed_by(CloseReason::LoginTimeout), 1);
 }

@@ -164,6 +164,7 @@ impl EventStage {
             mailbox_capacity: settings.capacity,
             strands: 1,
             takeover: settings.takeover,
+            overload: None,
             slow_limit: settings.slow_limit,
         };
         let striped = Striped::start(env, id, striped_settings);

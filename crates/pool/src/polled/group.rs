@@ -178,6 +178,11 @@ impl Group {
         self
     }
 
+    /// True while it has a head start that is not used up.
+    pub fn has_head_start(&self) -> bool {
+        self.core.head_start.load(Ordering::Relaxed) > 0
+    }
+
     /// The name it was made with.
     pub fn name(&self) -> &str {
         &self.core.name

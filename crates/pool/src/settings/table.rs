@@ -66,6 +66,12 @@ pub const SETTINGS: &[Setting] = &[
         MILLIS,
         "idle threads take the strands behind a task that runs longer; 0 = off",
     ),
+    number(
+        "partition.overload_ms",
+        5_000,
+        MILLIS,
+        "new operations are refused while work that was there before has waited longer; 0 = never",
+    ),
     number("partition.slow_ms", 100, MILLIS, "report an operation that takes longer; 0 = never"),
     per_core("generic.threads", 2, "threads for operations without a partition, and for callbacks"),
     number("generic.capacity", 1_000_000, CAPACITY, "operations that wait for a thread"),

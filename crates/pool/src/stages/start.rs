@@ -97,6 +97,7 @@ fn striped(settings: &Settings, kind: StageKind) -> StripedSettings {
         mailbox_capacity: settings.size(&format!("{kind}.mailbox_capacity")),
         strands: settings.size(&format!("{kind}.strands")),
         takeover: settings.limit(&format!("{kind}.takeover_ms")),
+        overload: if kind == StageKind::Partition { settings.limit("partition.overload_ms") } else { None },
         slow_limit: settings.limit(&format!("{kind}.slow_ms")),
     }
 }

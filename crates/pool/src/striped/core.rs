@@ -14,6 +14,7 @@ use crossbeam_utils::CachePadded;
 use filbert_sync::strand::Lane;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
 
 /// A strand as its stage sees it, whatever its value is.
 pub(super) trait Turn: Send + Sync {
@@ -40,6 +41,8 @@ pub(super) struct Core {
     pub(super) capacity: usize,
     /// In nanoseconds.
     pub(super) takeover: Option<u64>,
+    /// How long mail may have waited before more is refused by those who ask.
+    pub(super) overload: Option<Duration>,
     /// Stripes that sleep without a time-out, and with one; read inside a stripe's lock by who pushes to it.
     pub(super) idle: CachePadded<AtomicUsize>,
     registry: Mutex<Registry>,
@@ -90,6 +93,7 @@ impl Core {
             stripes: (0..settings.threads).map(|_| CachePadded::new(Stripe::new())).collect(),
             capacity: settings.mailbox_capacity,
             takeover: settings.takeover.map(|period| (period.as_nanos() as u64).max(1)),
+            overload: settings.overload,
             idle: CachePadded::new(AtomicUsize::new(0)),
             registry: Mutex::new(Registry::default()),
             closed: AtomicBool::new(false),

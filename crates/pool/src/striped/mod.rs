@@ -50,6 +50,8 @@ pub struct StripedSettings {
     pub strands: usize,
     /// How long a stripe may stay in one task before others take the strands that wait behind it; `None` switches it off.
     pub takeover: Option<Duration>,
+    /// How long mail may have waited before those who ask [`Striped::late`] refuse more; `None`: any time.
+    pub overload: Option<Duration>,
     /// A task that takes longer is reported; `None` reports none.
     pub slow_limit: Option<Duration>,
 }
@@ -63,6 +65,7 @@ impl Default for StripedSettings {
             mailbox_capacity: 100_000,
             strands: 1_024,
             takeover: Some(Duration::from_millis(2)),
+            overload: None,
             slow_limit: Some(Duration::from_millis(100)),
         }
     }
@@ -111,6 +114,22 @@ impl Striped {
             }
         }
         Self { core, table }
+    }
+
+    /// How long mail may have waited before more work is refused; `None`: any time.
+    pub fn overload_after(&self) -> Option<Duration> {
+        self.core.overload
+    }
+
+    /// Refuses work because what was there before has waited for longer than [`Striped::overload_after`]: counts it among what the stage
+    /// refused, and gives the error to tell.
+    ///
+    /// Whoever hands in work decides whether it may be refused: parts of what has begun go on.
+    #[cold]
+    pub fn late(&self) -> SubmitError {
+        self.core.metrics.count_refused();
+        let bound_ms = self.core.overload.map_or(0, |bound| bound.as_millis() as u64);
+        SubmitError::Late { stage: self.id(), bound_ms }
     }
 
     /// A stage of its own, with real threads, that ends when it is dropped; for programs that need no other stage.

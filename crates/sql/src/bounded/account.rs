@@ -71,6 +71,12 @@ pub(super) fn check_cancelled() -> Result<()> {
     if is_cancelled { Err(SqlError::Cancelled.into_plan()) } else { Ok(()) }
 }
 
+/// Ends the planning of a query that was cancelled, or has planned for too long.
+pub(crate) fn check_planning() -> Result<()> {
+    let Some(query) = HERE.with_borrow(|here| here.query.clone()) else { return Ok(()) };
+    query.check_planning().map_err(SqlError::into_plan)
+}
+
 /// Bytes that a result takes of its query's memory.
 pub(super) struct Charge(Option<MemoryReservation>);
 

@@ -23,7 +23,7 @@ mod fixed;
 mod planned;
 mod values;
 
-pub(crate) use account::{enter, enter_planning};
+pub(crate) use account::{check_planning, enter, enter_planning};
 pub(crate) use fixed::{check_sql_type, fixed_bytes};
 pub(crate) use planned::BoundFunctions;
 

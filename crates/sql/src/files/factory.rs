@@ -48,6 +48,8 @@ impl TableProviderFactory for FileTableFactory {
             schema: (!schema.fields().is_empty()).then(|| Arc::clone(schema)),
             order: said.order_exprs.clone(),
             definition: said.definition.clone(),
+            all_text: false,
+            is_coded: false,
         };
         let table =
             FileTable::open(&self.0, state, locations.map_err(SqlError::into_plan)?, declared).await?;

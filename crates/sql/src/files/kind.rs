@@ -1,5 +1,6 @@
 //! What is in a file, and how it is known.
 
+use super::compression::Compression;
 use std::path::Path;
 
 /// The formats that tables are read from and written to.
@@ -16,7 +17,7 @@ pub(crate) enum FileKind {
 impl FileKind {
     pub(crate) const ALL: [Self; 4] = [Self::Csv, Self::Json, Self::Parquet, Self::Arrow];
 
-    /// What it is called after `STORED AS`, and how its files end; the first is what DataFusion calls it.
+    /// What it is called after `STORED AS`; the first is what DataFusion calls it.
     pub(crate) const fn words(self) -> &'static [&'static str] {
         match self {
             Self::Csv => &["csv"],
@@ -31,14 +32,40 @@ impl FileKind {
         Self::ALL.into_iter().find(|kind| kind.words().iter().any(|other| other.eq_ignore_ascii_case(word)))
     }
 
+    /// How its files end.
+    const fn endings(self) -> &'static [&'static str] {
+        match self {
+            Self::Csv => &["csv", "tsv"],
+            other => other.words(),
+        }
+    }
+
+    /// True for a format whose files may be compressed as a whole.
+    const fn may_be_compressed(self) -> bool {
+        matches!(self, Self::Csv | Self::Json)
+    }
+
     /// The kind of a file with that name.
     pub(crate) fn of_path(path: &Path) -> Option<Self> {
-        Self::of_word(path.extension()?.to_str()?)
+        let is_compressed = Compression::of_path(path).is_some();
+        let path = if is_compressed { Path::new(path.file_stem()?) } else { path };
+        let ending = path.extension()?.to_str()?;
+        let is_its = |kind: &Self| kind.endings().iter().any(|other| other.eq_ignore_ascii_case(ending));
+        Self::ALL.into_iter().find(is_its).filter(|kind| !is_compressed || kind.may_be_compressed())
     }
 }
 
 /// How the names of files end that are read as tables, each with its point. Others are read only where a statement says what is in them.
 pub fn file_endings() -> Vec<String> {
-    let words = FileKind::ALL.into_iter().flat_map(FileKind::words);
-    words.map(|word| format!(".{word}")).collect()
+    let endings = |kind: FileKind| {
+        let plain = kind.endings().iter().map(|ending| format!(".{ending}"));
+        let compressed = plain.clone().flat_map(|plain| {
+            Compression::endings().map(move |ending| format!("{plain}{ending}")).collect::<Vec<_>>()
+        });
+        match kind.may_be_compressed() {
+            true => plain.chain(compressed).collect::<Vec<_>>(),
+            false => plain.collect(),
+        }
+    };
+    FileKind::ALL.into_iter().flat_map(endings).collect()
 }

@@ -18,16 +18,21 @@
 mod access;
 mod arrow_files;
 mod cache;
+mod coded;
+mod compression;
 mod copy;
 mod encoder;
 mod factory;
 mod file_encoder;
+mod json_array;
 mod json_line;
 mod kind;
 mod location;
 mod named;
+mod read_function;
 mod schema;
 mod sink;
+mod sniff;
 mod source;
 mod store;
 mod table;
@@ -38,13 +43,18 @@ pub(crate) use copy::CopyFiles;
 pub use file_encoder::FileEncoder;
 pub(crate) use kind::FileKind;
 pub use kind::file_endings;
+pub(crate) use read_function::read_function;
 
 use crate::error::SqlError;
 use crate::layered_schema::LayeredSchema;
 use crate::settings::SqlSettings;
 use access::FileAccess;
 use cache::ColumnCache;
-use datafusion::catalog::{CatalogProviderList, TableProviderFactory};
+use coded::CodedFiles;
+use datafusion::catalog::{
+    CatalogProvider, CatalogProviderList, MemoryCatalogProvider, MemoryCatalogProviderList,
+    TableProviderFactory,
+};
 use datafusion::datasource::source_as_provider;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
@@ -69,7 +79,7 @@ pub(crate) struct Files {
 
 /// True for a table name that means files.
 pub(crate) fn is_file(name: &str) -> bool {
-    Location::is_meant(name)
+    Location::is_meant(name) || read_function::is_meant(name)
 }
 
 /// True for a table that is files.
@@ -113,6 +123,28 @@ impl Files {
         let registered = catalog.schema(schema).ok_or_else(missing)?;
         catalog.register_schema(schema, Arc::new(LayeredSchema::new(registered, self.clone())))?;
         Ok(())
+    }
+
+    /// A catalog with the schemas of another, in which files have texts as codes.
+    pub(crate) fn with_codes(
+        &self,
+        catalogs: &Arc<dyn CatalogProviderList>,
+        catalog: &str,
+        schema: &str,
+    ) -> Result<Arc<dyn CatalogProviderList>, SqlError> {
+        let missing = || SqlError::Refused(format!("there is no schema {catalog}.{schema}"));
+        let known = catalogs.catalog(catalog).ok_or_else(missing)?;
+        let own = MemoryCatalogProvider::new();
+        for name in known.schema_names() {
+            if let Some(schema) = known.schema(&name) {
+                own.register_schema(&name, schema)?;
+            }
+        }
+        let all = known.schema(schema).ok_or_else(missing)?;
+        own.register_schema(schema, Arc::new(LayeredSchema::new(all, CodedFiles(self.clone()))))?;
+        let list = MemoryCatalogProviderList::new();
+        list.register_catalog(catalog.to_owned(), Arc::new(own));
+        Ok(Arc::new(list))
     }
 
     /// What is kept of files in memory; none when nothing is.

@@ -2,6 +2,7 @@
 
 use super::Files;
 use super::location::Location;
+use super::read_function::ReadCall;
 use super::table::{Declared, FileTable};
 use crate::error::SqlError;
 use crate::layered_schema::TableLayer;
@@ -21,6 +22,16 @@ impl TableLayer for Files {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if let Some(call) = ReadCall::of_name(name) {
+            let locations = call.locations().map_err(SqlError::into_plan)?;
+            let declared = Declared {
+                kind: call.kind(),
+                all_text: call.all_text,
+                options: call.options.into_iter().collect(),
+                ..Declared::default()
+            };
+            return Ok(Some(Arc::new(FileTable::open(self, &self.state, locations, declared).await?)));
+        }
         if !Location::is_meant(name) {
             return Ok(None);
         }

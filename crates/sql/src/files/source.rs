@@ -2,6 +2,7 @@
 
 use super::arrow_files::ArrowFiles;
 use super::cache::{ColumnCache, caching};
+use super::coded::CodedMorselizer;
 use super::named::NamedMorselizer;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
@@ -22,14 +23,18 @@ use std::fmt;
 use std::sync::Arc;
 
 /// The plan of a scan of files, as ours.
-pub(super) fn owned(plan: Arc<dyn ExecutionPlan>, cache: Option<Arc<ColumnCache>>) -> Arc<dyn ExecutionPlan> {
+pub(super) fn owned(
+    plan: Arc<dyn ExecutionPlan>,
+    cache: Option<Arc<ColumnCache>>,
+    is_whole: bool,
+) -> Arc<dyn ExecutionPlan> {
     let Some(config) = plan
         .downcast_ref::<DataSourceExec>()
         .and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>())
     else {
         return plan;
     };
-    let source = Arc::new(OwnSource { format: Arc::clone(config.file_source()), cache });
+    let source = Arc::new(OwnSource { format: Arc::clone(config.file_source()), cache, is_whole });
     let config = FileScanConfigBuilder::from(config.clone()).with_source(source).build();
     DataSourceExec::from_data_source(config)
 }
@@ -38,11 +43,13 @@ pub(super) fn owned(plan: Arc<dyn ExecutionPlan>, cache: Option<Arc<ColumnCache>
 struct OwnSource {
     format: Arc<dyn FileSource>,
     cache: Option<Arc<ColumnCache>>,
+    /// True for files that cannot be read in parts.
+    is_whole: bool,
 }
 
 impl OwnSource {
     fn again(&self, format: Arc<dyn FileSource>) -> Arc<dyn FileSource> {
-        Arc::new(Self { format, cache: self.cache.clone() })
+        Arc::new(Self { format, cache: self.cache.clone(), is_whole: self.is_whole })
     }
 }
 
@@ -74,6 +81,7 @@ impl FileSource for OwnSource {
             }
             None => self.format.create_morselizer(store, config, partition)?,
         };
+        let morselizer = CodedMorselizer::over(morselizer, &*self.format, partition);
         Ok(Box::new(NamedMorselizer(morselizer, json)))
     }
 
@@ -106,7 +114,7 @@ impl FileSource for OwnSource {
     }
 
     fn supports_repartitioning(&self) -> bool {
-        self.format.supports_repartitioning()
+        !self.is_whole && self.format.supports_repartitioning()
     }
 
     fn repartitioned(
@@ -116,6 +124,9 @@ impl FileSource for OwnSource {
         order: Option<LexOrdering>,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
+        if self.is_whole {
+            return Ok(None);
+        }
         self.format.repartitioned(partitions, min_bytes, order, config)
     }
 
@@ -135,7 +146,9 @@ impl FileSource for OwnSource {
         properties: &EquivalenceProperties,
     ) -> Result<SortOrderPushdownResult<Arc<dyn FileSource>>> {
         // It then reads in an order of its own, which the cache knows nothing of.
-        let uncached = |format| -> Arc<dyn FileSource> { Arc::new(Self { format, cache: None }) };
+        let uncached = |format| -> Arc<dyn FileSource> {
+            Arc::new(Self { format, cache: None, is_whole: self.is_whole })
+        };
         Ok(match self.format.try_pushdown_sort(order, properties)? {
             SortOrderPushdownResult::Exact { inner } => {
                 SortOrderPushdownResult::Exact { inner: uncached(inner) }

@@ -5,6 +5,9 @@
 //! What is no regular file is not read: a pipe would keep a thread until somebody writes to it, a device might give bytes without end.
 
 use super::access::{FileAccess, problem, says};
+use super::compression::Compression;
+use super::json_array::{ArrayLines, is_array};
+use super::kind::FileKind;
 use crate::error::SqlError;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -25,6 +28,12 @@ use std::sync::{Arc, Mutex};
 
 /// Bytes that are read at a time.
 const PIECE_BYTES: u64 = 512 << 10;
+
+/// Smaller files are never read in parts.
+const CUT_BYTES: u64 = 1 << 20;
+
+/// Bytes in which an array begins.
+const BEGIN_BYTES: u64 = 4 << 10;
 
 /// Pieces of a file that are read ahead.
 const PIECES: usize = 2;
@@ -64,7 +73,14 @@ fn place(location: &Path) -> PathBuf {
 }
 
 fn opened(access: &FileAccess, location: &Path) -> std::result::Result<(File, PathBuf, Metadata), SqlError> {
-    let path = access.readable(&place(location))?;
+    opened_at(access, &place(location))
+}
+
+fn opened_at(
+    access: &FileAccess,
+    path: &std::path::Path,
+) -> std::result::Result<(File, PathBuf, Metadata), SqlError> {
+    let path = access.readable(path)?;
     let failed = |error: io::Error| problem(&path, &says(&error));
     let regular = |metadata: Metadata| match metadata.is_file() {
         true => Ok(metadata),
@@ -84,6 +100,33 @@ fn open_at_once(path: &std::path::Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut how, libc::O_NONBLOCK | libc::O_NOCTTY);
     how.open(path)
+}
+
+/// True when one of these files has to be read from its begin to its end: it is compressed, or one array of JSON that is worth to be cut.
+pub(super) fn has_whole(
+    paths: &[PathBuf],
+    kind: FileKind,
+    access: &FileAccess,
+) -> std::result::Result<bool, SqlError> {
+    if paths.iter().any(|path| Compression::of_path(path).is_some()) {
+        return Ok(true);
+    }
+    if kind != FileKind::Json {
+        return Ok(false);
+    }
+    for path in paths {
+        let (file, path, metadata) = opened_at(access, path)?;
+        if metadata.len() < CUT_BYTES {
+            continue;
+        }
+        let mut begin = Vec::new();
+        let read = file.take(BEGIN_BYTES).read_to_end(&mut begin);
+        read.map_err(|error| problem(&path, &says(&error)))?;
+        if is_array(&begin) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// So many bytes from there; a file that is shorter was cut since it was looked at.
@@ -133,7 +176,15 @@ impl ObjectStore for FileStore {
         let payload = if options.head {
             GetResultPayload::Stream(stream::empty().boxed())
         } else {
-            GetResultPayload::Stream(pieces(file, path, range.clone(), self.reactor.clone()))
+            GetResultPayload::Stream(match (&options.range, Compression::of_path(&path)) {
+                (None, Some(compression)) => {
+                    let reader =
+                        compression.reader(file).map_err(|error| packed(problem(&path, &says(&error))))?;
+                    as_lines(unpacked(reader, path, self.reactor.clone()), location)
+                }
+                (None, None) => as_lines(pieces(file, path, range.clone(), self.reactor.clone()), location),
+                (Some(_), _) => pieces(file, path, range.clone(), self.reactor.clone()),
+            })
         };
         Ok(GetResult { payload, meta, range, attributes: Attributes::default() })
     }
@@ -205,6 +256,50 @@ fn pieces(
         async move { read.await.map_err(SqlError::from).and_then(|read| read).map_err(packed) }
     };
     stream::iter(starts).map(read).buffered(PIECES).boxed()
+}
+
+/// The bytes of a file that is compressed, piece by piece: each is made when it is asked for.
+fn unpacked(
+    reader: Box<dyn Read + Send>,
+    path: PathBuf,
+    reactor: Reactor,
+) -> BoxStream<'static, Result<Bytes>> {
+    let read = move |mut reader: Box<dyn Read + Send>| {
+        let path = path.clone();
+        let read = reactor.submit("unpack a file", move || {
+            let mut piece = Vec::new();
+            let read = reader.by_ref().take(PIECE_BYTES).read_to_end(&mut piece);
+            let failed = |error: io::Error| {
+                problem(
+                    &path,
+                    &format!(
+                        "it cannot be unpacked: {}; is it whole, and what its ending says?",
+                        says(&error)
+                    ),
+                )
+            };
+            read.map(|_| (piece, reader)).map_err(failed)
+        });
+        async move {
+            let (piece, reader) = read.await.map_err(SqlError::from).and_then(|read| read).map_err(packed)?;
+            Ok((!piece.is_empty()).then(|| (Bytes::from(piece), reader)))
+        }
+    };
+    stream::try_unfold(reader, read).boxed()
+}
+
+/// The bytes of a file, with an array of JSON as lines.
+fn as_lines(pieces: BoxStream<'static, Result<Bytes>>, location: &Path) -> BoxStream<'static, Result<Bytes>> {
+    if FileKind::of_path(&place(location)) != Some(FileKind::Json) {
+        return pieces;
+    }
+    let mut lines = ArrayLines::default();
+    let changed = move |piece: Result<Bytes>| {
+        let mut piece = Vec::from(piece?);
+        lines.pass(&mut piece);
+        Ok(Bytes::from(piece))
+    };
+    pieces.map(changed).boxed()
 }
 
 #[cfg(test)]

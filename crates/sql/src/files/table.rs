@@ -6,13 +6,16 @@
 use super::Files;
 use super::access::problem;
 use super::arrow_files::columns_of;
+use super::coded::coded_columns;
 use super::encoder::options_of;
 use super::kind::{FileKind, file_endings};
 use super::location::Location;
+use super::sniff::{begin_of, names_in_order, separator};
 use super::source::owned;
+use super::store::has_whole;
 use crate::error::SqlError;
 use crate::plainly::plainly;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result, internal_datafusion_err};
@@ -55,6 +58,10 @@ pub(super) struct Declared {
     pub(super) schema: Option<SchemaRef>,
     pub(super) order: Vec<Vec<SortExpr>>,
     pub(super) definition: Option<String>,
+    /// Columns that are found are texts.
+    pub(super) all_text: bool,
+    /// True where texts are codes, as far as the files have them so.
+    pub(super) is_coded: bool,
 }
 
 impl FileTable {
@@ -70,12 +77,27 @@ impl FileTable {
             Some(kind) => kind,
             None => kind_of(&paths).map_err(SqlError::into_plan)?,
         };
-        let format = format_of(kind, state, &declared.options)?;
-        let schema = match declared.schema {
+        let Declared { mut options, schema, order, definition, all_text, is_coded, .. } = declared;
+        if schema.is_none() && kind == FileKind::Csv && !options.contains_key(SEPARATOR) {
+            let begin = begin_of(&store_of(state)?, url_of(&paths[0])?.prefix()).await?;
+            if let Some(separator) = separator(&begin).or_else(|| is_of_tabs(&paths[0]).then_some(b'\t')) {
+                options.insert(SEPARATOR.to_owned(), char::from(separator).to_string());
+            }
+        }
+        let format = format_of(kind, state, &options)?;
+        let schema = match schema {
             Some(schema) => schema,
-            None => found(state, &*format, &paths).await?,
+            None => {
+                let (schema, objects) = found(state, &*format, &paths).await?;
+                match kind {
+                    _ if all_text => as_texts(&schema),
+                    FileKind::Parquet if is_coded => {
+                        coded_columns(state, &store_of(state)?, &objects, &schema).await?
+                    }
+                    _ => schema,
+                }
+            }
         };
-        let Declared { order, definition, .. } = declared;
         for column in order.iter().flatten().flat_map(|sort| sort.expr.column_refs()) {
             if schema.index_of(&column.name).is_err() {
                 let known =
@@ -86,6 +108,15 @@ impl FileTable {
         }
         Ok(Self { files: files.clone(), locations, kind, format, schema, order, definition })
     }
+}
+
+/// The option that says what is between two values.
+const SEPARATOR: &str = "format.delimiter";
+
+/// True for a file whose ending says that tabs are between its values.
+fn is_of_tabs(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_lowercase();
+    name.ends_with(".tsv") || name.contains(".tsv.")
 }
 
 /// What all the files are.
@@ -132,13 +163,44 @@ async fn columns(
 ) -> Result<SchemaRef> {
     match FileKind::of_word(&format.get_ext()) {
         Some(FileKind::Arrow) => columns_of(store, objects).await,
+        Some(FileKind::Json) => {
+            let schema = format.infer_schema(state, store, objects).await?;
+            let begin = match objects.first() {
+                Some(object) => begin_of(store, &object.location).await?,
+                None => Vec::new(),
+            };
+            Ok(in_order(&schema, &names_in_order(&begin)))
+        }
         _ => format.infer_schema(state, store, objects).await,
     }
 }
 
-/// The columns of the files; what goes wrong names the file.
-async fn found(state: &SessionState, format: &dyn FileFormat, paths: &[PathBuf]) -> Result<SchemaRef> {
-    let store = state.runtime_env().object_store(ObjectStoreUrl::local_filesystem())?;
+/// The same columns, those of `names` first and in that order.
+fn in_order(schema: &SchemaRef, names: &[String]) -> SchemaRef {
+    let place = |name: &String| names.iter().position(|other| other == name).unwrap_or(usize::MAX);
+    let mut fields: Vec<_> = schema.fields().iter().cloned().collect();
+    fields.sort_by_key(|field| place(field.name()));
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
+}
+
+/// The same columns, of texts.
+fn as_texts(schema: &SchemaRef) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_data_type(DataType::Utf8));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+/// Where the bytes of files come from.
+fn store_of(state: &SessionState) -> Result<Arc<dyn ObjectStore>> {
+    state.runtime_env().object_store(ObjectStoreUrl::local_filesystem())
+}
+
+/// The columns of the files, and the files; what goes wrong names the file.
+async fn found(
+    state: &SessionState,
+    format: &dyn FileFormat,
+    paths: &[PathBuf],
+) -> Result<(SchemaRef, Vec<ObjectMeta>)> {
+    let store = store_of(state)?;
     let look = |path: &PathBuf| {
         let (store, path) = (Arc::clone(&store), path.clone());
         async move {
@@ -152,7 +214,7 @@ async fn found(state: &SessionState, format: &dyn FileFormat, paths: &[PathBuf])
             let text = "no columns can be found in it; it is empty, or not what its ending says";
             return Err(problem(&paths[0], text).into_plan());
         }
-        Ok(schema) => return Ok(schema),
+        Ok(schema) => return Ok((schema, objects)),
         Err(error) => error,
     };
     if let Some(own) = SqlError::within(&error) {
@@ -210,7 +272,12 @@ impl TableProvider for FileTable {
             .with_schema(Arc::clone(&self.schema));
         let statistics = state.runtime_env().cache_manager.get_file_statistic_cache();
         let table = ListingTable::try_new(config)?.with_cache(statistics);
-        Ok(owned(table.scan(state, projection, filters, limit).await?, self.files.cache.clone()))
+        let (access, kind) = (Arc::clone(&self.files.access), self.kind);
+        let looked = self.files.reactor.submit("look at files", move || has_whole(&paths, kind, &access));
+        let is_whole = looked.await.map_err(SqlError::from).and_then(|looked| looked);
+        let is_whole = is_whole.map_err(SqlError::into_plan)?;
+        let plan = table.scan(state, projection, filters, limit).await?;
+        Ok(owned(plan, self.files.cache.clone(), is_whole))
     }
 
     async fn insert_into(

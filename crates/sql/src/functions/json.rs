@@ -6,6 +6,7 @@
 use super::json_path::{elements, find, is_json, member, parse, text_of};
 use super::plain::{PlainFunction, texts};
 use crate::column_form::ColumnForm;
+use crate::engine_words::engine_words;
 use crate::error::SqlError;
 use arrow::array::{Array, ArrayRef, AsArray, StringArray};
 use arrow::compute::cast;
@@ -47,7 +48,8 @@ fn documents(column: &ArrayRef) -> Result<StringArray> {
         | DataType::Null
         | DataType::Dictionary(..) => texts(column),
         other => Err(refused(format!(
-            "JSON is read from texts, not from {other}; CAST(... AS VARCHAR) makes a text"
+            "JSON is read from texts, not from {}; CAST(... AS VARCHAR) makes a text",
+            engine_words(&other.to_string())
         ))),
     }
 }

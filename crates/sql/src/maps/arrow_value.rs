@@ -1,12 +1,16 @@
 //! A value of an Arrow array as the grid stores it.
 
-use super::kind::Kind;
+use super::decimals::{has_own_scales, stored, without_zeros};
+use super::kind::{Kind, sql_name};
+use super::text::text_of;
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, Time64NanosecondType, TimeUnit, TimestampMicrosecondType,
+    DataType, Date32Type, Decimal128Type, Decimal256Type, Float32Type, Float64Type, Int8Type, Int16Type,
+    Int32Type, Int64Type, Time64NanosecondType, TimeUnit, TimestampMicrosecondType, TimestampNanosecondType,
+    i256,
 };
-use filbert_wire::{BigInteger, Decimal, LocalDate, LocalDateTime, LocalTime, OffsetDateTime, Value};
+use filbert_wire::compact::NO_SCHEMAS;
+use filbert_wire::{BigInteger, LocalDate, LocalDateTime, LocalTime, OffsetDateTime, Value};
 
 /// What stands in a row, in the kind that its type has.
 pub(crate) fn value_at(array: &dyn Array, row: usize) -> Result<Value, String> {
@@ -24,7 +28,11 @@ pub(crate) fn value_at(array: &dyn Array, row: usize) -> Result<Value, String> {
         DataType::Float32 => Value::Float(array.as_primitive::<Float32Type>().value(row)),
         DataType::Float64 => Value::Double(array.as_primitive::<Float64Type>().value(row)),
         DataType::Decimal128(_, scale) => {
-            Value::Decimal(Decimal::new(array.as_primitive::<Decimal128Type>().value(row), i32::from(*scale)))
+            let number = i256::from_i128(array.as_primitive::<Decimal128Type>().value(row));
+            decimal(number, *scale, array.data_type())
+        }
+        DataType::Decimal256(_, scale) => {
+            decimal(array.as_primitive::<Decimal256Type>().value(row), *scale, array.data_type())
         }
         DataType::Utf8 => Value::String(array.as_string::<i32>().value(row).to_owned()),
         DataType::Binary => Value::ByteArray(array.as_binary::<i32>().value(row).to_vec()),
@@ -37,23 +45,36 @@ pub(crate) fn value_at(array: &dyn Array, row: usize) -> Result<Value, String> {
             let time = u64::try_from(nanos).ok().and_then(LocalTime::of_nano_of_day);
             Value::LocalTime(time.ok_or("the time is not within a day")?)
         }
-        DataType::Timestamp(TimeUnit::Microsecond, zone) => {
-            let micros = array.as_primitive::<TimestampMicrosecondType>().value(row);
-            let local = local_time(micros).ok_or_else(out_of_calendar)?;
+        DataType::Timestamp(unit @ (TimeUnit::Microsecond | TimeUnit::Nanosecond), zone) => {
+            let (count, per_second) = match unit {
+                TimeUnit::Nanosecond => {
+                    (array.as_primitive::<TimestampNanosecondType>().value(row), 1_000_000_000)
+                }
+                _ => (array.as_primitive::<TimestampMicrosecondType>().value(row), 1_000_000),
+            };
+            let local = local_time(count, per_second).ok_or_else(out_of_calendar)?;
             match zone {
                 None => Value::LocalDateTime(local),
                 Some(_) => Value::OffsetDateTime(OffsetDateTime::new(local, 0).ok_or_else(out_of_calendar)?),
             }
         }
-        other => return Err(format!("maps hold nothing of type {other}")),
+        other => return Err(format!("maps hold nothing of type {}", sql_name(other))),
     })
 }
 
-fn local_time(micros: i64) -> Option<LocalDateTime> {
-    const DAY: i64 = 86_400_000_000;
-    let date = LocalDate::of_epoch_day(micros.div_euclid(DAY))?;
-    let time = LocalTime::of_nano_of_day(micros.rem_euclid(DAY) as u64 * 1_000)?;
-    Some(LocalDateTime { date, time })
+/// A number with the scale of its column, or with its own where that has none.
+fn decimal(unscaled: i256, scale: i8, column: &DataType) -> Value {
+    let (unscaled, scale) =
+        if has_own_scales(column) { without_zeros(unscaled, scale) } else { (unscaled, scale) };
+    Value::Decimal(stored(unscaled, scale))
+}
+
+fn local_time(count: i64, per_second: i64) -> Option<LocalDateTime> {
+    const DAY: i64 = 86_400;
+    let (seconds, parts) = (count.div_euclid(per_second), count.rem_euclid(per_second));
+    let date = LocalDate::of_epoch_day(seconds.div_euclid(DAY))?;
+    let nanos = seconds.rem_euclid(DAY) * 1_000_000_000 + parts * (1_000_000_000 / per_second);
+    Some(LocalDateTime { date, time: LocalTime::of_nano_of_day(nanos as u64)? })
 }
 
 /// The same value in another kind, if nothing is lost.
@@ -113,7 +134,8 @@ fn misfit(value: &Value, kind: Kind) -> String {
             whole(value).unwrap_or_default().to_string()
         }
         other => {
-            return format!("{other:?} cannot be stored as {wanted}; CAST(... AS {wanted}) may make it one");
+            let shown = text_of(other, NO_SCHEMAS).unwrap_or_default();
+            return format!("{shown:?} cannot be stored as {wanted}; CAST(... AS {wanted}) may make it one");
         }
     };
     let own = Kind::of(value).map_or("", Kind::sql_type);

@@ -14,8 +14,10 @@ use super::encoder::Encoder;
 use super::leaf::no_inputs;
 use super::pages::{Pages, Reach, bytes_of, failed};
 use super::reach::reach;
+use super::sink::decoded;
 use super::table::MapTable;
 use crate::error::SqlError;
+use crate::returning::Returned;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, UInt64Array};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
@@ -219,7 +221,7 @@ struct Work {
 }
 
 impl Work {
-    async fn run(self, memory: MemoryReservation) -> Result<u64> {
+    async fn run(self, memory: MemoryReservation, returned: Option<Arc<Returned>>) -> Result<u64> {
         let map = &self.table.map;
         let mut pages = Pages::new(map.clone(), self.reach.clone(), 0, 1);
         let mut changed = 0;
@@ -228,7 +230,10 @@ impl Work {
             memory.try_resize(bytes_of(&entries))?;
             let mut rounds = 0;
             while !entries.is_empty() {
-                let (done, left) = self.change(&entries).await.map_err(|error| after(error, changed))?;
+                let (done, left) = self
+                    .change(&entries, returned.as_deref())
+                    .await
+                    .map_err(|error| after(error, changed))?;
                 changed += done;
                 checkpoint().await;
                 rounds += 1;
@@ -250,7 +255,11 @@ impl Work {
     }
 
     /// How many entries were changed, and which were not because they are not the same any more.
-    async fn change(&self, entries: &[(Data, Data)]) -> Result<(u64, Vec<Data>)> {
+    async fn change(
+        &self,
+        entries: &[(Data, Data)],
+        returned: Option<&Returned>,
+    ) -> Result<(u64, Vec<Data>)> {
         let table = &self.table;
         let mut decoder = Decoder::new(&table.layout, self.places.clone(), &table.catalog)?;
         decoder.decode(entries)?;
@@ -287,7 +296,7 @@ impl Work {
                 Some(each.collect::<Result<_>>()?)
             }
         };
-        let (mut done, mut left) = (0, Vec::new());
+        let (mut done, mut left, mut changed) = (0, Vec::new(), Vec::new());
         for (number, window) in matching.chunks(WINDOW).enumerate() {
             let asked = window.iter().enumerate().map(|(at, row)| {
                 let (key, old) = entries[*row].clone();
@@ -297,12 +306,22 @@ impl Work {
                 }
             });
             let asked: Vec<_> = asked.collect();
-            for (asked, row) in asked.into_iter().zip(window) {
+            for (at, (asked, row)) in asked.into_iter().zip(window).enumerate() {
                 match asked.await.map_err(|error| failed(table.map.name(), &error))? {
-                    true => done += 1,
+                    true => {
+                        done += 1;
+                        if returned.is_some() {
+                            let (key, old) = entries[*row].clone();
+                            let value = new.as_ref().map_or(old, |new| new[number * WINDOW + at].clone());
+                            changed.push((key, value));
+                        }
+                    }
                     false => left.push(entries[*row].0.clone()),
                 }
             }
+        }
+        if let Some(returned) = returned {
+            returned.add(decoded(&table.layout, &table.catalog, &changed)?)?;
         }
         Ok((done, left))
     }
@@ -381,8 +400,9 @@ impl ExecutionPlan for MapChangeExec {
     fn execute(&self, _: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
         let work = self.work.clone();
         let memory = MemoryConsumer::new("change of a map").register(context.memory_pool());
+        let returned = Returned::of(&context);
         let rows = futures::stream::once(async move {
-            let count: ArrayRef = Arc::new(UInt64Array::from(vec![work.run(memory).await?]));
+            let count: ArrayRef = Arc::new(UInt64Array::from(vec![work.run(memory, returned).await?]));
             Ok(RecordBatch::try_new(count_schema(), vec![count])?)
         });
         Ok(Box::pin(RecordBatchStreamAdapter::new(count_schema(), rows)))

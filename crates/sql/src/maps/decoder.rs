@@ -3,10 +3,11 @@
 use super::builder::ColumnBuilder;
 use super::cell::Cell;
 use super::json_object::MemberPick;
-use super::layout::{Layout, Side};
+use super::kind::{Seen, sql_name};
+use super::layout::{Column, Layout, Side, Typing};
 use crate::error::SqlError;
 use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
 use filbert_grid::query::Catalog;
@@ -129,13 +130,13 @@ impl Decoder {
                 Some(value) => read(&mut self.value, value, &self.schemas, &mut cells),
                 None => Ok(()),
             });
-            read.map_err(|problem| self.failure(key, None, &problem))?;
+            read.map_err(|problem| self.failure(key, &problem))?;
             for (number, cell) in cells.iter_mut().enumerate() {
                 // Null again for the next entry.
                 let cell = std::mem::replace(cell, Cell::NULL);
-                self.builders[number]
-                    .append(cell, &self.schemas)
-                    .map_err(|problem| self.failure(key, Some(self.places[number]), &problem))?;
+                if let Err(problem) = self.builders[number].append(&cell, &self.schemas) {
+                    return Err(self.misfit(key, self.places[number], &problem, cell.into_value()));
+                }
             }
             self.rows += 1;
         }
@@ -150,19 +151,45 @@ impl Decoder {
         Ok(RecordBatch::try_new_with_options(Arc::clone(&self.schema), arrays, &options)?)
     }
 
-    fn failure(&self, key: &Data, place: Option<usize>, problem: &str) -> DataFusionError {
+    fn failure(&self, key: &Data, problem: &str) -> DataFusionError {
+        let (map, key) = (&self.layout.map, shown(key, &self.schemas.catalog));
+        SqlError::Refused(format!("map {map:?}, key {key}: {problem}")).into_plan()
+    }
+
+    /// What is said of a value that does not fit its column. It is noted where the next statement can have a column that it fits.
+    fn misfit(&self, key: &Data, place: usize, problem: &str, value: Value) -> DataFusionError {
         let layout = &self.layout;
-        let (map, key) = (&layout.map, shown(key, &self.schemas.catalog));
-        let column = place.map(|place| &layout.columns[place]);
-        let text = match column {
-            Some(column) => format!(
-                "map {map:?}, key {key}, column {:?} of type {}: {problem}; leave the column out, or CREATE MAPPING with another type \
-                 for it",
-                column.name, column.data_type
-            ),
-            None => format!("map {map:?}, key {key}: {problem}"),
+        let column = &layout.columns[place];
+        let what_to_do = match (self.wider(column, &value), &layout.surprises) {
+            (Some(wider), Some(surprises)) => {
+                surprises.note(&layout.map, column.side, column.field.as_deref(), &value);
+                let wider = sql_name(&wider);
+                format!(
+                    "run the statement again: from now on the type of the column is {wider}, which holds it"
+                )
+            }
+            _ => "leave the column out, or CREATE MAPPING with another type for it".to_owned(),
         };
-        SqlError::Refused(text).into_plan()
+        let (name, data_type) = (&column.name, sql_name(&column.data_type));
+        self.failure(key, &format!("column {name:?} of type {data_type}: {problem}; {what_to_do}"))
+    }
+
+    /// The type that a column would have if this value were known, if that is another one and holds it.
+    fn wider(&self, column: &Column, value: &Value) -> Option<DataType> {
+        let mut seen = Seen::default();
+        column.kinds.iter().for_each(|kind| seen.add_kind(*kind));
+        if let Some(surprises) = &self.layout.surprises {
+            surprises.add_to(&mut seen, &self.layout.map, column.side, column.field.as_deref());
+        }
+        seen.add(value);
+        let wider = match column.typing {
+            Typing::Declared => return None,
+            Typing::WithoutDigits => seen.widened(&column.data_type),
+            Typing::Found => seen.data_type(),
+        };
+        let mut builder = ColumnBuilder::new(&wider)?;
+        let fits = builder.append(&Cell::Value(value.clone()), &self.schemas).is_ok();
+        (fits && wider != column.data_type).then_some(wider)
     }
 }
 
@@ -170,7 +197,8 @@ impl Decoder {
 pub(crate) fn shown(key: &Data, catalog: &Catalog) -> String {
     let value = Value::from_data_with(key, catalog).ok();
     let text = value.and_then(|value| super::text::text_of(&value, catalog).ok());
-    text.map_or_else(|| format!("{key:?}"), |text| text.chars().take(100).collect())
+    let unread = || format!("of {} bytes that only its own serializer reads", key.payload().len());
+    text.map_or_else(unread, |text| text.chars().take(100).collect())
 }
 
 /// Reads what is wanted of one side of an entry.

@@ -7,7 +7,8 @@ use super::cell::Cell;
 use super::format::Format;
 use super::json_object::Members;
 use super::kind::{Kind, Seen};
-use super::layout::{Column, Layout, Side};
+use super::layout::{Column, Layout, Side, Typing};
+use super::surprises::Surprises;
 use filbert_grid::query::Catalog;
 use filbert_grid::{GridResult, Map};
 use filbert_wire::compact::{CompactRecord, Schema, SchemaSource};
@@ -22,7 +23,39 @@ const SAMPLE_OF_PARTITION: u32 = 8;
 const MAX_FIELDS: usize = 500;
 
 /// The columns that the entries of `map` have now. Of an empty map both are text, and nothing can be written.
-pub(crate) async fn discovered(map: &Map, catalog: &Catalog) -> GridResult<Layout> {
+pub(crate) async fn discovered(
+    map: &Map,
+    catalog: &Catalog,
+    surprises: &Arc<Surprises>,
+) -> GridResult<Layout> {
+    let (key, value) = looked_at(map, catalog, surprises).await?;
+    let mut columns = key.columns(map.name(), Side::Key, surprises);
+    columns.extend(value.columns(map.name(), Side::Value, surprises));
+    Ok(Layout::new(map.name(), columns, key.format(), value.format()).noting(surprises))
+}
+
+/// A declared layout, with the digits that the entries of `map` need where none are declared.
+pub(crate) async fn completed(
+    layout: &Arc<Layout>,
+    map: &Map,
+    catalog: &Catalog,
+    surprises: &Arc<Surprises>,
+) -> GridResult<Arc<Layout>> {
+    if !layout.columns.iter().any(|column| column.typing == Typing::WithoutDigits) {
+        return Ok(Arc::clone(layout));
+    }
+    let (key, value) = looked_at(map, catalog, surprises).await?;
+    let type_of = |column: &Column| {
+        let side = if column.side == Side::Key { &key } else { &value };
+        let mut seen = side.seen(column.field.as_deref()).cloned().unwrap_or_default();
+        surprises.add_to(&mut seen, map.name(), column.side, column.field.as_deref());
+        (column.typing == Typing::WithoutDigits).then(|| seen.widened(&column.data_type))
+    };
+    Ok(Arc::new(layout.with_types(type_of).noting(surprises)))
+}
+
+/// What some of the entries have on either side.
+async fn looked_at(map: &Map, catalog: &Catalog, surprises: &Surprises) -> GridResult<(SideSeen, SideSeen)> {
     let (mut key, mut value) = (SideSeen::default(), SideSeen::default());
     let mut seen = 0;
     for partition in PartitionId::all() {
@@ -36,9 +69,10 @@ pub(crate) async fn discovered(map: &Map, catalog: &Catalog) -> GridResult<Layou
             break;
         }
     }
-    let mut columns = key.columns(Side::Key);
-    columns.extend(value.columns(Side::Value));
-    Ok(Layout::new(map.name(), columns, key.format(), value.format()))
+    if seen == 0 {
+        surprises.forget(map.name());
+    }
+    Ok((key, value))
 }
 
 /// What was seen of one side of the entries.
@@ -80,8 +114,8 @@ impl SideSeen {
         for field in record.schema().fields() {
             let kind = Kind::of_field(field.kind);
             self.field(&field.name, |seen| seen.add_kind(kind));
-            // Only the numbers themselves have a scale.
-            if kind == Kind::Decimal
+            // Only the values themselves have digits.
+            if kind.has_digits()
                 && let Ok(Some(value)) = record.field(&field.name)
             {
                 self.field(&field.name, |seen| seen.add(&value));
@@ -106,13 +140,26 @@ impl SideSeen {
         }
     }
 
-    fn columns(&self, side: Side) -> Vec<Column> {
-        let column = |name: &str, field: Option<&String>, seen: &Seen| Column {
-            name: name.to_owned(),
-            side,
-            field: field.cloned(),
-            data_type: seen.data_type(),
-            kinds: seen.kinds().to_vec(),
+    /// What was seen of a field, or of the whole.
+    fn seen(&self, field: Option<&str>) -> Option<&Seen> {
+        match field {
+            None => Some(&self.whole),
+            Some(field) => self.fields.iter().find(|(known, _)| known == field).map(|(_, seen)| seen),
+        }
+    }
+
+    fn columns(&self, map: &Arc<str>, side: Side, surprises: &Surprises) -> Vec<Column> {
+        let column = |name: &str, field: Option<&String>, seen: &Seen| {
+            let mut seen = seen.clone();
+            surprises.add_to(&mut seen, map, side, field.map(String::as_str));
+            Column {
+                name: name.to_owned(),
+                side,
+                field: field.cloned(),
+                data_type: seen.data_type(),
+                kinds: seen.kinds().to_vec(),
+                typing: Typing::Found,
+            }
         };
         if self.fields.is_empty() {
             return vec![column(side.whole(), None, &self.whole)];

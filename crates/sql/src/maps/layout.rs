@@ -2,6 +2,7 @@
 
 use super::format::Format;
 use super::kind::Kind;
+use super::surprises::Surprises;
 use crate::column_form::ColumnForm;
 use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use std::collections::HashSet;
@@ -14,7 +15,7 @@ pub(crate) const KEY: &str = "__key";
 pub(crate) const VALUE: &str = "this";
 
 /// Which half of an entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Side {
     Key,
     Value,
@@ -40,6 +41,18 @@ pub(crate) struct Column {
     pub(crate) data_type: DataType,
     /// What stored values are, as far as is known.
     pub(crate) kinds: Vec<Kind>,
+    pub(crate) typing: Typing,
+}
+
+/// Where the type of a column comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Typing {
+    /// A mapping says it.
+    Declared,
+    /// A mapping says it, but not with how many digits: they follow from the entries.
+    WithoutDigits,
+    /// It follows from the entries.
+    Found,
 }
 
 impl Column {
@@ -79,6 +92,8 @@ pub(crate) struct Layout {
     pub(crate) schema: SchemaRef,
     pub(crate) key: Format,
     pub(crate) value: Format,
+    /// Where values are noted that do not fit their columns.
+    pub(crate) surprises: Option<Arc<Surprises>>,
 }
 
 impl Layout {
@@ -97,11 +112,28 @@ impl Layout {
                     Format::Portable => (DataType::Binary, vec![Kind::Opaque]),
                     _ => (DataType::Utf8, Vec::new()),
                 };
-                columns.push(Column { name: side.whole().to_owned(), side, field: None, data_type, kinds });
+                let (name, field) = (side.whole().to_owned(), None);
+                columns.push(Column { name, side, field, data_type, kinds, typing: Typing::Declared });
             }
         }
-        let schema = Arc::new(Schema::new(columns.iter().map(Column::arrow_field).collect::<Vec<_>>()));
-        Self { map: Arc::clone(map), columns, visible, schema, key, value }
+        let schema = schema_of(&columns);
+        Self { map: Arc::clone(map), columns, visible, schema, key, value, surprises: None }
+    }
+
+    /// The layout, with places to note values that do not fit.
+    pub(crate) fn noting(self, surprises: &Arc<Surprises>) -> Self {
+        Self { surprises: Some(Arc::clone(surprises)), ..self }
+    }
+
+    /// The layout with other types of some columns.
+    pub(crate) fn with_types(&self, other: impl Fn(&Column) -> Option<DataType>) -> Self {
+        let mut columns = self.columns.clone();
+        for column in &mut columns {
+            if let Some(data_type) = other(column) {
+                column.data_type = data_type;
+            }
+        }
+        Self { schema: schema_of(&columns), columns, ..self.clone() }
     }
 
     /// The column of that name.
@@ -115,4 +147,8 @@ impl Layout {
             Side::Value => &self.value,
         }
     }
+}
+
+fn schema_of(columns: &[Column]) -> SchemaRef {
+    Arc::new(Schema::new(columns.iter().map(Column::arrow_field).collect::<Vec<_>>()))
 }

@@ -1,10 +1,10 @@
 //! A mapping: what `CREATE MAPPING` says of a map, believed instead of what its entries look like.
 
 use super::format::Format;
-use super::kind::{DECIMAL_DIGITS, Kind};
-use super::layout::{Column, KEY, Layout, Side, VALUE};
+use super::kind::{DECIMAL_DIGITS, Kind, far_reaching};
+use super::layout::{Column, KEY, Layout, Side, Typing, VALUE};
 use crate::error::SqlError;
-use arrow::datatypes::DataType;
+use arrow::datatypes::{DECIMAL256_MAX_PRECISION, DataType};
 use filbert_wire::compact::{FieldDescriptor, FieldKind, Schema};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ pub(crate) struct DeclaredColumn {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     pub(crate) data_type: DataType,
+    pub(crate) typing: Typing,
     /// `__key`, `__key.field`, `this`, `this.field`, `field`.
     pub(crate) external_name: Option<String>,
 }
@@ -68,6 +69,7 @@ impl Mapping {
                 field,
                 data_type: declared.data_type.clone(),
                 kinds: vec![declared.kind],
+                typing: declared.typing,
             });
         }
         let key = self.format(Side::Key, &mut columns)?;
@@ -152,10 +154,14 @@ impl Mapping {
                 field: None,
                 data_type: kind.data_type(6),
                 kinds: vec![kind],
+                typing: kind.typing(),
             }),
             [place] => {
                 let column = &mut columns[*place];
-                if column.kinds != [kind] && column.data_type != kind.data_type(6) {
+                let is_same = |data_type: DataType| {
+                    column.data_type == data_type || column.data_type == far_reaching(data_type)
+                };
+                if column.kinds != [kind] && !is_same(kind.data_type(6)) {
                     let text = format!(
                         "the column {:?} is {}, and '{prefix}Format'='{format}'",
                         column.name, column.data_type
@@ -251,9 +257,12 @@ const DECLARED_SCALE: i64 = 10;
 pub(crate) fn decimal(precision: Option<u64>, scale: Option<i64>) -> Option<DataType> {
     let precision = u8::try_from(precision.unwrap_or(DECIMAL_DIGITS.into()))
         .ok()
-        .filter(|digits| (1..=DECIMAL_DIGITS).contains(digits))?;
+        .filter(|digits| (1..=DECIMAL256_MAX_PRECISION).contains(digits))?;
     let scale = i8::try_from(scale.unwrap_or(DECLARED_SCALE))
         .ok()
         .filter(|scale| (0..=precision as i8).contains(scale))?;
-    Some(DataType::Decimal128(precision, scale))
+    Some(match precision {
+        ..=DECIMAL_DIGITS => DataType::Decimal128(precision, scale),
+        _ => DataType::Decimal256(precision, scale),
+    })
 }

@@ -1,5 +1,6 @@
 //! Runs statements of our own.
 
+use super::definitions;
 use super::mapping::Mapping;
 use super::schema::MapsSchema;
 use super::statement::OwnStatement;
@@ -14,10 +15,14 @@ use std::sync::Arc;
 /// Runs a statement; what it says. It is awaited where statements are planned, as DataFusion's own definitions are.
 pub(crate) async fn run(statement: OwnStatement, state: &SessionState) -> Result<RecordBatch, SqlError> {
     let schema = state.schema_for_ref("mapping")?;
+    let columns = statement.columns();
+    let statement = match definitions::run(statement, schema.as_ref()).await? {
+        Some(other) => other,
+        None => return Ok(RecordBatch::new_empty(columns)),
+    };
     let Some(maps) = schema.downcast_ref::<MapsSchema>() else {
         return Err(SqlError::Refused("there are no maps here: the engine runs without a grid".to_owned()));
     };
-    let columns = statement.columns();
     match statement {
         OwnStatement::CreateMapping { mapping, replaces, if_not_exists } => {
             create_mapping(maps, mapping, replaces, if_not_exists).await?;
@@ -38,7 +43,10 @@ pub(crate) async fn run(statement: OwnStatement, state: &SessionState) -> Result
         | OwnStatement::CreateJob { .. }
         | OwnStatement::DropJob { .. }
         | OwnStatement::ShowJobs
-        | OwnStatement::ShowPools => {}
+        | OwnStatement::ShowPools
+        | OwnStatement::Truncate { .. }
+        | OwnStatement::Rename { .. }
+        | OwnStatement::Drop { .. } => {}
         OwnStatement::CreateIndex { name, table, columns, kind, options, if_not_exists } => {
             create_index(maps, &name, &table, &columns, (kind, &options), if_not_exists).await?;
         }

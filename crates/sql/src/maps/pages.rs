@@ -114,11 +114,11 @@ impl Pages {
             (Reach::Where(predicate), place) => {
                 let cursor = if let Some(Place::Matching(cursor)) = place { Some(cursor) } else { None };
                 let fetch = FetchWhere::new(predicate.clone(), PAGE as usize, cursor);
-                Asked::Matching(partition, strands.call(partition, fetch))
+                Asked::Matching(partition, strands.continue_with(partition, fetch))
             }
             (_, place) => {
                 let cursor = if let Some(Place::At(cursor)) = place { cursor } else { 0 };
-                Asked::Page(partition, strands.call(partition, FetchEntries { cursor, batch: PAGE }))
+                Asked::Page(partition, strands.continue_with(partition, FetchEntries { cursor, batch: PAGE }))
             }
         });
     }
@@ -131,6 +131,7 @@ pub(crate) fn failed(map: &str, error: &GridError) -> DataFusionError {
         GridError::OutOfMemory { .. } | GridError::ProcessOutOfMemory { .. } | GridError::MapFull { .. } => {
             SqlError::Full(text).into_plan()
         }
+        GridError::Refused(refused) if refused.is_retryable() => SqlError::Busy(text).into_plan(),
         _ => SqlError::Refused(text).into_plan(),
     }
 }

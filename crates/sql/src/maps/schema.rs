@@ -1,10 +1,12 @@
 //! The schema `public`: tables and views that were made, and every map of the grid.
 
-use super::discover::discovered;
+use super::discover::{completed, discovered};
 use super::format::Format;
 use super::layout::{Layout, Side};
 use super::mapping::Mapping;
+use super::on_taken::TakenKey;
 use super::pages::failed;
+use super::surprises::Surprises;
 use super::table::MapTable;
 use crate::error::SqlError;
 use crate::layered_schema::{LayeredSchema, TableLayer};
@@ -23,6 +25,7 @@ pub(crate) type MapsSchema = LayeredSchema<Maps>;
 pub(crate) struct Maps {
     grid: Grid,
     mappings: RwLock<BTreeMap<String, Known>>,
+    surprises: Arc<Surprises>,
 }
 
 /// A mapping and the columns that it gives its map.
@@ -35,7 +38,7 @@ struct Known {
 impl Maps {
     /// Those of `grid`.
     pub(crate) fn new(grid: &Grid) -> Self {
-        Self { grid: grid.clone(), mappings: RwLock::default() }
+        Self { grid: grid.clone(), mappings: RwLock::default(), surprises: Arc::default() }
     }
 
     fn is_map(&self, name: &str) -> bool {
@@ -82,16 +85,22 @@ impl Maps {
     pub(crate) async fn map_table(&self, name: &str) -> Result<Option<Arc<MapTable>>> {
         let catalog = self.grid.catalog().clone();
         let (map, layout) = match self.known(name) {
-            Some(known) => (self.grid.map(&known.mapping.external_name), known.layout),
+            Some(known) => {
+                let map = self.grid.map(&known.mapping.external_name);
+                let layout = completed(&known.layout, &map, &catalog, &self.surprises).await;
+                (map, layout.map_err(|error| failed(name, &error))?)
+            }
             None if self.is_map(name) => {
                 let map = self.grid.map(name);
-                let layout = discovered(&map, &catalog).await.map_err(|error| failed(name, &error))?;
+                let layout = discovered(&map, &catalog, &self.surprises).await;
+                let layout = layout.map_err(|error| failed(name, &error))?;
                 (map, Arc::new(layout))
             }
             None => return Ok(None),
         };
         let indexes = map.indexes().await.map_err(|error| failed(name, &error))?;
-        Ok(Some(Arc::new(MapTable { map, catalog, layout, indexes: indexes.into() })))
+        let taken_key = TakenKey::default();
+        Ok(Some(Arc::new(MapTable { map, catalog, layout, indexes: indexes.into(), taken_key })))
     }
 }
 

@@ -12,9 +12,13 @@
 //! SHOW POOLS
 //! CREATE INDEX [IF NOT EXISTS] name ON map (column, ...) [TYPE SORTED | HASH]
 //! [EXPLAIN ...] SINK INTO map ...          as INSERT INTO, but it replaces
+//! TRUNCATE [TABLE] name, ... [RESTART IDENTITY | CONTINUE IDENTITY] [CASCADE | RESTRICT]
+//! ALTER TABLE | VIEW [IF EXISTS] name RENAME TO name
+//! DROP TABLE | VIEW [IF EXISTS] name, name, ...
 //! ```
 
-use super::kind::Kind;
+use super::kind::{Kind, far_reaching};
+use super::layout::Typing;
 use super::mapping::{DeclaredColumn, Mapping, decimal, kind_of_word};
 use crate::description::StatementKind;
 use crate::dialect;
@@ -28,12 +32,13 @@ use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::error::DataFusionError;
 use datafusion::sql::parser::Statement;
 use datafusion::sql::sqlparser::ast::{
-    DataType as SqlType, ExactNumberInfo, Statement as SqlStatement, TimezoneInfo,
+    DataType as SqlType, ExactNumberInfo, Ident, ObjectType, Statement as SqlStatement, TimezoneInfo,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Location, Token};
 use filbert_grid::query::IndexKind;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -72,6 +77,42 @@ pub(crate) enum OwnStatement {
         options: BTreeMap<String, String>,
         if_not_exists: bool,
     },
+    /// Removes all rows of tables or maps.
+    Truncate {
+        names: Vec<String>,
+        /// Columns that number their rows begin anew.
+        restarts: bool,
+    },
+    /// Gives a table or view another name.
+    Rename {
+        kind: Made,
+        old: String,
+        new: String,
+        if_exists: bool,
+    },
+    /// Drops several tables or views, or none of them.
+    Drop {
+        kind: Made,
+        names: Vec<String>,
+        if_exists: bool,
+    },
+}
+
+/// What a statement makes that is read as a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Made {
+    Table,
+    View,
+}
+
+impl Made {
+    /// The word for it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Table => "TABLE",
+            Self::View => "VIEW",
+        }
+    }
 }
 
 impl OwnStatement {
@@ -86,6 +127,9 @@ impl OwnStatement {
             Self::CreateJob { .. } => "CREATE JOB",
             Self::DropJob { .. } => "DROP JOB",
             Self::CreateIndex { .. } => "CREATE INDEX",
+            Self::Truncate { .. } => "TRUNCATE TABLE",
+            Self::Rename { kind, .. } => return StatementKind::Other(format!("ALTER {}", kind.word())),
+            Self::Drop { kind, .. } => return StatementKind::Other(format!("DROP {}", kind.word())),
         };
         StatementKind::Other(name.to_owned())
     }
@@ -113,7 +157,11 @@ pub(crate) enum Parsed {
 /// Reads one statement.
 pub(crate) fn parse(text: &str, names: Names) -> Result<Parsed, SqlError> {
     if !mentions_own(text) {
-        return one(text).map(|statement| Parsed::Other(Box::new(statement)));
+        let statement = one(text)?;
+        return Ok(match several_drops(&statement, names)? {
+            Some(own) => Parsed::Own(own),
+            None => Parsed::Other(Box::new(statement)),
+        });
     }
     let mut parser = Parser::new(&GenericDialect {}).try_with_sql(text).map_err(said)?;
     let begin = parser.peek_token().span.start;
@@ -129,7 +177,10 @@ pub(crate) fn parse(text: &str, names: Names) -> Result<Parsed, SqlError> {
         begin
     };
     let statement = if reader.words(&["SINK", "INTO"]) { sink(text, begin)? } else { one(text)? };
-    Ok(Parsed::Other(Box::new(statement)))
+    Ok(match several_drops(&statement, names)? {
+        Some(own) => Parsed::Own(own),
+        None => Parsed::Other(Box::new(statement)),
+    })
 }
 
 /// False for most statements: these are not taken apart twice.
@@ -137,15 +188,74 @@ fn mentions_own(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mentions =
         |word: &str| bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()));
-    ["mapping", "index", "sink", "queries", "job", "pools"].into_iter().any(mentions)
+    ["mapping", "index", "sink", "queries", "job", "pools", "truncate", "rename"].into_iter().any(mentions)
+}
+
+/// `DROP TABLE a, b`, of which the planner takes one.
+fn several_drops(statement: &Statement, names: Names) -> Result<Option<OwnStatement>, SqlError> {
+    let Statement::Statement(inner) = statement else { return Ok(None) };
+    let SqlStatement::Drop {
+        object_type,
+        if_exists,
+        names: dropped,
+        cascade: _,
+        restrict: _,
+        purge: false,
+        temporary: false,
+        table: None,
+    } = inner.as_ref()
+    else {
+        return Ok(None);
+    };
+    let kind = match object_type {
+        ObjectType::Table => Made::Table,
+        ObjectType::View => Made::View,
+        _ => return Ok(None),
+    };
+    if dropped.len() < 2 {
+        return Ok(None);
+    }
+    let idents = dropped.iter().map(|name| name.0.iter().filter_map(|part| part.as_ident().cloned()));
+    let read = idents.map(|idents| in_public(idents.collect(), names).map_err(said));
+    Ok(Some(OwnStatement::Drop { kind, names: read.collect::<Result<_, _>>()?, if_exists: *if_exists }))
+}
+
+/// The name of a table that is made by a statement: in the schema that they are all in.
+fn in_public(mut idents: Vec<Ident>, names: Names) -> Read<String> {
+    let name = idents.pop().map(|ident| names.read(&ident)).unwrap_or_default();
+    match idents.pop().map(|schema| names.read(&schema)) {
+        Some(schema) if !schema.eq_ignore_ascii_case("public") => Err(ParserError::ParserError(format!(
+            "{schema}.{name} is not a table of the schema public, where tables are made and dropped"
+        ))),
+        _ => Ok(name),
+    }
 }
 
 fn said(error: ParserError) -> SqlError {
     DataFusionError::SQL(Box::new(error), None).into()
 }
 
+/// `EXPLAIN PLAN FOR`, as Hazelcast writes it, is `EXPLAIN`; the places in the text stay.
+fn without_plan_for(text: &str) -> Cow<'_, str> {
+    let explains = text.as_bytes().windows(4).any(|part| part.eq_ignore_ascii_case(b"plan"));
+    let Some(Ok(mut parser)) = explains.then(|| Parser::new(&GenericDialect {}).try_with_sql(text)) else {
+        return Cow::Borrowed(text);
+    };
+    let mut reader = Reader { text, parser: &mut parser, names: Names::AsWritten };
+    if !reader.are_next(0, &["EXPLAIN", "PLAN", "FOR"]) {
+        return Cow::Borrowed(text);
+    }
+    reader.words(&["EXPLAIN"]);
+    let begin = offset(text, reader.parser.peek_token_ref().span.start);
+    reader.words(&["PLAN"]);
+    let end = offset(text, reader.parser.peek_token_ref().span.start) + "FOR".len();
+    let blanks: String =
+        text[begin..end].chars().map(|letter| if letter == '\n' { letter } else { ' ' }).collect();
+    Cow::Owned(format!("{}{blanks}{}", &text[..begin], &text[end..]))
+}
+
 fn one(text: &str) -> Result<Statement, SqlError> {
-    let mut statements = dialect::parse(text)?;
+    let mut statements = dialect::parse(&without_plan_for(text))?;
     let found = statements.len();
     match (statements.pop_front(), found) {
         (Some(statement), 1) => Ok(statement),
@@ -218,7 +328,60 @@ impl Reader<'_, '_> {
         if self.words(&["CREATE", "INDEX"]) {
             return self.create_index().map(Some);
         }
+        if self.words(&["TRUNCATE"]) {
+            return self.truncate().map(Some);
+        }
+        for kind in [Made::Table, Made::View] {
+            if self.renames(kind) {
+                return self.rename(kind).map(Some);
+            }
+        }
         Ok(None)
+    }
+
+    fn truncate(&mut self) -> Read<OwnStatement> {
+        self.words(&["TABLE"]);
+        let mut names = Vec::new();
+        loop {
+            self.words(&["ONLY"]);
+            names.push(self.table()?);
+            if !self.parser.consume_token(&Token::Comma) {
+                break;
+            }
+        }
+        let restarts = self.words(&["RESTART", "IDENTITY"]);
+        let _ = restarts || self.words(&["CONTINUE", "IDENTITY"]);
+        // No table refers to another, so both say what is done.
+        let _ = self.words(&["CASCADE"]) || self.words(&["RESTRICT"]);
+        Ok(OwnStatement::Truncate { names, restarts })
+    }
+
+    /// True for `ALTER ... RENAME TO`, and not for what else `ALTER` may do.
+    fn renames(&mut self, kind: Made) -> bool {
+        if !self.are_next(0, &["ALTER", kind.word()]) {
+            return false;
+        }
+        (2..32).any(|number| self.are_next(number, &["RENAME", "TO"]))
+    }
+
+    fn rename(&mut self, kind: Made) -> Read<OwnStatement> {
+        self.expect(&["ALTER", kind.word()])?;
+        let if_exists = self.words(&["IF", "EXISTS"]);
+        let old = self.table()?;
+        self.expect(&["RENAME", "TO"])?;
+        let new = self.table()?;
+        Ok(OwnStatement::Rename { kind, old, new, if_exists })
+    }
+
+    /// The name of a table that statements make.
+    fn table(&mut self) -> Read<String> {
+        let mut idents = Vec::new();
+        loop {
+            idents.push(self.parser.parse_identifier()?);
+            if !self.parser.consume_token(&Token::Period) {
+                return in_public(idents, self.names);
+            }
+        }
     }
 
     fn create_mapping(&mut self, replaces: bool) -> Read<OwnStatement> {
@@ -254,13 +417,13 @@ impl Reader<'_, '_> {
     fn column(&mut self) -> Read<DeclaredColumn> {
         let name = self.name()?;
         let written = self.parser.parse_data_type()?;
-        let (kind, data_type) = column_type(&written).ok_or_else(|| {
+        let (kind, data_type, typing) = column_type(&written).ok_or_else(|| {
             ParserError::ParserError(format!(
                 "the column {name:?} has the type {written}, which maps do not have"
             ))
         })?;
         let external_name = if self.words(&["EXTERNAL", "NAME"]) { Some(self.name()?) } else { None };
-        Ok(DeclaredColumn { name, kind, data_type, external_name })
+        Ok(DeclaredColumn { name, kind, data_type, typing, external_name })
     }
 
     fn options(&mut self) -> Read<BTreeMap<String, String>> {
@@ -330,16 +493,21 @@ impl Reader<'_, '_> {
 
     /// Reads these words, if all of them are next.
     fn words(&mut self, words: &[&str]) -> bool {
-        let are_next = words.iter().enumerate().all(|(number, word)| {
-            matches!(&self.parser.peek_nth_token_ref(number).token,
-                Token::Word(found) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
-        });
+        let are_next = self.are_next(0, words);
         if are_next {
             for _ in words {
                 self.parser.next_token();
             }
         }
         are_next
+    }
+
+    /// True when these words come after so many others.
+    fn are_next(&self, after: usize, words: &[&str]) -> bool {
+        words.iter().enumerate().all(|(number, word)| {
+            matches!(&self.parser.peek_nth_token_ref(after + number).token,
+                Token::Word(found) if found.quote_style.is_none() && found.value.eq_ignore_ascii_case(word))
+        })
     }
 
     fn expect(&mut self, words: &[&str]) -> Read<()> {
@@ -358,8 +526,11 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What a column of that type holds.
-fn column_type(written: &SqlType) -> Option<(Kind, DataType)> {
+/// Digits of a second that a column with microseconds has room for.
+const MICROS: u64 = 6;
+
+/// What a column of that type holds, and where its digits come from.
+fn column_type(written: &SqlType) -> Option<(Kind, DataType, Typing)> {
     let digits = |info: &ExactNumberInfo| match info {
         ExactNumberInfo::None => decimal(None, None),
         ExactNumberInfo::Precision(precision) => decimal(Some(*precision), Some(0)),
@@ -367,7 +538,9 @@ fn column_type(written: &SqlType) -> Option<(Kind, DataType)> {
     };
     let kind = match written {
         SqlType::Decimal(info) | SqlType::Numeric(info) | SqlType::Dec(info) => {
-            return Some((Kind::Decimal, digits(info)?));
+            let typing =
+                if *info == ExactNumberInfo::None { Typing::WithoutDigits } else { Typing::Declared };
+            return Some((Kind::Decimal, digits(info)?, typing));
         }
         SqlType::Bool | SqlType::Boolean => Kind::Bool,
         SqlType::TinyInt(_) => Kind::Byte,
@@ -389,7 +562,11 @@ fn column_type(written: &SqlType) -> Option<(Kind, DataType)> {
         SqlType::JSON | SqlType::JSONB => Kind::Json,
         other => kind_of_word(&other.to_string().to_lowercase())?,
     };
-    Some((kind, kind.data_type(6)))
+    Some(match written {
+        SqlType::Timestamp(Some(..=MICROS), _) => (kind, far_reaching(kind.data_type(6)), Typing::Declared),
+        SqlType::Timestamp(Some(_), _) => (kind, kind.data_type(6), Typing::Declared),
+        _ => (kind, kind.data_type(6), kind.typing()),
+    })
 }
 
 #[cfg(test)]
@@ -456,6 +633,40 @@ mod tests {
         };
         assert_eq!((mapping.name.as_str(), mapping.external_name.as_str()), ("People", "MyMap"));
         assert_eq!(mapping.columns[0].name, "firstName");
+    }
+
+    #[test]
+    fn a_plan_is_asked_for_in_either_way() {
+        for text in ["EXPLAIN PLAN FOR SELECT 1", "explain /* a */ plan\nfor SELECT 1", "EXPLAIN SELECT 1"] {
+            let Ok(Parsed::Other(statement)) = parse(text, Names::LowerCase) else { panic!("{text}") };
+            assert!(matches!(*statement, Statement::Explain(_)), "{text}");
+        }
+        assert_eq!(without_plan_for("SELECT plan FROM t"), "SELECT plan FROM t");
+    }
+
+    #[test]
+    fn several_tables_are_dropped_renamed_and_emptied_by_statements_of_their_own() {
+        let OwnStatement::Drop { kind, names, if_exists } =
+            own("DROP VIEW IF EXISTS a, public.\"B\" CASCADE")
+        else {
+            panic!()
+        };
+        assert_eq!((kind, names, if_exists), (Made::View, vec!["a".to_owned(), "B".to_owned()], true));
+        let OwnStatement::Rename { old, new, .. } = own("alter table Filbert.Public.A rename to B") else {
+            panic!()
+        };
+        assert_eq!((old.as_str(), new.as_str()), ("a", "b"));
+        let OwnStatement::Truncate { names, restarts } = own("truncate a, only b restart identity cascade")
+        else {
+            panic!()
+        };
+        assert_eq!((names, restarts), (vec!["a".to_owned(), "b".to_owned()], true));
+        assert!(matches!(parse("DROP TABLE a", Names::LowerCase), Ok(Parsed::Other(_))));
+        assert!(matches!(
+            parse("ALTER TABLE a RENAME COLUMN b TO c", Names::LowerCase),
+            Ok(Parsed::Other(_))
+        ));
+        assert!(says("TRUNCATE information_schema.tables").contains("not a table of the schema public"));
     }
 
     #[test]

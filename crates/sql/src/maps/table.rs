@@ -1,10 +1,11 @@
 //! A map as a table of DataFusion.
 
 use super::layout::Layout;
+use super::on_taken::TakenKey;
 use super::pages::{Reach, failed};
 use super::reach::{is_useful, reach};
 use super::scan::{MapScanExec, ScanOf};
-use super::sink::MapSink;
+use super::sink::{Existing, MapSink};
 use crate::error::SqlError;
 use arrow::datatypes::SchemaRef;
 use async_trait::async_trait;
@@ -26,6 +27,8 @@ pub(crate) struct MapTable {
     pub(crate) catalog: Catalog,
     pub(crate) layout: Arc<Layout>,
     pub(crate) indexes: Arc<[IndexSettings]>,
+    /// What an `INSERT` does where a key is there.
+    pub(crate) taken_key: TakenKey,
 }
 
 impl fmt::Debug for MapTable {
@@ -80,21 +83,23 @@ impl TableProvider for MapTable {
 
     async fn insert_into(
         &self,
-        _: &dyn Session,
+        state: &dyn Session,
         input: Arc<dyn ExecutionPlan>,
         how: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let replaces = match how {
-            InsertOp::Append => false,
-            InsertOp::Replace => true,
-            InsertOp::Overwrite => {
+        let existing = match (how, &self.taken_key) {
+            (InsertOp::Append, TakenKey::Refused) => Existing::Refused,
+            (InsertOp::Append, TakenKey::Kept) => Existing::Kept,
+            (InsertOp::Append, TakenKey::Changed(change)) => Existing::Changed(change.planned(self, state)?),
+            (InsertOp::Replace, _) => Existing::Replaced,
+            (InsertOp::Overwrite, _) => {
                 let text = "INSERT OVERWRITE of a map is not known; DELETE FROM it first, or SINK INTO it"
                     .to_owned();
                 return Err(SqlError::Refused(text).into_plan());
             }
         };
         let (map, catalog, layout) = (self.map.clone(), self.catalog.clone(), Arc::clone(&self.layout));
-        let sink = MapSink { map, catalog, layout, replaces };
+        let sink = MapSink { map, catalog, layout, existing };
         Ok(Arc::new(DataSinkExec::new(input, Arc::new(sink), None)))
     }
 }

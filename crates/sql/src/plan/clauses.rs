@@ -11,9 +11,10 @@ use datafusion::sql::parser::CreateExternalTable;
 use datafusion::sql::sqlparser::ast::{
     Assignment, AssignmentTarget, CharacterLength, ColumnDef, ColumnOption, ColumnOptionDef, CreateTable,
     CreateView, Cte, DataType, Delete, Expr, Fetch, FromTable, Function, GroupByExpr, GroupByWithModifier,
-    Join, JoinConstraint, JoinOperator, LimitClause, OptimizerHint, OrderBy, OrderByExpr, OrderByKind, Query,
-    Select, SelectFlavor, SelectItem, SetExpr, Statement, TableAlias, TableConstraint, TableFactor,
-    TableFunctionArgs, TableWithJoins, Update, Visitor, WindowType, With,
+    Join, JoinConstraint, JoinOperator, LimitClause, NullsDistinctOption, OptimizerHint, OrderBy,
+    OrderByExpr, OrderByKind, PrimaryKeyConstraint, Query, Select, SelectFlavor, SelectItem, SetExpr,
+    Statement, TableAlias, TableConstraint, TableFactor, TableFunctionArgs, TableWithJoins, UniqueConstraint,
+    Update, Visitor, WindowType, With,
 };
 use std::ops::ControlFlow;
 
@@ -45,8 +46,9 @@ pub(super) fn check_external_table(table: &CreateExternalTable) -> Result<(), Sq
     } = table;
     let found = temporary
         .then(|| ("TEMPORARY".to_owned(), "every table of files is gone with the member"))
-        .or_else(|| columns.iter().find_map(|one| column(one).or_else(|| default(one))))
-        .or_else(|| constraints.iter().find_map(constraint));
+        .or_else(|| columns.iter().find_map(|one| column(one).or_else(|| key(one)).or_else(|| default(one))))
+        .or_else(|| constraints.iter().find_map(constraint))
+        .or_else(|| when(!constraints.is_empty(), "PRIMARY KEY and UNIQUE", FILES));
     found.map_or(Ok(()), |found| Err(refused(found)))
 }
 
@@ -105,7 +107,7 @@ impl Visitor for Search {
             Statement::Drop {
                 object_type: _,
                 if_exists: _,
-                names: _,    // The planner refuses more than one.
+                names: _,    // Those of several are dropped elsewhere.
                 cascade: _,  // A view stays, and says when it is read what it misses.
                 restrict: _, // It is what is done.
                 purge,
@@ -470,6 +472,14 @@ fn of_view(node: &CreateView) -> Found {
         .or_else(|| when(params.is_some(), "ALGORITHM, DEFINER and SQL SECURITY", "leave them away"))
 }
 
+fn key(node: &ColumnDef) -> Found {
+    let is_key =
+        |one: &ColumnOptionDef| matches!(one.option, ColumnOption::PrimaryKey(_) | ColumnOption::Unique(_));
+    when(node.options.iter().any(is_key), "PRIMARY KEY and UNIQUE", FILES)
+}
+
+const FILES: &str = "rows of files are not checked against each other";
+
 fn default(node: &ColumnDef) -> Found {
     let has_default = node.options.iter().any(|one| matches!(one.option, ColumnOption::Default(_)));
     when(has_default, "DEFAULT", "files have the values that are in them")
@@ -480,30 +490,68 @@ fn column(node: &ColumnDef) -> Found {
     length(data_type).or_else(|| {
         options.iter().find_map(|ColumnOptionDef { name: _, option }| match option {
             ColumnOption::Null | ColumnOption::NotNull | ColumnOption::Default(_) => None,
-            ColumnOption::PrimaryKey(_) => no("PRIMARY KEY", KEYS),
-            ColumnOption::Unique(_) => no("UNIQUE", KEYS),
-            ColumnOption::ForeignKey(_) => no("REFERENCES", KEYS),
-            ColumnOption::Check(_) => no("CHECK", KEYS),
-            other => no(words(other, 1), "of a column only NULL, NOT NULL and DEFAULT are kept"),
+            ColumnOption::PrimaryKey(key) => primary_key(key),
+            ColumnOption::Unique(key) => unique(key),
+            ColumnOption::ForeignKey(_) => no("REFERENCES", RULES),
+            ColumnOption::Check(_) => no("CHECK", RULES),
+            other => no(
+                words(other, 1),
+                "of a column only NULL, NOT NULL, DEFAULT, PRIMARY KEY and UNIQUE are kept",
+            ),
         })
     })
 }
 
-const KEYS: &str = "rows of a table are not checked against each other; a map has a key, which is unique";
+const RULES: &str =
+    "of the rules of a table PRIMARY KEY, UNIQUE, NOT NULL and the length of VARCHAR are kept";
+
+/// What is refused of a key, whose rows are checked as they are written.
+fn primary_key(node: &PrimaryKeyConstraint) -> Found {
+    let PrimaryKeyConstraint { name: _, index_name, index_type, columns: _, index_options, characteristics } =
+        node;
+    when(characteristics.is_some(), "DEFERRABLE", "rows are checked as they are written").or_else(|| {
+        let has_index = index_name.is_some() || index_type.is_some() || !index_options.is_empty();
+        when(has_index, "USING", "a key of a table has no index that could be chosen")
+    })
+}
+
+fn unique(node: &UniqueConstraint) -> Found {
+    let UniqueConstraint {
+        name: _,
+        index_name,
+        index_type_display: _,
+        index_type,
+        columns: _,
+        index_options,
+        characteristics,
+        nulls_distinct,
+    } = node;
+    when(characteristics.is_some(), "DEFERRABLE", "rows are checked as they are written")
+        .or_else(|| {
+            let is_not_distinct = matches!(nulls_distinct, NullsDistinctOption::NotDistinct);
+            when(is_not_distinct, "NULLS NOT DISTINCT", "NULL is equal to nothing")
+        })
+        .or_else(|| {
+            let has_index = index_name.is_some() || index_type.is_some() || !index_options.is_empty();
+            when(has_index, "USING", "a key of a table has no index that could be chosen")
+        })
+}
 
 fn constraint(node: &TableConstraint) -> Found {
     match node {
-        TableConstraint::PrimaryKey(_) | TableConstraint::PrimaryKeyUsingIndex(_) => no("PRIMARY KEY", KEYS),
-        TableConstraint::Unique(_) | TableConstraint::UniqueUsingIndex(_) => no("UNIQUE", KEYS),
-        TableConstraint::ForeignKey(_) => no("FOREIGN KEY", KEYS),
-        TableConstraint::Check(_) => no("CHECK", KEYS),
+        TableConstraint::PrimaryKey(key) => primary_key(key),
+        TableConstraint::Unique(key) => unique(key),
+        TableConstraint::PrimaryKeyUsingIndex(_) => no("PRIMARY KEY USING INDEX", RULES),
+        TableConstraint::UniqueUsingIndex(_) => no("UNIQUE USING INDEX", RULES),
+        TableConstraint::ForeignKey(_) => no("FOREIGN KEY", RULES),
+        TableConstraint::Check(_) => no("CHECK", RULES),
         TableConstraint::Index(_) | TableConstraint::FulltextOrSpatial(_) => {
             no(words(node, 1), "CREATE INDEX makes indexes of maps")
         }
     }
 }
 
-/// A length of texts, which no table keeps.
+/// A length of texts that no table keeps; those that are kept have been taken out of the statement.
 fn length(node: &DataType) -> Found {
     match node {
         DataType::Character(Some(length))
@@ -569,10 +617,9 @@ mod tests {
             ("WITH c AS (SELECT id FROM t PREWHERE true) SELECT * FROM c", "PREWHERE"),
             ("INSERT INTO u SELECT id FROM t FOR UPDATE", "FOR UPDATE"),
             ("CREATE VIEW v AS SELECT id FROM t FOR UPDATE", "FOR UPDATE"),
-            ("CREATE TABLE u (a INT PRIMARY KEY)", "PRIMARY KEY"),
-            ("CREATE TABLE u (a INT UNIQUE)", "UNIQUE"),
-            ("CREATE TABLE u (a INT, PRIMARY KEY (a))", "PRIMARY KEY"),
-            ("CREATE TABLE u (a INT, UNIQUE (a))", "UNIQUE"),
+            ("CREATE TABLE u (a INT PRIMARY KEY DEFERRABLE)", "DEFERRABLE"),
+            ("CREATE TABLE u (a INT, UNIQUE (a) DEFERRABLE)", "DEFERRABLE"),
+            ("CREATE TABLE u (a INT, UNIQUE NULLS NOT DISTINCT (a))", "NULLS NOT DISTINCT"),
             ("CREATE TABLE u (a INT CHECK (a > 1))", "CHECK"),
             ("CREATE TABLE u (a INT REFERENCES t (id))", "REFERENCES"),
             ("CREATE TABLE u (a VARCHAR(20))", "VARCHAR(20)"),
@@ -604,6 +651,7 @@ mod tests {
             "WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT 2) SELECT * FROM r CROSS JOIN t LEFT JOIN u USING (a)",
             "SELECT * FROM t, LATERAL (SELECT 1) FETCH FIRST 5 ROWS ONLY",
             "CREATE TABLE u (a INT NOT NULL DEFAULT 1, b VARCHAR NULL)",
+            "CREATE TABLE u (a INT PRIMARY KEY, b INT UNIQUE, c INT, UNIQUE (b, c))",
             "CREATE OR REPLACE VIEW v AS SELECT 1",
             "UPDATE t SET a = 1, b = 2 WHERE c",
             "DELETE FROM t WHERE a",

@@ -11,7 +11,7 @@ use super::expressions::changed_expressions;
 use crate::error::SqlError;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::compute::{cast, nullif};
-use arrow::datatypes::{DataType, Field, FieldRef};
+use arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
 use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
@@ -147,7 +147,15 @@ fn is_whole(text: &str) -> bool {
 }
 
 fn wrong(text: &str, to: &DataType) -> DataFusionError {
-    no_moment(format!("'{text}'"), to)
+    let quoted = format!("'{text}'");
+    if let DataType::Timestamp(TimeUnit::Nanosecond, zone) = to {
+        let far = DataType::Timestamp(TimeUnit::Microsecond, zone.clone());
+        if is_moment(text, &ScalarValue::from(text), &far) {
+            let what = "timestamp of the years 1677 to 2262, as those with nanoseconds are; CAST(... AS TIMESTAMP(6)) reaches all";
+            return SqlError::NoMoment { text: quoted, what, form: "2026-03-31 09:30:00" }.into_plan();
+        }
+    }
+    no_moment(quoted, to)
 }
 
 fn no_moment(text: String, to: &DataType) -> DataFusionError {

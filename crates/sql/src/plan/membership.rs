@@ -150,7 +150,7 @@ fn three_valued(expr: Expr, schema: &DFSchema, has_rows: HasRows) -> Result<Tran
 }
 
 /// False for rows that may be others when they are read again: they are read for each part of the answer.
-fn is_the_same(rows: &LogicalPlan) -> Result<bool> {
+pub(super) fn is_the_same(rows: &LogicalPlan) -> Result<bool> {
     let mut is_sure = true;
     rows.apply_with_subqueries(|node| {
         is_sure &= !matches!(node, LogicalPlan::Limit(_) | LogicalPlan::Extension(_));

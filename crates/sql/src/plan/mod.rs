@@ -1,6 +1,8 @@
 //! From a plan of DataFusion to fragments: where it is cut, and where an operator must let others have a turn.
 
+mod budget;
 mod clauses;
+mod correlated;
 mod costly;
 mod cut;
 mod dates;
@@ -8,6 +10,9 @@ mod expressions;
 mod first_rows;
 mod lists;
 mod membership;
+mod multisets;
+mod nested_values;
+mod null_safe;
 mod operators;
 mod ordinality;
 mod pacing;
@@ -20,20 +25,24 @@ mod size;
 mod splitting;
 mod top_groups;
 mod unordered;
-mod wrong;
 mod yielding;
 mod zone;
 
+pub(crate) use budget::{bounded_analysis, bounded_rule, bounded_step};
+pub(crate) use correlated::PlanCorrelated;
 pub(crate) use cut::CutFragments;
 pub(crate) use dates::WholeDates;
 pub(crate) use expressions::changed_expressions;
 pub(crate) use first_rows::wants_first_rows;
 pub(crate) use membership::RightMembership;
+pub(crate) use multisets::CountEqualRows;
+pub(crate) use nested_values::NestedValues;
+pub(crate) use null_safe::NullSafeKeys;
 pub(crate) use operators::RightOperators;
 pub(crate) use ordinality::NumberFunctions;
 pub(crate) use plannable::make_plannable;
 pub(crate) use pushdown::{Rule, guarded};
-pub(crate) use rewritten::shown_name;
+pub(crate) use rewritten::{ColumnNames, shown_name};
 pub(crate) use sample::SampleTables;
 pub(crate) use size::check_nodes;
 pub(crate) use top_groups::BoundTopGroups;

@@ -3,9 +3,8 @@
 
 use super::clauses::{check_clauses, check_external_table};
 use super::lists::plain_lists;
-use super::rewritten::rewrite;
+use super::rewritten::{ColumnNames, rewrite};
 use super::size::check_size;
-use super::wrong::check_wrong;
 use super::zone::name_zones;
 use crate::error::SqlError;
 use crate::maps::show_visible;
@@ -16,16 +15,20 @@ use datafusion::sql::parser::{CopyToSource, DFParser, Statement};
 use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 
 /// Refuses what nobody could plan or what would be answered wrongly, and says the rest in the planner's words.
-pub(crate) async fn make_plannable(statement: &mut Statement, state: &SessionState) -> Result<(), SqlError> {
+pub(crate) async fn make_plannable(
+    statement: &mut Statement,
+    state: &SessionState,
+    columns: ColumnNames,
+) -> Result<(), SqlError> {
     let mut inner = statement;
     while let Statement::Explain(explain) = inner {
         inner = explain.statement.as_mut();
     }
     match inner {
-        Statement::Statement(_) => make_query_plannable(inner, state).await,
+        Statement::Statement(_) => make_query_plannable(inner, state, columns).await,
         Statement::CopyTo(copy) => {
             let mut copied = copied(&copy.source)?;
-            make_query_plannable(&mut copied, state).await?;
+            make_query_plannable(&mut copied, state, columns).await?;
             if let Statement::Statement(copied) = copied
                 && let SqlStatement::Query(query) = *copied
             {
@@ -39,13 +42,16 @@ pub(crate) async fn make_plannable(statement: &mut Statement, state: &SessionSta
     }
 }
 
-async fn make_query_plannable(statement: &mut Statement, state: &SessionState) -> Result<(), SqlError> {
+async fn make_query_plannable(
+    statement: &mut Statement,
+    state: &SessionState,
+    columns: ColumnNames,
+) -> Result<(), SqlError> {
     if let Statement::Statement(inner) = statement {
         check_clauses(inner)?;
         check_function_stays(inner, state)?;
-        rewrite(inner, Names::of(state))?;
+        rewrite(inner, Names::of(state), columns)?;
         check_size(inner, Names::of(state))?;
-        check_wrong(inner)?;
         show_tables(inner)?;
         plain_table_functions(inner);
         plain_lists(inner);

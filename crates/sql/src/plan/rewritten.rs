@@ -34,8 +34,17 @@ pub(crate) fn shown_name(name: &str) -> &str {
     name.split_once(SECOND).map_or(name, |(name, _)| name)
 }
 
+/// The columns that get a name for the planner beside the one that is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ColumnNames {
+    /// Those that are written as another one is.
+    Equal,
+    /// All that are no plain column: for a statement in which the planner found equal names behind different words, as of `- -a` and `-(-a)`.
+    All,
+}
+
 /// Changes a statement so that the planner understands it.
-pub(super) fn rewrite(statement: &mut Statement, names: Names) -> Result<(), SqlError> {
+pub(super) fn rewrite(statement: &mut Statement, names: Names, columns: ColumnNames) -> Result<(), SqlError> {
     let mut rewriting = Statements { names, wrong: None };
     let _ = change_statement(statement, &mut rewriting);
     rewriting.wrong.map_or(Ok(()), Err)?;
@@ -55,7 +64,7 @@ pub(super) fn rewrite(statement: &mut Statement, names: Names) -> Result<(), Sql
     let mut bodies: Vec<&mut SetExpr> = asked.into_iter().map(|query| query.body.as_mut()).collect();
     while let Some(body) = bodies.pop() {
         match body {
-            SetExpr::Select(select) => name_apart(&mut select.projection, names, is_ordered),
+            SetExpr::Select(select) => name_apart(&mut select.projection, names, is_ordered, columns),
             SetExpr::Query(query) => bodies.push(query.body.as_mut()),
             SetExpr::SetOperation { left, right, .. } => bodies.extend([left.as_mut(), right.as_mut()]),
             _ => {}
@@ -201,7 +210,7 @@ fn column_name(expr: &Expr) -> Option<&Ident> {
 }
 
 /// Gives columns of one name other names, which [`shown_name`] shows as one again. What rows are ordered by may be a column more.
-fn name_apart(items: &mut [SelectItem], names: Names, is_ordered: bool) {
+fn name_apart(items: &mut [SelectItem], names: Names, is_ordered: bool, columns: ColumnNames) {
     let has_all = items.iter().any(is_all);
     // The planner calls a column that is cast as the column itself.
     let of_columns: Vec<String> = items
@@ -239,8 +248,9 @@ fn name_apart(items: &mut [SelectItem], names: Names, is_ordered: bool) {
             _ => continue,
         };
         let is_cast_again = matches!(&*item, SelectItem::UnnamedExpr(expr) if stands_again(expr));
+        let is_plain = matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_));
         let may_be_there =
-            is_cast_again || (has_all && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_)));
+            is_cast_again || (has_all && is_plain) || (columns == ColumnNames::All && !is_plain);
         let is_new = seen.insert(key);
         if (is_new && !may_be_there) || is_volatile_place(expr) {
             continue;
@@ -499,7 +509,8 @@ mod tests {
         let Some(Parsed::Statement(mut statement)) = dialect::parse(text).unwrap().pop_front() else {
             panic!()
         };
-        rewrite(&mut statement, Names::LowerCase).unwrap_or_else(|error| panic!("{text}: {error}"));
+        rewrite(&mut statement, Names::LowerCase, ColumnNames::Equal)
+            .unwrap_or_else(|error| panic!("{text}: {error}"));
         statement.to_string().replace(SECOND, "#")
     }
 

@@ -1,6 +1,7 @@
 //! What the parts of one running query share.
 
 use super::lent::{LentCharge, LentCharges};
+use super::planning_time::PlanningTime;
 use super::turnstile::Turnstile;
 use crate::error::SqlError;
 use crate::exchange::Credits;
@@ -9,6 +10,7 @@ use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReser
 use filbert_pool::{Reactor, TaskWaker, WorkStealing, process_memory};
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// A query's number, never used twice by a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,6 +32,8 @@ pub(crate) struct QueryContext {
     memory: Arc<dyn MemoryPool>,
     /// Asks at each turn whether the query may go on.
     turns: MemoryReservation,
+    /// How long its planning may work, and has worked.
+    planning: PlanningTime,
     /// Of what its plan holds.
     held: Mutex<Vec<MemoryReservation>>,
     /// Of what its functions made.
@@ -43,6 +47,7 @@ impl QueryContext {
         reactor: Reactor,
         credits: Credits,
         memory: Arc<dyn MemoryPool>,
+        planning: PlanningTime,
     ) -> Self {
         let (turnstile, turns) = (Arc::clone(turnstile), MemoryConsumer::new("a turn").register(&memory));
         Self {
@@ -52,9 +57,24 @@ impl QueryContext {
             credits,
             memory,
             turns,
+            planning,
             held: Mutex::default(),
             lent: LentCharges::default(),
         }
+    }
+
+    /// How long its planning has worked.
+    pub(crate) fn planning(&self) -> &PlanningTime {
+        &self.planning
+    }
+
+    /// An error when planning is in vain, or takes too long.
+    pub(crate) fn check_planning(&self) -> Result<(), SqlError> {
+        if self.is_cancelled() {
+            return Err(SqlError::Cancelled);
+        }
+        self.check_memory()?;
+        self.planning.check()
     }
 
     /// An error when the process has too much memory and this query is one of those that end for it.
@@ -77,6 +97,11 @@ impl QueryContext {
     #[inline]
     pub(crate) fn may_run(&self, fragment: &TaskWaker) -> bool {
         self.turnstile.pass(fragment)
+    }
+
+    /// A fragment of it has worked for so long.
+    pub(crate) fn worked(&self, time: Duration) {
+        self.turnstile.worked(time);
     }
 
     /// What the thread starts of tokio meanwhile is driven elsewhere, see [`Reactor`].

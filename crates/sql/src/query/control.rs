@@ -42,6 +42,14 @@ impl Control {
         }
     }
 
+    /// The message `refuse`: as `cancel`, for a reason that its reader is told.
+    pub(super) fn refuse(&mut self, reason: SqlError) {
+        if let Control::Waiting(entry, _) | Control::Begun { entry, .. } = self {
+            entry.set_reason(reason);
+        }
+        self.cancel();
+    }
+
     /// The message `cancel`: every task of the query drops its state at its next turn. True when there was something to cancel.
     pub(crate) fn cancel(&mut self) -> bool {
         match std::mem::replace(self, Control::Over) {

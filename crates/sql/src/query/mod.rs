@@ -6,6 +6,7 @@ mod control;
 mod describing;
 mod lent;
 mod open;
+mod planning_time;
 mod registry;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ pub use control::QueryCanceller;
 pub use describing::Describing;
 pub(crate) use lent::LentCharge;
 pub(crate) use open::OpenQueries;
+pub(crate) use planning_time::PlanningTime;
 pub(crate) use registry::{Entry, Registry};
 pub(crate) use turnstile::Turnstile;
 

@@ -8,8 +8,20 @@ use futures::executor::block_on;
 use std::time::Duration;
 
 fn admission(stages: &Stages, running: usize, waiting: usize) -> Arc<Admission> {
-    let rest = Duration::from_millis(100);
-    Admission::new(Bounds { running, waiting, rest }, stages.clock())
+    admission_resting_after(stages, running, waiting, Duration::from_millis(100))
+}
+
+fn admission_resting_after(
+    stages: &Stages,
+    running: usize,
+    waiting: usize,
+    rest: Duration,
+) -> Arc<Admission> {
+    let wait = Some(Duration::from_secs(1_000));
+    Admission::new(
+        Bounds { running, waiting, short: 0, short_work: Duration::ZERO, wait, rest },
+        stages.clock(),
+    )
 }
 
 /// A query of nothing, that asks for a permit.
@@ -62,6 +74,33 @@ fn a_line_of_queries_that_cannot_start_ends_without_recursion() {
     first.leave();
     assert_eq!(admission.counts(), (0, 0));
     assert!(entries.iter().all(|entry| matches!(entry.reason(), Some(SqlError::Overloaded { .. }))));
+}
+
+/// Nobody waits for longer than the settings say, and who has a permit is no part of that.
+#[test]
+fn who_has_waited_too_long_is_refused_when_it_is_time() {
+    let stages = Stages::simulated(1);
+    let clock = stages.simulation().unwrap();
+    // The one with the permit does nothing here, and would hand it on.
+    let never = Duration::from_secs(1_000_000);
+    let (admission, registry) = (admission_resting_after(&stages, 1, 10, never), Registry::default());
+    let first = asked(&stages, &admission, 0, 0).unwrap();
+    let early = refused(&stages, &admission, &registry, 1);
+    clock.advance(Duration::from_secs(500));
+    let late = refused(&stages, &admission, &registry, 2);
+    clock.advance(Duration::from_secs(499));
+    assert_eq!(admission.counts(), (1, 2));
+    clock.advance(Duration::from_secs(2));
+    assert_eq!(admission.counts(), (1, 1));
+    let reason = early.reason();
+    assert!(
+        matches!(reason, Some(SqlError::WaitedTooLong { limit_ms: 1_000_000, running: 1 })),
+        "{reason:?}"
+    );
+    assert!(late.reason().is_none() && !first.is_over());
+    clock.advance(Duration::from_secs(1_000));
+    assert_eq!(admission.counts(), (1, 0));
+    assert!(matches!(late.reason(), Some(SqlError::WaitedTooLong { .. })));
 }
 
 /// Whoever is cancelled before it stands in line does not stay there.

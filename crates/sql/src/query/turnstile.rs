@@ -9,7 +9,8 @@
 //!                           over            open <--------- enter(permit) --------------+
 //! ```
 //!
-//! Every fragment asks at the begin of its turn; an open turnstile costs one load. So a query that rests holds no permit, and one without a
+//! Every fragment asks at the begin of its turn; an open turnstile costs one load. With a short permit it is not open: each turn looks whether
+//! it is used up, and when it is, gives the permit back and asks for one that lasts. So a query that rests holds no permit, and one without a
 //! permit does no work, whatever wakes its fragments: a reader that reads on, a row of a stream, a file.
 //!
 //! Touched by fragment workers, by the query's strand and by the timer that looks for resting queries. Its lock is never held while that of
@@ -19,7 +20,7 @@ use super::QueryId;
 use super::admission::{Admission, Permit};
 use super::open::Opened;
 use filbert_pool::{Group, TaskWaker};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -29,6 +30,8 @@ pub(crate) struct Turnstile {
     session: u64,
     group: Group,
     admission: Arc<Admission>,
+    /// Nanoseconds that its fragments have worked.
+    worked: AtomicU64,
     /// What the lock below says, for the fast path.
     is_open: AtomicBool,
     inside: Mutex<Inside>,
@@ -66,6 +69,7 @@ impl Turnstile {
             session,
             group,
             admission: Arc::clone(admission),
+            worked: AtomicU64::new(0),
             is_open: AtomicBool::new(false),
             inside: Mutex::new(inside),
         })
@@ -90,7 +94,7 @@ impl Turnstile {
 
     /// True when it may have no turns now.
     pub(crate) fn is_closed(&self) -> bool {
-        !self.is_open.load(Ordering::Acquire)
+        !self.is_open.load(Ordering::Acquire) && self.lock().permit.is_none()
     }
 
     /// True when the fragment may have its turn; otherwise it is woken when it may.
@@ -101,20 +105,34 @@ impl Turnstile {
 
     #[cold]
     fn wait(self: &Arc<Self>, fragment: &TaskWaker) -> bool {
-        {
+        let (used_up, was_asked) = {
             let mut inside = self.lock();
-            if inside.is_over || inside.permit.is_some() {
+            let is_short = inside.permit.as_ref().is_some_and(Permit::is_short);
+            if inside.is_over || (inside.permit.is_some() && (!is_short || self.may_work_on())) {
                 return true;
             }
+            let used_up = inside.permit.take();
             if !inside.sleepers.iter().any(|sleeper| sleeper.will_wake(fragment)) {
                 inside.sleepers.push(fragment.clone());
             }
-            if std::mem::replace(&mut inside.is_asked, true) {
-                return false;
-            }
+            (used_up, std::mem::replace(&mut inside.is_asked, true))
+        };
+        if !was_asked {
+            self.admission.readmit(self, used_up.and_then(Permit::use_up));
         }
-        self.admission.readmit(self);
         false
+    }
+
+    /// A fragment has worked for so long.
+    pub(crate) fn worked(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.worked.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// True when a short permit is not used up.
+    fn may_work_on(&self) -> bool {
+        let worked = Duration::from_nanos(self.worked.load(Ordering::Relaxed));
+        self.group.has_head_start() || worked < self.admission.short_work()
     }
 
     /// True when the query is over, or will never begin.
@@ -131,7 +149,9 @@ impl Turnstile {
             }
             inside.permit = Some(permit);
             (inside.is_asked, inside.seen) = (false, Some((self.group.turns(), now)));
-            self.is_open.store(true, Ordering::Release);
+            // With a short permit every fragment asks at each turn.
+            let is_short = inside.permit.as_ref().is_some_and(Permit::is_short);
+            self.is_open.store(!is_short, Ordering::Release);
             std::mem::take(&mut inside.sleepers)
         };
         sleepers.iter().for_each(TaskWaker::wake);

@@ -8,7 +8,7 @@
 use super::window::windowed;
 use crate::error::SqlError;
 use crate::maps::MapSink;
-use crate::plan::{BoundTopGroups, Rule, UnorderedSets, guarded};
+use crate::plan::{BoundTopGroups, Rule, UnorderedSets, bounded_step, guarded};
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
@@ -38,7 +38,7 @@ pub(crate) fn optimizer_rules() -> Vec<Rule> {
     let last = rules.len().saturating_sub(1);
     rules.insert(last, Arc::new(CheckStreams));
     rules.push(Arc::new(BoundTopGroups));
-    rules
+    rules.into_iter().map(bounded_step).collect()
 }
 
 /// Puts operators of streams in place of others.

@@ -10,6 +10,7 @@
 use super::journal::{JOURNALS, JournalStart, journal_name};
 use super::window::{WINDOW_END, WINDOW_START};
 use crate::error::SqlError;
+use crate::files::read_function;
 use crate::text::token_places;
 use crate::walk::{change_query, change_statement};
 use datafusion::sql::parser::{CopyToSource, Statement};
@@ -77,7 +78,10 @@ impl VisitorMut for Rewrite {
             "journal" => journal(&arguments, alias),
             "tumble" => window(arguments, alias, &TUMBLE),
             "hop" => window(arguments, alias, &HOP),
-            _ => return ControlFlow::Continue(()),
+            _ => match read_function(&name, &arguments, factor) {
+                Some(new) => new,
+                None => return ControlFlow::Continue(()),
+            },
         };
         match new {
             Ok(new) => {

@@ -6,15 +6,18 @@
 //! rows and their new values as any `SELECT` would, and [`ChangeSink`] writes them. All rows are changed at once, or none. Two statements that
 //! change one table at the same time would count other rows than they saw; the later one is refused.
 
-use super::insert;
+use super::insert::{self, is_null};
 use super::memory::{TableMemory, WhenNoRoom};
 use super::numbered::{NumberedRows, Partitions, ROW_NUMBER, Snapshot};
+use super::ruled::in_memory;
+use super::rules::Rules;
 use crate::error::SqlError;
+use crate::returning::Returned;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{filter_record_batch, interleave};
 use arrow::datatypes::{SchemaRef, UInt64Type};
 use async_trait::async_trait;
-use datafusion::catalog::{MemTable, Session, TableProvider};
+use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{Column, Result};
@@ -65,7 +68,7 @@ fn taken(statement: &DmlStatement) -> Result<Option<LogicalPlan>> {
         _ => return Ok(None),
     };
     let Ok(provider) = source_as_provider(&statement.target) else { return Ok(None) };
-    let Some(table) = provider.downcast_ref::<MemTable>() else { return Ok(None) };
+    let Some((table, _)) = in_memory(provider.as_ref()) else { return Ok(None) };
     let partitions: Partitions = table.batches.clone();
     let schema = table.schema();
     let name = statement.table_name.table().to_owned();
@@ -243,6 +246,9 @@ impl DataSink for ChangeSink {
         let tables = TableMemory::of(context.session_config())?;
         // Who deletes makes room, and gets it for what stays.
         let when_no_room = if self.assigned.is_some() { WhenNoRoom::Refuse } else { WhenNoRoom::Take };
+        let rules = in_memory(self.table.as_ref()).and_then(|(_, rules)| rules);
+        let returned = Returned::of(context);
+        let mut given_back = Vec::new();
         let mut rest = places.as_slice();
         let mut new = Vec::with_capacity(seen.len());
         for partition in seen {
@@ -250,10 +256,22 @@ impl DataSink for ChangeSink {
             for batch in partition {
                 let (places, behind) = rest.split_at(batch.num_rows());
                 rest = behind;
+                let old = batch;
                 let batch = match places.iter().all(Option::is_none) {
-                    true => batch.clone(),
-                    false => tables.keep(&self.name, &self.changed(batch, places, &found)?, when_no_room)?,
+                    true => old.clone(),
+                    false => tables.keep(&self.name, &self.changed(old, places, &found)?, when_no_room)?,
                 };
+                if returned.is_some() || rules.is_some() {
+                    let is_changed: BooleanArray = places.iter().map(|place| Some(place.is_some())).collect();
+                    let rows = if self.assigned.is_some() { &batch } else { old };
+                    let changed = filter_record_batch(rows, &is_changed)?;
+                    if let (Some(rules), Some(_)) = (rules, &self.assigned) {
+                        rules.check_lengths(&changed)?;
+                    }
+                    if returned.is_some() && changed.num_rows() > 0 {
+                        given_back.push(changed);
+                    }
+                }
                 if batch.num_rows() > 0 {
                     batches.push(batch);
                 }
@@ -261,7 +279,10 @@ impl DataSink for ChangeSink {
             }
             new.push(batches);
         }
-        self.put(new).await?;
+        if let Some(returned) = &returned {
+            given_back.into_iter().try_for_each(|batch| returned.add(batch))?;
+        }
+        self.put(new, rules).await?;
         Ok(changed as u64)
     }
 }
@@ -287,9 +308,7 @@ impl ChangeSink {
             });
             let new: ArrayRef = interleave(&sources, &from.collect::<Vec<_>>())?;
             if !field.is_nullable() && new.null_count() > 0 {
-                let text =
-                    format!("table {:?}: {:?} is NOT NULL, and the new value is", self.name, field.name());
-                return Err(SqlError::Refused(text).into_plan());
+                return Err(is_null(&self.name, field.name()));
             }
             columns[*place] = new;
         }
@@ -297,7 +316,11 @@ impl ChangeSink {
     }
 
     /// Puts the new rows in place of those that were seen; rows that were inserted meanwhile stay behind them.
-    async fn put(&self, new: Vec<Vec<RecordBatch>>) -> Result<()> {
+    async fn put(&self, new: Vec<Vec<RecordBatch>>, rules: Option<&Arc<Rules>>) -> Result<()> {
+        let mut taken = match rules {
+            Some(rules) => Some(rules.taken.lock().await),
+            None => None,
+        };
         let mut held = Vec::with_capacity(self.partitions.len());
         for partition in &self.partitions {
             held.push(partition.write().await);
@@ -313,7 +336,17 @@ impl ChangeSink {
             );
             return Err(SqlError::Refused(text).into_plan());
         }
-        if let Some(table) = self.table.downcast_ref::<MemTable>() {
+        if let (Some(taken), Some(rules)) = (&mut taken, rules) {
+            let changes_keys = self.assigned.as_ref().is_none_or(|columns| rules.has_key_of(columns));
+            if changes_keys {
+                let mut rows: Vec<RecordBatch> = new.iter().flatten().cloned().collect();
+                for (now, seen) in held.iter().zip(seen) {
+                    rows.extend_from_slice(&now[seen.len()..]);
+                }
+                **taken = Some(rules.keys_of(&rows).await?);
+            }
+        }
+        if let Some((table, _)) = in_memory(self.table.as_ref()) {
             table.sort_order.lock().clear();
         }
         for ((now, seen), new) in held.iter_mut().zip(seen).zip(new) {

@@ -1,31 +1,36 @@
-//! `CREATE TABLE ... AS SELECT`: the rows of the query are counted for the table as they come.
+//! `CREATE TABLE`, also `... AS SELECT`: the rows of the query are counted for the table as they come.
 //!
 //! DataFusion 55 gathers them beside every account, and runs the query without the memory that it may have. Runs where the statement is planned,
 //! as all definitions do; fragments below an exchange run as those of any query.
 
+use super::declared::Declared;
 use super::memory::{TableMemory, WhenNoRoom};
+use super::ruled::RuledTable;
+use super::rules::Rules;
+use super::serial::Serial;
 use crate::bounded;
 use crate::error::SqlError;
 use crate::query::QueryContext;
 use crate::session::gathered;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion::catalog::MemTable;
+use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::common::{SchemaError, TableReference, schema_err};
 use datafusion::error::DataFusionError;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SessionState, TaskContext};
-use datafusion::logical_expr::{CreateMemoryTable, LogicalPlan};
+use datafusion::logical_expr::{CreateMemoryTable, Expr, LogicalPlan};
 use datafusion::physical_plan::ExecutionPlanProperties;
 use datafusion::prelude::SessionContext;
 use filbert_pool::checkpoint;
 use futures::StreamExt;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// Makes the table.
 pub(crate) async fn create_table(
     create: CreateMemoryTable,
+    declared: &Declared,
     context: &SessionContext,
 ) -> Result<(), SqlError> {
     let CreateMemoryTable { name, constraints, input, if_not_exists, or_replace, column_defaults, temporary } =
@@ -53,13 +58,31 @@ pub(crate) async fn create_table(
     }
     let state = context.state();
     let (schema, rows) = collected(&name, &input, &state).await?;
-    let table = MemTable::try_new(schema, rows)?
-        .with_constraints(constraints)
-        .with_column_defaults(column_defaults.into_iter().collect());
+    let mut defaults: HashMap<String, Expr> = column_defaults.into_iter().collect();
+    let serials: Vec<_> = declared.serials.iter().map(|_| Serial::new()).collect();
+    for (column, serial) in declared.serials.iter().zip(&serials) {
+        if defaults.insert(column.clone(), serial.next()).is_some() {
+            let text = format!(
+                "column {column:?} is a SERIAL, whose DEFAULT is the next number; leave the other away"
+            );
+            return Err(SqlError::Refused(text));
+        }
+    }
+    let rules = Rules::new(name.table(), &schema, &constraints, declared, serials);
+    if let Some(rules) = &rules {
+        rows.iter().flatten().try_for_each(|batch| rules.check_lengths(batch))?;
+        let all: Vec<RecordBatch> = rows.iter().flatten().cloned().collect();
+        *rules.taken.lock().await = Some(rules.keys_of(&all).await?);
+    }
+    let table = MemTable::try_new(schema, rows)?.with_constraints(constraints).with_column_defaults(defaults);
     if or_replace && is_there {
         context.deregister_table(name.clone())?;
     }
-    context.register_table(name, Arc::new(table))?;
+    let table: Arc<dyn TableProvider> = match rules {
+        Some(rules) => Arc::new(RuledTable { table, rules }),
+        None => Arc::new(table),
+    };
+    context.register_table(name, table)?;
     Ok(())
 }
 

@@ -2,10 +2,18 @@
 
 mod change;
 mod create;
+mod declared;
+mod described;
 mod insert;
 mod memory;
 mod numbered;
+mod ruled;
+mod rules;
+mod serial;
 
 pub(crate) use change::ChangeTables;
 pub(crate) use create::create_table;
+pub(crate) use declared::Declared;
+pub(crate) use described::columns_of;
 pub(crate) use memory::TableMemory;
+pub(crate) use ruled::truncate;

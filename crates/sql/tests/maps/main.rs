@@ -1,6 +1,7 @@
 //! Maps as tables: what is put with the grid is found with SQL, and the other way round.
 #![allow(clippy::disallowed_methods, reason = "tests make threads and deadlines of their own")]
 
+mod digits;
 mod indexes;
 
 use arrow::array::{AsArray, RecordBatch};

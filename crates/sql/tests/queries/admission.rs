@@ -6,9 +6,10 @@ use arrow::datatypes::Int64Type;
 use async_trait::async_trait;
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::error::DataFusionError;
+use filbert_pool::Stages;
 use filbert_sql::{Query, Sql, SqlError, SqlSettings};
-use futures::StreamExt;
 use futures::executor::block_on;
+use futures::{FutureExt, StreamExt};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -17,7 +18,15 @@ use std::time::Duration;
 const MANY: &str = "SELECT value FROM generate_series(1, 3000)";
 
 fn few(queries: usize) -> SqlSettings {
-    SqlSettings { queries, batch_rows: 100, exchange_batches: 2, resting_after_ms: 5, ..Default::default() }
+    let (batch_rows, exchange_batches, resting_after_ms) = (100, 2, 5);
+    SqlSettings {
+        queries,
+        short_queries: 0,
+        batch_rows,
+        exchange_batches,
+        resting_after_ms,
+        ..Default::default()
+    }
 }
 
 fn next(query: &mut Query) -> Option<RecordBatch> {
@@ -151,7 +160,8 @@ fn open_queries_have_a_bound_of_their_own() {
 
 #[test]
 fn who_is_cancelled_stands_in_no_line() {
-    let (stages, sql) = started(SqlSettings { queries: 1, waiting_queries: 1, ..Default::default() });
+    let (stages, sql) =
+        started(SqlSettings { queries: 1, waiting_queries: 1, short_queries: 0, ..Default::default() });
     let session = sql.session();
     let busy = session.query(ENDLESS).unwrap();
     let second = session.query("SELECT 2").unwrap();
@@ -163,6 +173,50 @@ fn who_is_cancelled_stands_in_no_line() {
     assert_eq!(block_on(third.collect()).unwrap().len(), 1);
     assert!(matches!(block_on(second.collect()), Err(SqlError::Cancelled)));
     idle(&stages, &sql);
+}
+
+/// A person who asked for one row waited for minutes while three hundred reports of a second each took turns.
+#[test]
+fn a_short_query_does_not_wait_for_the_end_of_long_ones() {
+    // In tests planning takes a hundred times as long as in a member.
+    let settings = SqlSettings { queries: 1, short_queries: 2, short_ms: 3_000, ..Default::default() };
+    let (stages, sql) = started(settings);
+    let mut busy = sql.session().query(ENDLESS).unwrap();
+    block_on(busy.schema()).unwrap();
+    one(&sql);
+    let long = sql.session().query(ENDLESS).unwrap();
+    let left = long.canceller();
+    let stands = |running, waiting| {
+        let shown = sql.snapshot();
+        ((shown.running, shown.waiting) == (running, waiting) && left.fragments() > 0, shown)
+    };
+    until("a long one has begun, and stands in line when it has worked for a while", || stands(1, 1));
+    one(&sql);
+    drop(busy);
+    until("it has the permit", || stands(1, 0));
+    one(&sql);
+    drop(long);
+    until("its fragments go", || (left.fragments() == 0, left.fragments()));
+    idle(&stages, &sql);
+}
+
+#[test]
+fn who_waits_too_long_is_told_so() {
+    for short_queries in [0, 1] {
+        let settings = SqlSettings { queries: 1, short_queries, waiting_ms: 50, ..Default::default() };
+        let (stages, sql) = started(settings);
+        let mut busy = sql.session().query(ENDLESS).unwrap();
+        block_on(busy.schema()).unwrap();
+        let waits = sql.session().query(ENDLESS).unwrap();
+        let left = waits.canceller();
+        let end = soon("who waits in line", || block_on(waits.collect())).unwrap_err();
+        assert!(matches!(end, SqlError::WaitedTooLong { limit_ms: 50, running: 1 }), "{end}");
+        assert_eq!(sql.snapshot().waiting, 0);
+        until("its fragments go", || (left.fragments() == 0, left.fragments()));
+        assert!(busy.canceller().fragments() > 0, "who runs goes on");
+        drop(busy);
+        idle(&stages, &sql);
+    }
 }
 
 /// Whoever looks up a table waits for ever, or finds a defect.
@@ -238,6 +292,38 @@ fn a_time_limit_holds_for_planning() {
     assert!(matches!(end, SqlError::TimedOut { limit_ms: 50 }), "{end}");
     let end = ask(&session, "SELECT * FROM trap.slow").unwrap_err();
     assert!(matches!(end, SqlError::TimedOut { limit_ms: 50 }), "{end}");
+    idle(&stages, &sql);
+}
+
+/// A statement with so many columns that planning them takes a while.
+fn wide(columns: usize) -> String {
+    let columns: Vec<String> = (0..columns).map(|column| format!("value + {column}")).collect();
+    format!("SELECT {} FROM generate_series(1, 10)", columns.join(", "))
+}
+
+#[test]
+fn planning_has_a_budget() {
+    let (stages, sql) = started(SqlSettings { planning_ms: 5, ..Default::default() });
+    let end = ask(&sql.session(), &wide(1_000)).unwrap_err();
+    assert!(matches!(end, SqlError::PlansTooLong { limit_ms: 5 }), "{end}");
+    idle(&stages, &sql);
+    let (stages, sql) = started(SqlSettings { planning_ms: 0, ..Default::default() });
+    assert_eq!(ask(&sql.session(), &wide(300)).unwrap()[0].num_columns(), 300, "any time");
+    idle(&stages, &sql);
+}
+
+/// Whoever asked for one row waited until another statement was planned, as long as that took.
+#[test]
+fn planning_lets_others_have_their_turn() {
+    let builder = Stages::builder().set("fragment.threads", 1).set("fragment.spare_threads", 0);
+    let stages = builder.start().unwrap();
+    let sql = Sql::start(&stages, SqlSettings::default()).unwrap();
+    let session = sql.session();
+    let mut large = session.query(&wide(2_000)).unwrap();
+    assert_eq!(number(&session, "SELECT 1"), 1);
+    let planned = large.schema().now_or_never();
+    assert!(planned.is_none(), "the small question was answered before the large one was planned");
+    drop(large);
     idle(&stages, &sql);
 }
 

@@ -113,7 +113,8 @@ fn a_dropped_or_cancelled_query_stops_its_fragments_though_all_workers_are_busy(
 
 #[test]
 fn queries_wait_their_turn_and_too_many_are_refused() {
-    let (stages, sql) = started(SqlSettings { queries: 1, waiting_queries: 2, ..Default::default() });
+    let (stages, sql) =
+        started(SqlSettings { queries: 1, waiting_queries: 2, short_queries: 0, ..Default::default() });
     let session = sql.session();
     let first = session.query(ENDLESS).unwrap();
     let second = session.query("SELECT 2").unwrap();

@@ -17,7 +17,12 @@ use std::task::Poll;
 
 fn with_reports() -> SqlSettings {
     let reports = PoolSettings { workers: 1, queries: 1, ..Default::default() };
-    SqlSettings { queries: 1, pools: [("reports".to_owned(), reports)].into(), ..Default::default() }
+    SqlSettings {
+        queries: 1,
+        short_queries: 0,
+        pools: [("reports".to_owned(), reports)].into(),
+        ..Default::default()
+    }
 }
 
 /// An operator that does not come back: it keeps the worker that polls it until it is let go.

@@ -271,7 +271,7 @@ impl<'r> Select<'r> {
         }
         let (table, outer) = (self.random.pick(&NAMES), self.column(Kind::Number));
         let not = self.random.pick(&["", "NOT "]);
-        let sub = match self.random.below(3) {
+        let sub = match self.random.below(5) {
             0 => {
                 let wanted = self.random.pick(&["", "y.a IS NOT NULL AND ", "y.a < 2 AND "]);
                 let around = match self.random.below(4) {
@@ -290,6 +290,26 @@ impl<'r> Select<'r> {
                 }
             }
             1 => format!("{not}EXISTS (SELECT 1 FROM {table} AS y WHERE y.a = {outer})"),
+            2 | 3 => {
+                let value = self.random.pick(&[
+                    "count(*)",
+                    "count(y.a)",
+                    "sum(y.b)",
+                    "max(y.a) - 1",
+                    "coalesce(min(y.b), 2)",
+                ]);
+                let operator = self.random.pick(&["<", "<=", ">", ">=", "<>"]);
+                let other = self.column(Kind::Number);
+                let more = match self.random.below(3) {
+                    0 => format!(" AND y.__key = {}", self.column(Kind::Number)),
+                    1 => " AND y.b > 100".to_owned(),
+                    _ => String::new(),
+                };
+                let having = self.random.pick(&["", "", " HAVING count(*) > 1"]);
+                format!(
+                    "{outer} < (SELECT {value} FROM {table} AS y WHERE y.a {operator} {other}{more}{having})"
+                )
+            }
             _ => format!("{outer} < (SELECT max(y.a) FROM {table} AS y)"),
         };
         format!(" WHERE {condition} {} {sub}", self.random.pick(&["AND", "OR"]))

@@ -8,17 +8,20 @@
 //! Everything here runs on the program's own thread, which waits for the next batch, looks at the signals meanwhile, and writes.
 
 mod command;
+mod editing;
 mod engine;
 #[cfg(test)]
 #[path = "../../../examples/sql.rs"]
 #[expect(dead_code, reason = "an example is a program of its own as well")]
 mod example;
 mod interpreter;
+mod output;
 mod place;
 pub(super) mod print;
 mod runner;
 mod shell;
 mod splitter;
+mod terminal;
 
 use super::Outcome;
 use super::client::Login;
@@ -27,11 +30,12 @@ use super::settings_file;
 use engine::{Engine, Local, Remote};
 use filbert::{Member, Shutdown};
 use interpreter::Interpreter;
+use output::output;
 use print::Format;
-use runner::{Output, Runner};
+use runner::Runner;
 use std::cell::RefCell;
-use std::fs::{File, OpenOptions};
-use std::io::{BufReader, BufWriter, IsTerminal, Write};
+use std::fs::File;
+use std::io::{BufReader, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -84,7 +88,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         && std::io::stdout().is_terminal();
     let format = format(arguments)?;
     // Opened before anything runs: a statement that changes something is not run for nothing.
-    let output = output(arguments.output.as_deref())?;
+    let mut output = output(arguments.output.as_deref())?;
+    // As the options say, which a command may change.
+    output.format = None;
     let script = script(arguments.file.as_deref())?;
     let member = Member::builder().stage_settings(config.stages).grid(config.grid).sql(config.sql).start()?;
     let interruption = match is_shell {
@@ -127,51 +133,6 @@ fn format(arguments: &Arguments) -> Result<Format, String> {
         )),
         _ => Ok(Format::default()),
     }
-}
-
-fn output(path: Option<&Path>) -> Result<Output, Box<dyn std::error::Error>> {
-    let Some(path) = path else {
-        let stdout = std::io::stdout();
-        let is_terminal = stdout.is_terminal();
-        return Ok(Output { to: Box::new(BufWriter::new(stdout)), is_terminal });
-    };
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-    let file = file.map_err(|error| format!("cannot write {}: {error}", path.display()))?;
-    Ok(Output { to: Box::new(BufWriter::new(Replacing { file, is_new: false })), is_terminal: false })
-}
-
-/// A file that keeps what it has until something else is written, or a statement ends well without a word: one that is wrong costs nobody the
-/// answer of yesterday.
-struct Replacing {
-    file: File,
-    is_new: bool,
-}
-
-impl Replacing {
-    fn renew(&mut self) -> std::io::Result<()> {
-        if !self.is_new {
-            empty(&self.file)?;
-            self.is_new = true;
-        }
-        Ok(())
-    }
-}
-
-impl Write for Replacing {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.renew()?;
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.renew()?;
-        self.file.flush()
-    }
-}
-
-/// A pipe or a device has nothing that could be left over.
-fn empty(file: &File) -> std::io::Result<()> {
-    if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) }
 }
 
 /// The file to run, if there is one that is not the standard input.

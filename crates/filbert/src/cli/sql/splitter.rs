@@ -3,11 +3,13 @@
 //! A statement ends with a semicolon that is not inside a quote or a comment, so this knows quotes and comments and nothing else of SQL.
 //! What was looked at once is not looked at again: a statement of many lines costs no more than its length.
 
+use super::command::is_command;
+
 /// What a text is made of.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece {
     Statement(Statement),
-    /// A line that begins with a backslash, where a statement could begin.
+    /// A line that is a command, where a statement could begin.
     Command(String),
 }
 
@@ -67,7 +69,7 @@ impl Splitter {
         let mut pieces = Vec::new();
         for line in text.split_inclusive('\n') {
             let is_free = self.begin.is_none() && self.within == Within::Plain;
-            if is_free && line.trim_start().starts_with('\\') {
+            if is_free && is_command(line) {
                 pieces.push(Piece::Command(line.trim().to_owned()));
                 self.drop_before(self.pending.len());
                 self.line += 1;

@@ -2,12 +2,10 @@
 //!
 //! It reads the page `/status` of the member's door for metrics; what grows is shown as a rate since the page before.
 
-mod fetch;
 mod screen;
 
 use super::Outcome;
-use super::client::resolved;
-use fetch::Source;
+use super::http_page::{At, Source};
 use filbert::Stages;
 use screen::Screen;
 use std::error::Error;
@@ -26,15 +24,8 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Where the member has its door for metrics. A token for it comes from the environment variable FILBERT_TOKEN.
-    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
-    address: String,
-    /// Encrypts: the certificates that sign the member's, in PEM.
-    #[arg(long, value_name = "FILE")]
-    ca: Option<std::path::PathBuf>,
-    /// The name that the member's certificate is for, when it is not its host.
-    #[arg(long, value_name = "NAME", requires = "ca")]
-    server_name: Option<String>,
+    #[command(flatten)]
+    at: At,
     /// One look instead of one a second.
     #[arg(long)]
     once: bool,
@@ -48,7 +39,7 @@ pub(super) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let stages = Stages::builder().set("io.threads", 1).start()?;
-    let source = Source::new(&stages, arguments)?;
+    let source = Source::new(&stages, &arguments.at)?;
     let out = &mut std::io::stdout().lock();
     if arguments.json {
         writeln!(out, "{}", source.status()?.trim_end())?;

@@ -6,7 +6,7 @@
 //! UInt8, UInt16, UInt32                        the next wider signed number
 //! UInt64                                       BIGINT; what does not fit is an error
 //! Utf8, Utf8View, LargeUtf8                    VARCHAR, JSON when the field says so
-//! Decimal of any width                         DECIMAL
+//! Decimal of any width                         DECIMAL; with the number's own scale where the type has all digits
 //! Date, Time, Timestamp                        the same; moments in UTC
 //! Binary                                       OBJECT: a byte array, or the object when the field says so
 //! lists, structs, intervals                    VARCHAR, as they are shown
@@ -21,11 +21,11 @@ use arrow::datatypes::{
     ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Decimal256Type, Field, Float32Type,
     Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, Time64NanosecondType, TimeUnit,
     TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType,
-    UInt64Type,
+    UInt64Type, i256,
 };
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use bytes::Bytes;
-use filbert_sql::ColumnForm;
+use filbert_sql::{ColumnForm, has_own_scales, without_zeros};
 use filbert_wire::messages::page::{Column, ColumnType, SqlDateTime, SqlDecimal, SqlOffsetDateTime};
 use filbert_wire::messages::structures::SqlColumnMetadata;
 use filbert_wire::{Data, ToData, Value};
@@ -190,15 +190,13 @@ fn take(column: &mut Column, array: &ArrayRef) -> Result<(), Misfit> {
         }
         (Column::Real(values), DataType::Float32) => values.extend(primitives::<Float32Type>(array)),
         (Column::Double(values), DataType::Float64) => values.extend(primitives::<Float64Type>(array)),
-        (Column::Decimal(values), DataType::Decimal128(_, scale)) => {
-            let number = |number: i128| decimal(&number.to_be_bytes(), *scale);
+        (Column::Decimal(values), own @ DataType::Decimal128(_, scale)) => {
+            let number = |number: i128| decimal(i256::from_i128(number), *scale, own);
             values.extend(primitives::<Decimal128Type>(array).map(|value| value.map(number)));
         }
-        (Column::Decimal(values), DataType::Decimal256(_, scale)) => {
-            values.extend(
-                primitives::<Decimal256Type>(array)
-                    .map(|value| value.map(|number| decimal(&number.to_be_bytes(), *scale))),
-            );
+        (Column::Decimal(values), own @ DataType::Decimal256(_, scale)) => {
+            let number = |number: i256| decimal(number, *scale, own);
+            values.extend(primitives::<Decimal256Type>(array).map(|value| value.map(number)));
         }
         (Column::Varchar(values) | Column::Json(values), DataType::Utf8) => {
             values.extend(array.as_string::<i32>().iter().map(|text| text.map(Into::into)));
@@ -282,8 +280,11 @@ fn shown(column: &mut Column, array: &ArrayRef) -> Result<(), Misfit> {
     Ok(())
 }
 
-/// A big-endian number without the bytes that say nothing.
-fn decimal(digits: &[u8], scale: i8) -> SqlDecimal {
+/// A number with the scale of its column, or with its own where that has none: big-endian, without the bytes that say nothing.
+fn decimal(unscaled: i256, scale: i8, column: &DataType) -> SqlDecimal {
+    let (unscaled, scale) =
+        if has_own_scales(column) { without_zeros(unscaled, scale) } else { (unscaled, scale) };
+    let digits = unscaled.to_be_bytes();
     let says_nothing = |at: usize| {
         let (here, next) = (digits[at], digits[at + 1]);
         (here == 0 && next < 0x80) || (here == 0xff && next >= 0x80)

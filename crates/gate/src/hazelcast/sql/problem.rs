@@ -81,7 +81,9 @@ impl From<SqlError> for Problem {
             | SqlError::WrongParameters { .. } => Code::Parsing,
             SqlError::Failed(cause) => code_of(cause),
             SqlError::NoTable { .. } => Code::ObjectNotFound,
-            SqlError::NoMoment { .. } => Code::Data,
+            SqlError::NoMoment { .. } | SqlError::Taken(_) | SqlError::NotNull(_) | SqlError::TooLong(_) => {
+                Code::Data
+            }
             SqlError::Cancelled => Code::CancelledByUser,
             SqlError::TimedOut { .. } => Code::Timeout,
             _ => Code::Generic,

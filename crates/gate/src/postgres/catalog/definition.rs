@@ -127,7 +127,7 @@ pub(super) const TABLES: &[Definition] = &[
         "pg_policy",
         "oid:o polname:t polrelid:o polcmd:t polpermissive:b polroles:t polqual:t polwithcheck:t",
     ),
-    empty(
+    filled(
         "pg_proc",
         "oid:o proname:t pronamespace:o proowner:o prolang:o prokind:t prosrc:t proretset:b prorettype:o proargtypes:t \
          pronargs:s provolatile:t proargdefaults:t proargnames:a proargmodes:a proallargtypes:a proisstrict:b prosecdef:b \

@@ -145,6 +145,22 @@ pub(super) fn types() -> Vec<Row> {
     rows
 }
 
+/// The pseudo-type of PostgreSQL for what follows from the arguments.
+const ANY_OID: i32 = 2_276;
+
+/// Functions, in `pg_proc`: names and what they are, `f` plain, `a` an aggregate, `w` of windows. What they take is said by their errors.
+pub(super) fn functions<'n>(all: impl Iterator<Item = (&'n str, &'static str)>) -> Vec<Row> {
+    let one = |(name, kind): (&str, &'static str)| {
+        row! {
+            oid: table_oid(&format!("{kind} {name}")), proname: name, pronamespace: CATALOG_OID, proowner: OWNER_OID, prolang: 12,
+            prokind: kind, prosrc: name, proretset: false, prorettype: ANY_OID, proargtypes: "", pronargs: 0, provolatile: "v",
+            proisstrict: false, prosecdef: false, proleakproof: false, procost: 1, prorows: 0, proparallel: "s", provariadic: 0,
+            prosupport: 0,
+        }
+    };
+    all.map(one).collect()
+}
+
 /// Everything else that has rows.
 pub(super) fn others(table: &str, tables: &[Listed]) -> Vec<Row> {
     let listed = |views: bool| tables.iter().filter(move |table| table.is_view == views);
@@ -255,6 +271,7 @@ mod tests {
                 "pg_class" => class(&tables),
                 "pg_attribute" => attributes("t", &columns),
                 "pg_type" => types(),
+                "pg_proc" => functions([("abs", "f"), ("sum", "a")].into_iter()),
                 "columns" => information::columns("t", &columns),
                 other => [others(other, &tables), information::rows(other, &tables)].concat(),
             };

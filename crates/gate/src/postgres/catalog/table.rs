@@ -33,6 +33,14 @@ impl CatalogTable {
         if name == "pg_type" {
             return Ok(rows::types());
         }
+        if name == "pg_proc" {
+            let plain = state.scalar_functions().keys().map(|name| (name.as_str(), "f"));
+            let aggregates = state.aggregate_functions().keys().map(|name| (name.as_str(), "a"));
+            let windows = state.window_functions().keys().map(|name| (name.as_str(), "w"));
+            // Those of the engine's own use begin so.
+            let all = plain.chain(aggregates).chain(windows).filter(|(name, _)| !name.starts_with("__"));
+            return Ok(rows::functions(all));
+        }
         let Some(public) = public(state) else { return Ok(Vec::new()) };
         let mut names = readable(state, public.as_ref());
         match name {

@@ -1,12 +1,13 @@
 //! Queries that can only be empty, because they need a row of a table that never has one.
 
-use super::{catalog_name, catalog_table, name_of, unique, wildcards};
+use super::{catalog_name, catalog_table, unique, wildcards};
 use datafusion::sql::sqlparser::ast::{
     Expr, GroupByExpr, JoinConstraint, JoinOperator, Query, Select, SelectItem, SetExpr, SetOperator,
     Statement, TableFactor, TableWithJoins, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use filbert_sql::postgres_name;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
@@ -160,7 +161,7 @@ pub(super) fn replaced(query: &Query) -> Option<Query> {
     for item in &select.projection {
         match item {
             SelectItem::ExprWithAlias { alias, .. } => names.push(alias.value.clone()),
-            SelectItem::UnnamedExpr(expr) => names.push(name_of(expr)),
+            SelectItem::UnnamedExpr(expr) => names.push(postgres_name(expr)),
             other => names.extend(wildcards::columns(other, select)?.into_iter().map(str::to_owned)),
         }
     }

@@ -7,12 +7,10 @@
 
 mod empty;
 mod functions;
-mod names;
 mod parameters;
 mod types;
 mod wildcards;
 
-pub(super) use names::{has_made_names, shown_columns};
 pub(super) use parameters::{cast_types, catalog_types, compared, mentions_array};
 
 use super::catalog::{Definition, Shelf};
@@ -23,7 +21,7 @@ use datafusion::sql::sqlparser::ast::{
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
-use names::name_of;
+use filbert_sql::postgres_name;
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -298,7 +296,7 @@ fn keep_names(select: &mut Select) {
             }
             SelectItem::UnnamedExpr(Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => {}
             SelectItem::UnnamedExpr(expr) => {
-                let alias = unique(name_of(expr), &mut taken);
+                let alias = unique(postgres_name(expr), &mut taken);
                 *item =
                     SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('"', alias) };
             }

@@ -1,6 +1,6 @@
 //! Values of parameters: from the bytes that a client bound, text or binary, to what a plan can hold.
 
-use super::interval::Interval;
+use super::interval::read_binary_interval;
 use super::numeric::numeric_text;
 use super::oid::{self, PgType, Shown, arrow_type, shown};
 use super::time::{EPOCH_DAYS, EPOCH_MICROS};
@@ -196,7 +196,7 @@ fn binary_value(of: &PgType, bytes: &Bytes, zone: &Zone) -> Result<ScalarValue, 
         1184 => micros(bytes)
             .and_then(|value| value.checked_add(EPOCH_MICROS))
             .map(|value| ScalarValue::TimestampMicrosecond(Some(value), Some("+00:00".into()))),
-        1186 => Interval::read_binary(bytes).and_then(|interval| {
+        1186 => read_binary_interval(bytes).and_then(|interval| {
             let nanos = interval.micros.checked_mul(1_000)?;
             let value = IntervalMonthDayNano::new(interval.months, interval.days, nanos);
             Some(ScalarValue::IntervalMonthDayNano(Some(value)))

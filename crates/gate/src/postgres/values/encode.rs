@@ -1,6 +1,6 @@
 //! Rows of Arrow batches as messages. Each column is looked at once per batch; what is left per value is a call and the bytes.
 
-use super::interval::Interval;
+use super::interval::put_binary_interval;
 use super::numeric::{decimal_text, put_numeric};
 use super::oid::{self, PgType, Shown};
 use super::time::{self, DAY_MICROS, EPOCH_DAYS, EPOCH_MICROS};
@@ -25,6 +25,7 @@ use datafusion::arrow::datatypes::{
 };
 use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::json::writer::{EncoderOptions, make_encoder};
+use filbert_sql::Interval;
 use std::fmt::{Display, Write};
 use std::sync::Arc;
 
@@ -379,7 +380,7 @@ fn interval(array: &ArrayRef, unit: IntervalUnit, binary: bool) -> Put {
 }
 
 fn put_interval(out: &mut BytesMut, interval: Interval, binary: bool) {
-    if binary { interval.put_binary(out) } else { interval.put_text(out) }
+    if binary { put_binary_interval(interval, out) } else { put_text(out, &interval.to_string()) }
 }
 
 fn put_text(out: &mut BytesMut, text: &str) {

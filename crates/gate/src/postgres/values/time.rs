@@ -49,7 +49,7 @@ pub(super) fn put_time(out: &mut BytesMut, micros: i64) {
 }
 
 /// Writes microseconds behind a point, without zeros at the end.
-pub(super) fn put_fraction(out: &mut BytesMut, micros: i64) {
+fn put_fraction(out: &mut BytesMut, micros: i64) {
     if micros != 0 {
         let digits = format!(".{micros:06}");
         out.put_slice(digits.trim_end_matches('0').as_bytes());

@@ -14,6 +14,10 @@
 //! others between, and a busy key could be written no faster than one change at a time. Here changes that come while a batch is being
 //! written make the next one, and several of a key are one.
 //!
+//! The queue of a map on disk survives a kill. The change in the map's log says that the store has yet to be told, and another entry of
+//! the log says when it was; both are appended in the order of the queue. What is untold at a start is put into the queue again, so the
+//! store may be told twice of a change, and never of an older one after a newer one.
+//!
 //! Batches and errands run on `mixed/map-store`; the queue is behind a lock that is held for a look-up, so strands and io loops may take it.
 
 mod errand;
@@ -30,8 +34,10 @@ use crate::map::settings::MapStoreSettings;
 use crate::operation::{Duty, UnderWay};
 use crate::strands::{Alarms, FARTHEST, Strands, mail_until_taken};
 use filbert_pool::{Clock, MixedPool, Promise, StageId, StageKind, Stages, TaskError};
+use filbert_store::{Change, MapLog};
 use filbert_wire::Data;
 use queue::{Queue, Taken};
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
@@ -57,12 +63,16 @@ pub(crate) struct Behind {
     made: OnceLock<GridResult<StoreCalls>>,
     /// Where the map's entries are.
     home: OnceLock<Weak<Strands<MapPartition>>>,
+    /// The log of a map on disk. It is appended to with the state locked, so that it has the order of the queue.
+    log: Option<MapLog>,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     queue: Queue<Duty>,
+    /// The keys whose change is in the log already, and comes to the queue in a moment.
+    announced: HashSet<Data>,
     /// A task on `mixed/map-store` takes batches out.
     writes: bool,
     alarms: Alarms,
@@ -114,8 +124,10 @@ impl Behind {
         settings: &MapStoreSettings,
         registry: &Registry,
         stages: &Stages,
+        log: Option<&MapLog>,
     ) -> Self {
         Self {
+            log: log.cloned(),
             map: Arc::clone(map),
             settings: settings.clone(),
             registry: registry.clone(),
@@ -157,9 +169,45 @@ impl Behind {
         let (under_way, duty) = through.then(|| UnderWay::new(lost())).unzip();
         let due = self.clock.now().saturating_add(Duration::from_millis(self.settings.write_delay_ms));
         let mut state = self.state();
+        state.announced.remove(key);
         state.queue.put(key, value, due, duty);
         self.go_on(state);
         under_way
+    }
+
+    /// Notes that the next change of `key` goes to the log now, and comes to the queue then: what is written meanwhile is an older one.
+    pub(crate) fn announce(&self, key: &Data) {
+        if self.log.is_some() {
+            self.state().announced.insert(key.clone());
+        }
+    }
+
+    /// Puts changes into the queue that the store had not been told of when the member ended, to be written at once.
+    pub(crate) fn take_up(self: &Arc<Self>, untold: impl IntoIterator<Item = (Data, Option<Data>)>) {
+        let now = self.clock.now();
+        let mut state = self.state();
+        for (key, value) in untold {
+            if state.queue.find(&key).is_none() && !state.announced.contains(&key) {
+                state.queue.put(&key, value, now, None);
+            }
+        }
+        self.go_on(state);
+    }
+
+    /// Notes in the log that the store need not be told of `keys` again, but of those that have changed since.
+    pub(crate) fn settle<'k>(&self, keys: impl IntoIterator<Item = &'k Data>) {
+        self.settle_in(&self.state(), keys);
+    }
+
+    fn settle_in<'k>(&self, state: &State, keys: impl IntoIterator<Item = &'k Data>) {
+        let Some(log) = &self.log else { return };
+        for key in keys {
+            if state.queue.find(key).is_none() && !state.announced.contains(key) {
+                let told = Change::Told { key: key.as_bytes() };
+                // Nobody waits for that: without it the store is told once more.
+                drop(log.append(key.partition().number() as u16, &told));
+            }
+        }
     }
 
     /// What the store will have for `key`, when that is not there yet.
@@ -277,6 +325,7 @@ impl Behind {
                 state.queue.again(change, self.clock.now().saturating_add(pause));
             }
         }
+        self.settle_in(&state, written.iter().map(|change| &change.key));
         let flushes = std::mem::take(&mut state.flushes);
         let (over, wait): (Vec<_>, Vec<_>) =
             flushes.into_iter().partition(|flush| state.queue.is_over(flush.number));
@@ -301,6 +350,44 @@ impl Behind {
         if let Some(home) = self.home.get() {
             let forget = ForgetRefused { key: key.clone() };
             mail_until_taken(home, key.partition(), &self.clock, forget, MAIL_AGAIN);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filbert_store::{PersistenceSettings, Store};
+
+    /// The store has taken an older change of the key by then: a start would not tell it of the newer one.
+    #[test]
+    fn a_change_on_its_way_to_the_queue_stays_untold() {
+        let (folder, stages) = (tempfile::tempdir().unwrap(), Stages::simulated(1));
+        let settings = PersistenceSettings::default();
+        let untold = |store: &Store| {
+            let mut untold = Vec::new();
+            for shelf in store.recover("m", &settings).unwrap().unwrap().into_shelves() {
+                let damage = shelf.read(|entry| untold.extend(entry.into_untold().ok())).unwrap();
+                assert_eq!(damage, []);
+            }
+            untold.len()
+        };
+        let key = Data::new(-7, &1_u32.to_be_bytes());
+        for is_written in [false, true] {
+            let store = Store::open(&stages, folder.path()).unwrap();
+            let log = store.log("m", &settings);
+            let delayed = MapStoreSettings { write_delay_ms: 60_000, ..Default::default() };
+            let behind = Arc::new(Behind::new(&"m".into(), &delayed, &Registry::new(), &stages, Some(&log)));
+            behind.announce(&key);
+            let change = Change::PutUntold { key: key.as_bytes(), value: b"12345678", life: None };
+            drop(log.append(key.partition().number() as u16, &change));
+            if is_written {
+                assert!(behind.write(&key, None).is_none());
+            }
+            behind.settle([&key]);
+            store.close().unwrap();
+            drop((behind, log, store));
+            assert_eq!(untold(&Store::open(&stages, folder.path()).unwrap()), 1, "{is_written}");
         }
     }
 }

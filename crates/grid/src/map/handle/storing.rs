@@ -21,6 +21,29 @@ impl Map {
             .map_or_else(|| Invocation::ready(Ok(())), |behind| behind.flush())
     }
 
+    /// Hands changes to the store behind the map that it had not been told of when the member ended.
+    pub(crate) fn take_up(&self, untold: Vec<(Data, Option<Data>)>) {
+        if untold.is_empty() {
+            return;
+        }
+        let (map, changes) = (&**self.name(), untold.len());
+        match &self.structure.context.behind {
+            Some(behind) => {
+                tracing::info!(
+                    map,
+                    changes,
+                    "the store behind a map is told of changes from before the start"
+                );
+                behind.take_up(untold);
+            }
+            None => tracing::warn!(
+                map,
+                changes,
+                "changes wait on disk for a store that the map has no more; set [map.\"{map}\".store] to have them written"
+            ),
+        }
+    }
+
     /// Loads `keys` from the store behind the map: those that have no entry, and with `replace` the others too. Refused without one.
     pub fn load_keys(&self, keys: impl IntoIterator<Item = Data>, replace: bool) -> Invocation<()> {
         if !self.has_store() {

@@ -3,7 +3,7 @@
 use super::{MapTurn, Place};
 use crate::error::{GridError, GridResult};
 use crate::map::expiry::Lifetime;
-use crate::map::partition::MapPartition;
+use crate::map::partition::{MapPartition, Tells};
 use crate::map::store::{copied, identity};
 use crate::operation::{Action, Operation, Step};
 use filbert_wire::Data;
@@ -241,7 +241,7 @@ impl Operation for SetTtl {
         let Some(slot) = map.find(turn, &self.place.key) else { return Step::done(false) };
         let idle = map.expiry(slot).map_or(0, |expiry| i64::try_from(expiry.max_idle_ms).unwrap_or(0));
         map.live_for(turn, slot, Lifetime { ttl_ms: self.ttl_ms, max_idle_ms: idle });
-        map.store_entry(turn, slot);
+        map.store_entry(turn, slot, Tells::Nobody);
         Step::done(true)
     }
 }

@@ -1,7 +1,7 @@
 //! What someone asked for, through the map's interceptors. Without any these are the plain verbs; what the member does by itself,
 //! expiry and eviction, uses those directly.
 
-use super::{MapPartition, MapTurn};
+use super::{MapPartition, MapTurn, Tells};
 use crate::error::GridResult;
 use crate::map::events::MapEventKind;
 use crate::map::expiry::Lifetime;
@@ -48,11 +48,11 @@ impl MapPartition {
         self.check_store()?;
         self.check_room(turn, key, value.as_bytes().len())?;
         let Some(chain) = self.interceptors() else {
-            let old = self.put(turn, key, value.as_bytes(), lifetime, want_old);
+            let old = self.put_and_tell(turn, key, value.as_bytes(), lifetime, want_old, Tells::Store);
             self.tell_store(turn, key, Some(value.as_bytes()));
             return Ok(old);
         };
-        let (old, value) = self.put_through(turn, &chain, key, value, lifetime)?;
+        let (old, value) = self.put_through(turn, &chain, key, value, lifetime, Tells::Store)?;
         self.tell_store(turn, key, Some(value.as_bytes()));
         Ok(old.filter(|_| want_old))
     }
@@ -69,7 +69,9 @@ impl MapPartition {
         self.forget_store(key);
         match self.interceptors() {
             None => Ok(self.put(turn, key, value.as_bytes(), lifetime, true)),
-            Some(chain) => self.put_through(turn, &chain, key, value, lifetime).map(|(old, _)| old),
+            Some(chain) => {
+                self.put_through(turn, &chain, key, value, lifetime, Tells::Nobody).map(|(old, _)| old)
+            }
         }
     }
 
@@ -81,12 +83,13 @@ impl MapPartition {
         key: &Data,
         value: &Data,
         lifetime: Lifetime,
+        tells: Tells,
     ) -> GridResult<(Option<Data>, Data)> {
         let old = self.find(turn, key).map(|slot| copied(self.store.value(slot)));
         let value = chain.put(old.as_ref(), value)?;
         // An interceptor may have made it larger.
         self.check_room(turn, key, value.as_bytes().len())?;
-        self.put(turn, key, value.as_bytes(), lifetime, false);
+        self.put_and_tell(turn, key, value.as_bytes(), lifetime, false, tells);
         chain.after_put(&value);
         Ok((old, value))
     }
@@ -97,7 +100,7 @@ impl MapPartition {
         self.check_room_at(slot, value.as_bytes().len())?;
         let key = self.context.behind.is_some().then(|| copied(self.store.key(slot)));
         let Some(chain) = self.interceptors() else {
-            self.put_at(turn, slot, value.as_bytes());
+            self.put_at(turn, slot, value.as_bytes(), Tells::Store);
             if let Some(key) = key {
                 self.tell_store(turn, &key, Some(value.as_bytes()));
             }
@@ -105,7 +108,7 @@ impl MapPartition {
         };
         let value = chain.put(Some(&copied(self.store.value(slot))), value)?;
         self.check_room_at(slot, value.as_bytes().len())?;
-        self.put_at(turn, slot, value.as_bytes());
+        self.put_at(turn, slot, value.as_bytes(), Tells::Store);
         chain.after_put(&value);
         if let Some(key) = key {
             self.tell_store(turn, &key, Some(value.as_bytes()));
@@ -128,16 +131,17 @@ impl MapPartition {
             self.check_store()?;
         }
         let key = from_store.then(|| copied(self.store.key(slot)));
+        let tells = if from_store { Tells::Store } else { Tells::Nobody };
         let Some(chain) = self.interceptors() else {
             let old = want_old.then(|| copied(self.store.value(slot)));
-            self.remove(turn, slot, kind);
+            self.remove_and_tell(turn, slot, kind, tells);
             if let Some(key) = key {
                 self.tell_store(turn, &key, None);
             }
             return Ok(old);
         };
         let given = chain.remove(copied(self.store.value(slot)))?;
-        self.remove(turn, slot, kind);
+        self.remove_and_tell(turn, slot, kind, tells);
         chain.after_remove(&given);
         if let Some(key) = key {
             self.tell_store(turn, &key, None);

@@ -1,6 +1,6 @@
 //! A partition and the store behind its map: what is written there, and what is asked for.
 
-use super::{MapPartition, MapTurn};
+use super::{MapPartition, MapTurn, Tells};
 use crate::error::GridResult;
 use crate::map::behind::{Brought, Errand, Unkept};
 use crate::map::events::MapEventKind;
@@ -71,6 +71,7 @@ impl MapPartition {
             next = slot.number() + 1;
             let key = copied(self.store.key(slot));
             if self.locks.owner(&key).is_none() {
+                self.store_untold_removal(turn, &key);
                 self.tell_store(turn, &key, None);
             }
         }
@@ -167,7 +168,7 @@ impl MapPartition {
             None => self.add(turn, key, value.as_bytes(), MapEventKind::Loaded),
         };
         self.live_for(turn, slot, Lifetime::DEFAULT);
-        self.store_entry(turn, slot);
+        self.store_entry(turn, slot, Tells::Nobody);
         self.evict_excess(turn, Some(slot));
         slot
     }
@@ -195,6 +196,9 @@ impl MapPartition {
         let newer = self.context.behind.as_ref().is_some_and(|behind| behind.unwritten(key).is_some());
         if !newer && let Some(slot) = self.find(turn, key) {
             self.remove(turn, slot, MapEventKind::Evicted);
+        }
+        if let Some(behind) = &self.context.behind {
+            behind.settle(std::iter::once(key));
         }
     }
 }

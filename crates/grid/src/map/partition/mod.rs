@@ -104,6 +104,15 @@ const INDEX_BYTES: usize = 96;
 
 type MapTurn<'a> = Turn<'a, MapPartition>;
 
+/// Who is to hear of a change of an entry, beside the map.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tells {
+    /// The store behind the map, if there is one: it is told next.
+    Store,
+    /// Nobody: the change is the member's own, or came from the store.
+    Nobody,
+}
+
 impl MapPartition {
     pub(crate) fn new(context: &Arc<MapContext>, home: Weak<Strands<Self>>, partition: PartitionId) -> Self {
         let mut map = Self {
@@ -202,23 +211,35 @@ impl MapPartition {
         lifetime: Lifetime,
         want_old: bool,
     ) -> Option<Data> {
+        self.put_and_tell(turn, key, value, lifetime, want_old, Tells::Nobody)
+    }
+
+    fn put_and_tell(
+        &mut self,
+        turn: &mut MapTurn<'_>,
+        key: &Data,
+        value: &[u8],
+        lifetime: Lifetime,
+        want_old: bool,
+        tells: Tells,
+    ) -> Option<Data> {
         let found = self.find(turn, key);
         let (slot, old) = match found {
             Some(slot) => (slot, self.update(turn, slot, value, want_old)),
             None => (self.add(turn, key, value, MapEventKind::Added), None),
         };
         self.live_for(turn, slot, lifetime);
-        self.store_entry(turn, slot);
+        self.store_entry(turn, slot, tells);
         // After an update too: it may have grown.
         self.evict_excess(turn, Some(slot));
         old.filter(|_| want_old)
     }
 
     /// Gives the entry in `slot` another value: a put for whoever has found it already.
-    pub(crate) fn put_at(&mut self, turn: &mut MapTurn<'_>, slot: Slot, value: &[u8]) {
+    pub(crate) fn put_at(&mut self, turn: &mut MapTurn<'_>, slot: Slot, value: &[u8], tells: Tells) {
         self.update(turn, slot, value, false);
         self.live_for(turn, slot, Lifetime::DEFAULT);
-        self.store_entry(turn, slot);
+        self.store_entry(turn, slot, tells);
         self.evict_excess(turn, Some(slot));
     }
 
@@ -292,6 +313,10 @@ impl MapPartition {
 
     /// Takes an entry away, because of `kind`: removed, evicted or expired.
     pub fn remove(&mut self, turn: &mut MapTurn<'_>, slot: Slot, kind: MapEventKind) {
+        self.remove_and_tell(turn, slot, kind, Tells::Nobody);
+    }
+
+    fn remove_and_tell(&mut self, turn: &mut MapTurn<'_>, slot: Slot, kind: MapEventKind, tells: Tells) {
         let listeners = &self.context.listeners;
         if listeners.wants(kind) {
             let old = listeners.wants_values().then(|| copied(self.store.value(slot)));
@@ -313,7 +338,7 @@ impl MapPartition {
             journal.add(&Change { kind, key, old_value, value: None, time_ms: turn.unix_ms() });
             journal.tell(turn);
         }
-        self.store_removal(turn, slot, kind);
+        self.store_removal(turn, slot, kind, tells);
         self.forget(slot);
     }
 
@@ -373,7 +398,7 @@ impl MapPartition {
                 journal.add(&Change { kind, key, old_value, value: None, time_ms: turn.unix_ms() });
                 journal.tell(turn);
             }
-            self.store_removal(turn, slot, kind);
+            self.store_removal(turn, slot, kind, Tells::Nobody);
             self.forget(slot);
             gone += 1;
         }

@@ -1,6 +1,6 @@
 //! What a partition counts, and what is known of one entry.
 
-use super::{MapPartition, MapTurn};
+use super::{MapPartition, MapTurn, Tells};
 use crate::map::expiry::{Expiry, Lifetime, millis};
 use crate::map::settings::EvictionPolicy;
 use crate::map::store::{Slot, copied};
@@ -183,7 +183,7 @@ impl MapPartition {
             *expiry = Expiry::restored(&life, turn.now(), turn.unix_ms());
             let due = expiry.due_ms();
             self.sweep_by(turn, due);
-            self.store_entry(turn, slot);
+            self.store_entry(turn, slot, Tells::Nobody);
         }
     }
 

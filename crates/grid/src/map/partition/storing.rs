@@ -5,12 +5,12 @@
 //! entry was idle is counted anew.
 
 use super::statistics::EntryStats;
-use super::{MapPartition, MapTurn, eviction};
+use super::{MapPartition, MapTurn, Tells, eviction};
 use crate::error::GridError;
 use crate::map::events::MapEventKind;
 use crate::map::expiry::Expiry;
 use crate::map::settings::EvictionPolicy;
-use crate::map::store::Slot;
+use crate::map::store::{Slot, copied};
 use filbert_store::{Change, Life};
 use filbert_wire::Data;
 
@@ -26,20 +26,41 @@ impl MapPartition {
 
     /// Stores an entry as it is now.
     #[inline]
-    pub(crate) fn store_entry(&self, turn: &mut MapTurn<'_>, slot: Slot) {
+    pub(crate) fn store_entry(&self, turn: &mut MapTurn<'_>, slot: Slot, tells: Tells) {
         if self.context.log.is_some() {
             let life = self.expiry.get(slot).map(|expiry| expiry.life(turn.now(), turn.unix_ms()));
             let (key, value) = (self.store.key(slot), self.store.value(slot));
-            self.store_change(turn, &Change::Put { key, value, life }, true);
+            let change = if self.is_untold(tells, key) {
+                Change::PutUntold { key, value, life }
+            } else {
+                Change::Put { key, value, life }
+            };
+            self.store_change(turn, &change, true);
         }
+    }
+
+    /// Returns true when the store behind the map is told of a change of `key` next. From here on the mark that says so on disk stays,
+    /// until the store has that change: what it has of an earlier one does not count.
+    fn is_untold(&self, tells: Tells, key: &[u8]) -> bool {
+        let behind = self.context.behind.as_ref().filter(|_| tells == Tells::Store);
+        behind.inspect(|behind| behind.announce(&copied(key))).is_some()
     }
 
     /// Stores that an entry goes. When its time was over, nobody asked for that, and nobody waits: it may have been a reader who found it.
     #[inline]
-    pub(super) fn store_removal(&self, turn: &mut MapTurn<'_>, slot: Slot, kind: MapEventKind) {
+    pub(super) fn store_removal(&self, turn: &mut MapTurn<'_>, slot: Slot, kind: MapEventKind, tells: Tells) {
         if self.context.log.is_some() {
-            let waits = kind != MapEventKind::Expired;
-            self.store_change(turn, &Change::Remove { key: self.store.key(slot) }, waits);
+            let (key, waits) = (self.store.key(slot), kind != MapEventKind::Expired);
+            let is_untold = self.is_untold(tells, key);
+            let change = if is_untold { Change::RemoveUntold { key } } else { Change::Remove { key } };
+            self.store_change(turn, &change, waits);
+        }
+    }
+
+    /// Stores that a key goes, before the entry itself does: the store behind the map is told of it next.
+    pub(super) fn store_untold_removal(&self, turn: &mut MapTurn<'_>, key: &Data) {
+        if self.context.log.is_some() && self.is_untold(Tells::Store, key.as_bytes()) {
+            self.store_change(turn, &Change::RemoveUntold { key: key.as_bytes() }, true);
         }
     }
 

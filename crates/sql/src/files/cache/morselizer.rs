@@ -4,10 +4,11 @@
 //! that are worth keeping, what is missing is read whole, without conditions, and kept at its end; the others are read by DataFusion as ever. A
 //! row group too many costs time only: the conditions are checked above the scan in any case.
 
+use super::super::coded::is_text;
 use super::side_by_side::Cursor;
 use super::{ChunkKey, ColumnCache, FileVersion, Pieces};
 use arrow::array::{ArrayRef, RecordBatch};
-use arrow::datatypes::{DataType, SchemaRef};
+use arrow::datatypes::SchemaRef;
 use datafusion::common::{Result, internal_err};
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::parquet::{
@@ -174,10 +175,6 @@ fn has_types_of(metadata: &ParquetMetaData, table: &SchemaRef, predicate: &Arc<d
             _ => false,
         }
     })
-}
-
-fn is_text(data_type: &DataType) -> bool {
-    matches!(data_type, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View)
 }
 
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 use super::exec::TimeWindowExec;
 use super::node::TimeWindow;
+use crate::returning::PlanReturning;
 use async_trait::async_trait;
 use datafusion::catalog::Session;
 use datafusion::common::{Result, internal_err};
@@ -12,7 +13,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_planner::{DefaultPhysicalPlanner, ExtensionPlanner, PhysicalPlanner};
 use std::sync::Arc;
 
-/// DataFusion's planner, which knows windows of time as well.
+/// DataFusion's planner, which knows windows of time and `RETURNING` as well.
 #[derive(Debug)]
 pub(crate) struct StreamPlanner;
 
@@ -23,7 +24,10 @@ impl QueryPlanner for StreamPlanner {
         plan: &LogicalPlan,
         session: &dyn Session,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![Arc::new(PlanWindow)]);
+        let planner = DefaultPhysicalPlanner::with_extension_planners(vec![
+            Arc::new(PlanWindow),
+            Arc::new(PlanReturning),
+        ]);
         planner.create_physical_plan(plan, session).await
     }
 }

@@ -2,6 +2,7 @@
 //! everything that is shown as text is text.
 
 use super::super::super::map::Shown;
+use super::super::print::SQL_TYPE;
 use filbert::arrow::array::{
     ArrayRef, BooleanArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,
     NullArray, RecordBatch, StringArray,
@@ -12,6 +13,7 @@ use filbert_wire::messages::page::{
     Column, ColumnType, SqlDate, SqlDateTime, SqlDecimal, SqlOffsetDateTime, SqlTime,
 };
 use filbert_wire::messages::structures::SqlColumnMetadata;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The columns that a member announces.
@@ -28,9 +30,27 @@ pub(super) fn schema(columns: &[SqlColumnMetadata]) -> Schema {
             Some(ColumnType::Null) => DataType::Null,
             _ => DataType::Utf8,
         };
-        Field::new(&*column.name, kind, true)
+        let field = Field::new(&*column.name, kind, true);
+        match ColumnType::from_number(column.kind).and_then(sql_type) {
+            Some(name) => field.with_metadata(HashMap::from([(SQL_TYPE.to_owned(), name.to_owned())])),
+            None => field,
+        }
     };
     Schema::new(columns.iter().map(field).collect::<Vec<_>>())
+}
+
+/// The type that a column has in SQL, where it comes as text.
+fn sql_type(kind: ColumnType) -> Option<&'static str> {
+    Some(match kind {
+        ColumnType::Decimal => "DECIMAL",
+        ColumnType::Date => "DATE",
+        ColumnType::Time => "TIME",
+        ColumnType::Timestamp => "TIMESTAMP",
+        ColumnType::TimestampWithTimeZone => "TIMESTAMP WITH TIME ZONE",
+        ColumnType::Object => "OBJECT",
+        ColumnType::Json => "JSON",
+        _ => return None,
+    })
 }
 
 /// The rows of a page.

@@ -70,8 +70,8 @@ impl Engine for Remote {
         refused(error)?;
         let Some(columns) = row_metadata else { return changed(text, update_count, take) };
         let columns = Arc::new(page::schema(&columns));
-        let description =
-            Description { parameters: Vec::new(), columns, kind: StatementKind::Rows, endless: false };
+        let kind = StatementKind::Rows;
+        let description = Description { parameters: Vec::new(), columns, kind, endless: false, change: None };
         take(Came::Planned(&description))?;
         let mut next = row_page;
         while let Some(Page { last, columns }) = next {
@@ -106,6 +106,7 @@ fn changed(text: &str, count: i64, take: &mut dyn FnMut(Came<'_>) -> Outcome) ->
         columns: Arc::clone(&columns),
         kind: kind.clone(),
         endless: false,
+        change: None,
     }))?;
     if kind.is_count() {
         let counts = UInt64Array::from(vec![u64::try_from(count).unwrap_or_default()]);

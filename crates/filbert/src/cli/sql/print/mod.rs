@@ -4,22 +4,32 @@
 
 mod columnar;
 mod csv;
+mod expanded;
+mod fit;
+mod fitted;
 mod json;
 mod table;
+mod value;
+mod view;
 
 pub(in crate::cli) use columnar::ColumnarPrinter;
 pub(in crate::cli) use csv::CsvPrinter;
 pub(in crate::cli) use json::JsonPrinter;
+pub(in crate::cli::sql) use value::SQL_TYPE;
+pub(in crate::cli) use view::{Expanded, Paint, ROWS, View};
 
 use super::super::text::grouped;
 use filbert::arrow::array::RecordBatch;
 use filbert::arrow::error::ArrowError;
 use filbert::arrow::util::display::FormatOptions;
-use filbert::{Description, SqlError};
+use filbert::{Description, SqlError, StatementKind};
 use std::error::Error;
 use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
+
+/// Rows that are looked at before the first is written.
+const LOOKED_AT: usize = 1_000;
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -86,6 +96,19 @@ impl Format {
         }
     }
 
+    /// For the rows of such a statement on a terminal, as far as they are a table.
+    pub(in crate::cli) fn fitted(self, statement: &Description, view: View) -> Box<dyn Printer> {
+        let has_rows = statement.kind == StatementKind::Rows && !statement.columns.fields().is_empty();
+        // A plan is read as a whole, and a stream as it comes.
+        let is_plan = statement.columns.fields().first().is_some_and(|field| field.name() == "plan_type");
+        match self {
+            Format::Table if has_rows && !is_plan && !statement.endless => {
+                Box::new(fitted::FittedPrinter::new(&statement.columns, view))
+            }
+            _ => self.printer(statement),
+        }
+    }
+
     /// For the rows of such a statement.
     pub(in crate::cli) fn printer(self, statement: &Description) -> Box<dyn Printer> {
         let schema = &statement.columns;
@@ -135,7 +158,6 @@ fn time(elapsed: Duration) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use filbert::StatementKind;
     use filbert::arrow::array::{Float64Array, Int64Array, StringArray};
     use filbert::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
     use std::sync::Arc;
@@ -166,8 +188,13 @@ pub(super) mod tests {
         batches: &[RecordBatch],
     ) -> String {
         let columns = Arc::clone(schema);
-        let mut printer =
-            format.printer(&Description { parameters: Vec::new(), columns, kind, endless: false });
+        let mut printer = format.printer(&Description {
+            parameters: Vec::new(),
+            columns,
+            kind,
+            endless: false,
+            change: None,
+        });
         let mut out = Vec::new();
         for batch in batches {
             printer.batch(batch, &mut out).unwrap();

@@ -3,16 +3,13 @@
 
 use super::super::super::table::{Layout, Table};
 use super::super::super::text::grouped;
-use super::{PrintError, Printer, Summary, written};
+use super::value::shown;
+use super::{LOOKED_AT, PrintError, Printer, Summary, written};
 use filbert::StatementKind;
 use filbert::arrow::array::{AsArray, RecordBatch};
 use filbert::arrow::datatypes::{Schema, UInt64Type};
 use filbert::arrow::util::display::ArrayFormatter;
-use filbert::cube::cell::on_terminal;
 use std::io::Write;
-
-/// Rows that are looked at before the first is written.
-const LOOKED_AT: usize = 1_000;
 
 /// Prints a table, then how many rows there were.
 pub(super) struct TablePrinter {
@@ -94,11 +91,6 @@ impl Printer for TablePrinter {
     fn has_written(&self) -> bool {
         self.layout.is_some()
     }
-}
-
-/// A cell keeps its lines; whatever else would move the cursor is shown as it is written in code.
-fn shown(text: &str) -> String {
-    text.split('\n').map(on_terminal).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

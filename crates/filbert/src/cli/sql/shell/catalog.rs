@@ -10,12 +10,18 @@ use std::time::Duration;
 /// How long Tab may take; then it offers what it knows.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Asks where the statements run.
-pub(super) fn names(engine: &mut dyn Engine, clock: &Clock) -> Names {
+/// Asks where the statements run, for the columns of these files as well.
+pub(super) fn names(engine: &mut dyn Engine, clock: &Clock, files: &[String]) -> Names {
     let columns =
         "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public'";
     let functions = "SELECT routine_name FROM information_schema.routines";
-    let [tables, columns] = asked(engine, clock, columns);
+    let [tables, mut columns] = asked(engine, clock, columns);
+    for file in files {
+        let [more] = asked(engine, clock, &format!("DESCRIBE '{}'", file.replace('\'', "''")));
+        columns.extend(more);
+    }
+    columns.sort_unstable();
+    columns.dedup();
     let [functions] = asked(engine, clock, functions);
     Names { tables, columns, functions }
 }
@@ -48,13 +54,13 @@ fn texts(batch: &RecordBatch, column: usize) -> Vec<String> {
 mod tests {
     use super::super::super::engine::Local;
     use super::*;
-    use filbert::Member;
+    use filbert::{Member, SqlSettings};
 
     #[test]
     fn tables_columns_and_functions_are_found() {
         let member = Member::start().unwrap();
         member.map::<i64, String>("Later").set(&1, &"one".to_owned()).wait().unwrap();
-        let names = names(&mut Local::new(&member), &member.stages().clock());
+        let names = names(&mut Local::new(&member), &member.stages().clock(), &[]);
         assert_eq!(
             (names.tables, names.columns),
             (vec!["Later".to_owned()], vec!["__key".to_owned(), "this".to_owned()])
@@ -62,5 +68,17 @@ mod tests {
         for function in ["count", "lower", "row_number"] {
             assert!(names.functions.iter().any(|name| name == function), "{function}");
         }
+    }
+
+    #[test]
+    fn columns_of_files_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("it's.csv");
+        std::fs::write(&file, "customer,price\n1,2\n").unwrap();
+        let sql = SqlSettings { files: vec![folder.path().to_owned()], ..Default::default() };
+        let member = Member::builder().sql(sql).start().unwrap();
+        let files = [file.to_string_lossy().into_owned(), "/nowhere.csv".to_owned()];
+        let names = names(&mut Local::new(&member), &member.stages().clock(), &files);
+        assert_eq!(names.columns, ["customer", "price"]);
     }
 }

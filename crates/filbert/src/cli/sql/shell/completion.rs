@@ -39,6 +39,31 @@ const WORDS: &[&str] = &[
     "WHEN", "WHERE", "WINDOW", "WITH",
 ];
 
+/// The files that a text names where tables stand, as they are called within their quotes.
+#[cfg_attr(not(feature = "shell"), expect(dead_code, reason = "plain lines are not completed"))]
+pub(super) fn files_in(text: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    // Of the parts between quotes every second one is within them; a doubled quote makes an empty part.
+    let parts: Vec<&str> = text.split('\'').collect();
+    let mut at = 1;
+    while at + 1 < parts.len() {
+        let word =
+            parts[at - 1].trim_end().rsplit(|letter: char| !is_of_word(letter)).next().unwrap_or_default();
+        let mut file = parts[at].to_owned();
+        while parts.get(at + 1) == Some(&"") && at + 3 < parts.len() {
+            file = format!("{file}'{}", parts[at + 2]);
+            at += 2;
+        }
+        if ["from", "join"].contains(&&*word.to_lowercase()) && !file.is_empty() {
+            files.push(file);
+        }
+        at += 2;
+    }
+    files.sort_unstable();
+    files.dedup();
+    files
+}
+
 /// What can stand at the end of `text`, which ends at the cursor.
 pub(super) fn complete(text: &str, names: &Names) -> Completion {
     if is_in_quotes(text) {
@@ -52,9 +77,11 @@ pub(super) fn complete(text: &str, names: &Names) -> Completion {
     if line.starts_with('\\') {
         match line.split_once(char::is_whitespace) {
             None => return Completion::Words(text.len() - line.len(), commands(line)),
-            Some(("\\i", _)) => return Completion::Path,
+            Some(("\\i" | "\\o" | "\\e", _)) => return Completion::Path,
             Some(("\\format", _)) => return words(start, typed, &["table", "csv", "json", "ndjson"]),
-            Some(("\\timing", _)) => return words(start, typed, &["on", "off"]),
+            Some(("\\timing" | "\\pager", _)) => return words(start, typed, &["on", "off"]),
+            Some(("\\x", _)) => return words(start, typed, &["on", "off", "auto"]),
+            Some(("\\rows", _)) => return words(start, typed, &["all"]),
             Some(_) => {}
         }
     }
@@ -97,8 +124,8 @@ fn is_in_quotes(text: &str) -> bool {
 fn commands(typed: &str) -> Vec<String> {
     let mut names: Vec<String> = COMMANDS
         .iter()
-        .filter_map(|(usage, _)| usage.split(' ').next())
-        .filter(|name| name.starts_with(typed))
+        .filter_map(|(usage, _)| usage.split([' ', ',']).next())
+        .filter(|name| name.starts_with('\\') && name.starts_with(typed))
         .map(str::to_owned)
         .collect();
     names.dedup();
@@ -170,15 +197,33 @@ mod tests {
 
     #[test]
     fn commands_and_their_arguments_are_offered() {
-        assert_eq!(
-            offered("\\"),
-            (0, ["\\d", "\\timing", "\\format", "\\i", "\\q", "\\?"].map(str::to_owned).to_vec())
+        let (start, commands) = offered("\\");
+        assert!(
+            start == 0
+                && ["\\d", "\\dt", "\\x", "\\copy"]
+                    .iter()
+                    .all(|name| commands.iter().any(|other| other == name))
         );
+        assert_eq!(offered("\\x a").1, ["auto"]);
         assert_eq!(offered("\\ti"), (0, vec!["\\timing".to_owned()]));
         assert_eq!(offered("\\format c"), (8, vec!["csv".to_owned()]));
         assert_eq!(offered("\\timing ").1, ["on", "off"]);
         assert_eq!(complete("\\i rep", &names()), Completion::Path);
         assert_eq!(complete("SELECT * FROM 'data/o", &names()), Completion::Path);
+    }
+
+    #[test]
+    fn files_are_known_where_tables_stand() {
+        for (text, files) in [
+            ("SELECT a FROM 'b.csv' WHERE c = 'from'", &["b.csv"][..]),
+            ("SELECT a FROM 'it''s.csv' x JOIN 'd/*.parquet' y", &["d/*.parquet", "it's.csv"]),
+            ("SELECT 'x' FROM t WHERE a = 'from", &[]),
+            ("", &[]),
+            ("'", &[]),
+            ("FROM ''", &[]),
+        ] {
+            assert_eq!(files_in(text), files, "{text}");
+        }
     }
 
     #[test]

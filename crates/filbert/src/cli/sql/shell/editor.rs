@@ -1,13 +1,13 @@
-//! Lines with editing, history and completion. A statement may have many lines: Enter ends it only behind its semicolon.
+//! Lines with editing, history and completion. A statement may have many lines; those behind the first have another prompt.
 
-use super::completion::{Completion, Names, complete};
-use super::{FindNames, Input, history, is_whole};
+use super::completion::{Completion, Names, complete, files_in};
+use super::{CONTINUED, FindNames, Input, PROMPT, history, is_whole};
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor};
 use std::cell::RefCell;
 use std::io;
@@ -34,7 +34,8 @@ impl Lines {
             .build();
         let mut editor = Editor::with_config(config).map_err(told)?;
         let names = RefCell::default();
-        editor.set_helper(Some(Typing { find_names, names, paths: FilenameCompleter::new() }));
+        let typing = Typing { find_names, names, paths: FilenameCompleter::new(), before: String::new() };
+        editor.set_helper(Some(typing));
         let history = history::path(|name| std::env::var_os(name).map(PathBuf::from));
         let history = history.filter(|path| match history::prepare(path) {
             Ok(()) => true,
@@ -51,17 +52,23 @@ impl Lines {
     }
 
     pub(super) fn read(&mut self) -> io::Result<Input> {
-        if let Some(typing) = self.editor.helper() {
-            typing.names.take();
-        }
-        match self.editor.readline("filbert> ") {
-            Ok(text) => {
-                self.keep(&text);
-                Ok(Input::Text(text))
+        let mut text = String::new();
+        loop {
+            if let Some(typing) = self.editor.helper_mut() {
+                typing.begin(&text);
             }
-            Err(ReadlineError::Eof) => Ok(Input::End),
-            Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => Ok(Input::Interrupted),
-            Err(error) => Err(told(error)),
+            let prompt = if text.is_empty() { PROMPT } else { CONTINUED };
+            match self.editor.readline(prompt) {
+                Ok(line) => text += &line,
+                Err(ReadlineError::Eof) => return Ok(Input::End),
+                Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => return Ok(Input::Interrupted),
+                Err(error) => return Err(told(error)),
+            }
+            if is_whole(&text) {
+                self.keep(&text);
+                return Ok(Input::Text(text));
+            }
+            text.push('\n');
         }
     }
 
@@ -86,33 +93,47 @@ fn told(error: ReadlineError) -> io::Error {
 /// What the editor asks while somebody types.
 struct Typing {
     find_names: FindNames,
-    /// Until the next statement.
-    names: RefCell<Option<Names>>,
+    /// Those of the files that a text names; kept until the next statement.
+    names: RefCell<Option<(Vec<String>, Names)>>,
     paths: FilenameCompleter,
+    /// The lines of the statement before this one.
+    before: String,
+}
+
+impl Typing {
+    /// Another line of a statement, or of a new one when there is nothing before it.
+    fn begin(&mut self, before: &str) {
+        before.clone_into(&mut self.before);
+        if before.is_empty() {
+            self.names.take();
+        }
+    }
 }
 
 impl Completer for Typing {
     type Candidate = Pair;
 
     fn complete(&self, line: &str, cursor: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<Pair>)> {
-        let mut names = self.names.borrow_mut();
-        let names = names.get_or_insert_with(|| (self.find_names)());
-        match complete(&line[..cursor], names) {
+        let files = files_in(&format!("{}{line}", self.before));
+        let mut kept = self.names.borrow_mut();
+        let names = match kept.take() {
+            Some((of, names)) if of == files => names,
+            _ => (self.find_names)(&files),
+        };
+        let found = complete(&format!("{}{}", self.before, &line[..cursor]), &names);
+        *kept = Some((files, names));
+        match found {
             Completion::Path => self.paths.complete_path(line, cursor),
             Completion::Words(start, words) => {
                 let pair = |word: String| Pair { display: word.clone(), replacement: word };
+                let start = start.saturating_sub(self.before.len());
                 Ok((start, words.into_iter().map(pair).collect()))
             }
         }
     }
 }
 
-impl Validator for Typing {
-    fn validate(&self, typed: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let is_whole = is_whole(typed.input());
-        Ok(if is_whole { ValidationResult::Valid(None) } else { ValidationResult::Incomplete })
-    }
-}
+impl Validator for Typing {}
 
 impl Hinter for Typing {
     type Hint = String;

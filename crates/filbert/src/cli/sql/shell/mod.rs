@@ -39,8 +39,12 @@ enum Input {
     End,
 }
 
-/// Finds what can be named; asked again only when a statement may have changed it.
-type FindNames = Box<dyn Fn() -> Names>;
+/// Finds what can be named, the columns of these files too; asked again only when a statement may have changed it.
+type FindNames = Box<dyn Fn(&[String]) -> Names>;
+
+/// What stands before the first line of a statement, and before the others.
+const PROMPT: &str = "filbert> ";
+const CONTINUED: &str = "      -> ";
 
 /// Reads and runs until the end; names are completed as `engine` knows them.
 pub(super) fn run(
@@ -49,8 +53,9 @@ pub(super) fn run(
     clock: Clock,
     interpreter: &mut Interpreter,
 ) -> Outcome {
-    println!("{greeting} End a statement with a semicolon; \\? for help, \\q to end.");
-    let find_names: FindNames = Box::new(move || catalog::names(&mut *engine.borrow_mut(), &clock));
+    println!("{greeting} End a statement with a semicolon; help for help, quit to end.");
+    let find_names: FindNames =
+        Box::new(move |files| catalog::names(&mut *engine.borrow_mut(), &clock, files));
     let mut lines = Lines::open(find_names)?;
     read_on(|| lines.read(), interpreter)
 }
@@ -116,7 +121,7 @@ mod tests {
             let written = Written::default();
             let engine = Rc::new(RefCell::new(Local::new(&member)));
             let runner = Runner::new(&member, engine, interruption.clone(), Format::Csv);
-            let output = Output { to: Box::new(written.clone()), is_terminal: false };
+            let output = Output { to: Box::new(written.clone()), is_terminal: false, format: None };
             let mut interpreter = Interpreter::new(runner, output, 1 << 20);
             let told = interruption.clone();
             let mut inputs = vec![
@@ -144,7 +149,17 @@ mod tests {
 
     #[test]
     fn a_statement_is_whole_with_its_semicolon() {
-        for text in ["", "  ", "SELECT 1;", "SELECT 1; SELECT 2; -- two", "\\d", "\\d t", "-- nothing"] {
+        for text in [
+            "",
+            "  ",
+            "SELECT 1;",
+            "SELECT 1; SELECT 2; -- two",
+            "\\d",
+            "\\d t",
+            "-- nothing",
+            "help",
+            "exit",
+        ] {
             assert!(is_whole(text), "{text}");
         }
         for text in ["SELECT 1", "SELECT 1; SELECT", "SELECT ';", "/* ;", "SELECT 1 -- ;", "SELECT $$;"] {

@@ -1,6 +1,6 @@
 //! Plain lines from the standard input, with a prompt.
 
-use super::{FindNames, Input, is_whole};
+use super::{CONTINUED, FindNames, Input, PROMPT, is_whole};
 use std::io::{self, Write};
 
 /// Reads statements of any number of lines.
@@ -14,7 +14,7 @@ impl Lines {
     pub(super) fn read(&mut self) -> io::Result<Input> {
         let mut text = String::new();
         loop {
-            let prompt = if text.is_empty() { "filbert> " } else { "      -> " };
+            let prompt = if text.is_empty() { PROMPT } else { CONTINUED };
             print!("{prompt}");
             io::stdout().flush()?;
             match io::stdin().read_line(&mut text) {

@@ -57,13 +57,15 @@ fn a_number_that_does_not_fit_is_told_with_its_column() {
 }
 
 #[test]
-fn decimals_have_as_few_bytes_as_they_need() {
+fn decimals_have_as_few_bytes_and_digits_as_they_need() {
+    // A column of 38 digits has numbers of scales of their own: none has zeros that nobody wrote.
     let array =
         Decimal128Array::from(vec![0, 127, 128, -128, -129, -1]).with_precision_and_scale(38, 2).unwrap();
     let Column::Decimal(values) = column(array) else { panic!() };
     let bytes: Vec<_> = values.iter().flatten().map(|value| (value.unscaled.to_vec(), value.scale)).collect();
-    let expected: [&[u8]; 6] = [&[0], &[127], &[0, 128], &[128], &[255, 127], &[255]];
-    assert_eq!(bytes, expected.map(|bytes| (bytes.to_vec(), 2)));
+    let expected: [(&[u8], i32); 6] =
+        [(&[0], 0), (&[127], 2), (&[0, 128], 2), (&[128], 2), (&[255, 127], 2), (&[255], 2)];
+    assert_eq!(bytes, expected.map(|(bytes, scale)| (bytes.to_vec(), scale)));
     let wide = Decimal256Array::from(vec![i256::from_i128(-1), i256::from_i128(256)])
         .with_precision_and_scale(76, 10)
         .unwrap();

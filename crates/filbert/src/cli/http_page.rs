@@ -1,6 +1,6 @@
 //! Gets a page of a member over HTTP: one connection each, which the member closes behind its answer.
 
-use super::{Arguments, resolved};
+use super::client::resolved;
 use bytes::BytesMut;
 use filbert::Stages;
 use filbert_net::{
@@ -8,15 +8,30 @@ use filbert_net::{
 };
 use std::error::Error;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
-/// How long a page may take.
+/// The time that a page may take.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What a page may have.
+/// The bytes that a page may have.
 const PAGE_BYTES: usize = 64 << 20;
 
-/// Where the pages come from.
+/// The address of a member's door for metrics, and its certificates.
+#[derive(Debug, clap::Args)]
+pub(super) struct At {
+    /// Address of the member's door for metrics. A token for it comes from the environment variable FILBERT_TOKEN.
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8080")]
+    pub(super) address: String,
+    /// Encrypts: the certificates that sign the member's, in PEM.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// The name that the member's certificate is for, when it is not its host.
+    #[arg(long, value_name = "NAME", requires = "ca")]
+    server_name: Option<String>,
+}
+
+/// The door of a member from which pages come.
 pub(super) struct Source {
     stages: Stages,
     connector: Connector,
@@ -52,13 +67,13 @@ impl Protocol for Whole {
 }
 
 impl Source {
-    pub(super) fn new(stages: &Stages, arguments: &Arguments) -> Result<Self, Box<dyn Error>> {
-        let host = arguments.address.clone();
+    pub(super) fn new(stages: &Stages, at: &At) -> Result<Self, Box<dyn Error>> {
+        let host = at.address.clone();
         let name = host.rsplit_once(':').map_or(host.as_str(), |(name, _)| name);
         let name = name.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let tls = arguments.ca.as_ref().map(|ca| ClientTlsSettings {
+        let tls = at.ca.as_ref().map(|ca| ClientTlsSettings {
             ca_pem_path: ca.clone(),
-            server_name: arguments.server_name.clone().unwrap_or(name),
+            server_name: at.server_name.clone().unwrap_or(name),
             identity: None,
         });
         let (addresses, token) = (resolved(&host)?, std::env::var("FILBERT_TOKEN").ok());
@@ -71,8 +86,23 @@ impl Source {
         Ok(Self { stages: stages.clone(), connector, addresses, host, token })
     }
 
-    /// What the member says of itself.
+    /// Gets the page `/status`: all that the member says of itself.
     pub(super) fn status(&self) -> Result<String, Box<dyn Error>> {
+        body(&self.answer("/status")?)
+    }
+
+    /// Gets a page that needs no login: whether its status is 200, and its text.
+    pub(super) fn health(&self, path: &str) -> Result<(bool, String), Box<dyn Error>> {
+        let answer = self.answer(path)?;
+        let (status, text) = parts(&answer)?;
+        match status.as_str() {
+            "200" | "503" => Ok((status == "200", text)),
+            _ => body(&answer).map(|text| (true, text)),
+        }
+    }
+
+    /// Gets the whole answer to a request for a path.
+    fn answer(&self, path: &str) -> Result<Vec<u8>, Box<dyn Error>> {
         let (tell, told) = channel();
         let mut last: Box<dyn Error> = "the host has no address".into();
         for address in &self.addresses {
@@ -85,13 +115,12 @@ impl Source {
                 Ok(outlet) => {
                     let token = self.token.as_ref().map(|token| format!("Authorization: Bearer {token}\r\n"));
                     let request = format!(
-                        "GET /status HTTP/1.1\r\nHost: {}\r\n{}Connection: close\r\n\r\n",
+                        "GET {path} HTTP/1.1\r\nHost: {}\r\n{}Connection: close\r\n\r\n",
                         self.host,
                         token.unwrap_or_default()
                     );
                     outlet.send_slice(request.as_bytes()).map_err(|_| "the member closed the connection")?;
-                    let answer = told.recv_timeout(PATIENCE).map_err(|_| "the member does not answer")?;
-                    return body(&answer);
+                    return Ok(told.recv_timeout(PATIENCE).map_err(|_| "the member does not answer")?);
                 }
             }
         }
@@ -99,13 +128,18 @@ impl Source {
     }
 }
 
-/// What stands in an answer, if it is a good one.
-fn body(answer: &[u8]) -> Result<String, Box<dyn Error>> {
+/// Splits an answer into its status and its text.
+fn parts(answer: &[u8]) -> Result<(String, String), Box<dyn Error>> {
     let answer = String::from_utf8_lossy(answer);
     let (head, body) = answer.split_once("\r\n\r\n").ok_or("what answers there does not speak HTTP")?;
-    let status = head.split(' ').nth(1).unwrap_or_default();
-    match status {
-        "200" => Ok(body.to_owned()),
+    Ok((head.split(' ').nth(1).unwrap_or_default().to_owned(), body.to_owned()))
+}
+
+/// Takes the text out of an answer with status 200.
+fn body(answer: &[u8]) -> Result<String, Box<dyn Error>> {
+    let (status, body) = parts(answer)?;
+    match status.as_str() {
+        "200" => Ok(body),
         "401" => {
             Err("the member wants to know who asks: set FILBERT_TOKEN to the token of a user with all rights"
                 .into())

@@ -1,21 +1,42 @@
-//! What columns are called that have no name: `count` for `count(*)`, `?column?` for `1 + 1`, as PostgreSQL says.
+//! Names for columns that have none, as a reader of SQL knows them.
 //!
-//! The engine calls them by their whole expression, `sum(t.x)` or `Int64(1)`, and programs of the library are used to that. So only what
-//! clients of this door are told is changed, and only where a name was made. Two columns may have one name here, as there.
+//! The engine calls such a column by its whole expression, `sum(t.x)` or `Int64(1)`, and programs of the library are used to that. What
+//! people and drivers are shown is changed, and only where the engine made a name: `sum(x)` and `1` in the shell, `sum` and `?column?` for
+//! clients of PostgreSQL. Two columns may have one name here.
 
-use super::{MOST_BYTES, MOST_DEPTH};
-use datafusion::arrow::datatypes::{Schema, SchemaRef};
+use crate::dialect;
+use crate::text::check_depth;
+use crate::walk::change_item;
+use arrow::datatypes::{Schema, SchemaRef};
+use datafusion::sql::parser::Statement as Parsed;
 use datafusion::sql::sqlparser::ast::{
     DataType, Expr, ObjectName, Query, SelectItem, SetExpr, Statement, TimezoneInfo, TypedString, Value,
+    VisitorMut,
 };
 use datafusion::sql::sqlparser::dialect::PostgreSqlDialect;
 use datafusion::sql::sqlparser::parser::Parser;
+use std::ops::ControlFlow;
 use std::sync::Arc;
+
+/// Longer texts keep the engine's names.
+const MOST_BYTES: usize = 32 << 10;
+
+/// Deeper texts do too; parsing and dropping them takes stack.
+const MOST_DEPTH: usize = 250;
+
+/// A way to name the columns of a query that have no name of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnNaming {
+    /// The expression as it was written, without the names of tables: `avg(price)`, `1`.
+    Expression,
+    /// The name that PostgreSQL gives it: `avg`, `?column?`.
+    Postgres,
+}
 
 const UNKNOWN: &str = "?column?";
 
-/// True when a column has a name that a user hardly gave it.
-pub(in crate::postgres) fn has_made_names(columns: &Schema) -> bool {
+/// Returns true when a column has a name that a user hardly gave it.
+pub fn has_made_names(columns: &Schema) -> bool {
     columns.fields().iter().any(|field| is_made(field.name()))
 }
 
@@ -23,9 +44,20 @@ fn is_made(name: &str) -> bool {
     !name.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
-/// The columns of a statement, with the names that PostgreSQL would give them; as they are where that is not known.
-pub(in crate::postgres) fn shown_columns(text: &str, columns: &SchemaRef) -> SchemaRef {
-    let Some(names) = names(text, columns.fields().len()) else { return Arc::clone(columns) };
+/// Returns the columns of a statement with names for those that have none; unchanged where the statement cannot be understood.
+///
+/// ```
+/// use arrow::datatypes::{DataType, Field, Schema};
+/// use filbert_sql::{ColumnNaming, shown_columns};
+/// let columns = Schema::new(vec![Field::new("avg(t.price)", DataType::Float64, true)]).into();
+/// let shown = shown_columns("SELECT avg(price) FROM t", &columns, ColumnNaming::Expression);
+/// assert_eq!(shown.field(0).name(), "avg(price)");
+/// ```
+pub fn shown_columns(text: &str, columns: &SchemaRef, naming: ColumnNaming) -> SchemaRef {
+    if !has_made_names(columns) {
+        return Arc::clone(columns);
+    }
+    let Some(names) = names(text, columns.fields().len(), naming) else { return Arc::clone(columns) };
     let fields = columns.fields().iter().zip(names).map(|(field, name)| match name {
         Some(name) if is_made(field.name()) => Arc::new(field.as_ref().clone().with_name(name)),
         _ => Arc::clone(field),
@@ -34,20 +66,20 @@ pub(in crate::postgres) fn shown_columns(text: &str, columns: &SchemaRef) -> Sch
 }
 
 /// The names of so many columns; nothing where the engine's are right.
-fn names(text: &str, count: usize) -> Option<Vec<Option<String>>> {
-    if text.len() > MOST_BYTES || filbert_sql::check_depth(text, MOST_DEPTH).is_err() {
+fn names(text: &str, count: usize, naming: ColumnNaming) -> Option<Vec<Option<String>>> {
+    if text.len() > MOST_BYTES || check_depth(text, MOST_DEPTH).is_err() {
         return None;
     }
-    let mut statements = Parser::parse_sql(&PostgreSqlDialect {}, text).ok()?;
-    let (Some(Statement::Query(query)), true) = (statements.pop(), statements.is_empty()) else {
-        return None;
-    };
+    let Statement::Query(query) = statement(text, naming)? else { return None };
     let items = projection(&query)?;
     let is_star =
         |item: &SelectItem| matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..));
     let named = |item: &SelectItem| match item {
         SelectItem::UnnamedExpr(Expr::Identifier(_)) => None,
-        SelectItem::UnnamedExpr(expr) => Some(name_of(expr)),
+        SelectItem::UnnamedExpr(expr) => Some(match naming {
+            ColumnNaming::Expression => written(item),
+            ColumnNaming::Postgres => postgres_name(expr),
+        }),
         _ => None,
     };
     // How many columns a star has, only the engine knows: those before the first are counted from the left, those behind the last from
@@ -66,6 +98,45 @@ fn names(text: &str, count: usize) -> Option<Vec<Option<String>>> {
     Some(names)
 }
 
+/// Reads a text that is one statement.
+fn statement(text: &str, naming: ColumnNaming) -> Option<Statement> {
+    match naming {
+        ColumnNaming::Expression => {
+            let mut parsed = dialect::parse(text).ok()?;
+            match (parsed.pop_front(), parsed.is_empty()) {
+                (Some(Parsed::Statement(statement)), true) => Some(*statement),
+                _ => None,
+            }
+        }
+        ColumnNaming::Postgres => {
+            let mut parsed = Parser::parse_sql(&PostgreSqlDialect {}, text).ok()?;
+            parsed.pop().filter(|_| parsed.is_empty())
+        }
+    }
+}
+
+/// Writes an item of a select list without the names of tables.
+fn written(item: &SelectItem) -> String {
+    struct Bare;
+
+    impl VisitorMut for Bare {
+        type Break = ();
+
+        fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+            if let Expr::CompoundIdentifier(parts) = expr
+                && let Some(last) = parts.pop()
+            {
+                *expr = Expr::Identifier(last);
+            }
+            ControlFlow::Continue(())
+        }
+    }
+
+    let mut item = item.clone();
+    let _ = change_item(&mut item, &mut Bare);
+    item.to_string()
+}
+
 /// What the columns of a query are: those of the first of several that are put together.
 fn projection(query: &Query) -> Option<&[SelectItem]> {
     let mut body = query.body.as_ref();
@@ -79,8 +150,8 @@ fn projection(query: &Query) -> Option<&[SelectItem]> {
     }
 }
 
-/// What PostgreSQL calls a column that has no name.
-pub(super) fn name_of(expr: &Expr) -> String {
+/// Returns the name that PostgreSQL gives to a column without one.
+pub fn postgres_name(expr: &Expr) -> String {
     let or_type = |name: String, data_type: &DataType| match name.as_str() {
         UNKNOWN => type_name(data_type),
         _ => name,
@@ -91,15 +162,15 @@ pub(super) fn name_of(expr: &Expr) -> String {
             return parts.last().map_or_else(|| UNKNOWN.to_owned(), |name| name.value.clone());
         }
         Expr::Function(function) => return last(&function.name),
-        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => return name_of(inner),
-        Expr::Cast { expr: inner, data_type, .. } => return or_type(name_of(inner), data_type),
+        Expr::Nested(inner) | Expr::Collate { expr: inner, .. } => return postgres_name(inner),
+        Expr::Cast { expr: inner, data_type, .. } => return or_type(postgres_name(inner), data_type),
         Expr::TypedString(TypedString { data_type, .. }) => return type_name(data_type),
         Expr::Subquery(query) => match projection(query) {
-            Some([SelectItem::UnnamedExpr(expr)]) => return name_of(expr),
+            Some([SelectItem::UnnamedExpr(expr)]) => return postgres_name(expr),
             Some([SelectItem::ExprWithAlias { alias, .. }]) => return alias.value.clone(),
             _ => UNKNOWN,
         },
-        Expr::Case { else_result: Some(other), .. } => match name_of(other) {
+        Expr::Case { else_result: Some(other), .. } => match postgres_name(other) {
             name if name == UNKNOWN => "case",
             name if matches!(other.as_ref(), Expr::Identifier(_) | Expr::CompoundIdentifier(_)) => {
                 return name;
@@ -153,13 +224,17 @@ fn type_name(data_type: &DataType) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use datafusion::arrow::datatypes::{DataType as ArrowType, Field};
+    use arrow::datatypes::{DataType as ArrowType, Field};
 
     fn shown(text: &str, engine: &[&str]) -> Vec<String> {
+        shown_as(ColumnNaming::Postgres, text, engine)
+    }
+
+    fn shown_as(naming: ColumnNaming, text: &str, engine: &[&str]) -> Vec<String> {
         let fields: Vec<Field> =
             engine.iter().map(|name| Field::new(*name, ArrowType::Int64, true)).collect();
         let columns: SchemaRef = Arc::new(Schema::new(fields));
-        shown_columns(text, &columns).fields().iter().map(|field| field.name().clone()).collect()
+        shown_columns(text, &columns, naming).fields().iter().map(|field| field.name().clone()).collect()
     }
 
     #[test]
@@ -197,5 +272,27 @@ mod tests {
         assert_eq!(shown("SELECT 1, 2", &["Int64(1)"]), ["Int64(1)"]);
         assert_eq!(shown("EXPLAIN SELECT 1", &["plan type"]), ["plan type"]);
         assert_eq!(shown("no sql", &["Int64(1)"]), ["Int64(1)"]);
+    }
+    #[test]
+    fn people_see_what_they_wrote_without_the_names_of_tables() {
+        let shown = |text, engine: &[&str]| shown_as(ColumnNaming::Expression, text, engine);
+        let text = "SELECT 1, avg(o.price), Count(*), string_agg(g, ',' ORDER BY o.id DESC), o.id, 0.1 + 0.2, max(p) AS \"a b\" \
+                    FROM 'orders.parquet' o";
+        let engine = [
+            "Int64(1)",
+            "avg(orders.parquet.price)",
+            "count(*)",
+            "string_agg(orders.parquet.g,Utf8(\",\")) ORDER BY [o.id DESC NULLS FIRST]",
+            "id",
+            "Float64(0.1) + Float64(0.2)",
+            "a b",
+        ];
+        let names =
+            ["1", "avg(price)", "Count(*)", "string_agg(g, ',' ORDER BY id DESC)", "id", "0.1 + 0.2", "a b"];
+        assert_eq!(shown(text, &engine), names);
+        assert_eq!(shown("SELECT *, 1 FROM t", &["a b", "Int64(1)"]), ["a b", "1"]);
+        assert_eq!(shown("EXPLAIN SELECT 1", &["plan type"]), ["plan type"]);
+        let deep = format!("SELECT {}1{}", "(".repeat(300), ")".repeat(300));
+        assert_eq!(shown(&deep, &["Int64(1)"]), ["Int64(1)"]);
     }
 }

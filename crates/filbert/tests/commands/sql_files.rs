@@ -1,0 +1,119 @@
+//! Files as tables of `filbert sql`, as users have them: with other separators, compressed, arrays of JSON.
+
+use crate::{filbert, text};
+use std::path::Path;
+
+/// `id;name\n1;filbert\n2;walnut\n`
+const GZIP: [u8; 47] = [
+    31, 139, 8, 0, 0, 0, 0, 0, 2, 3, 203, 76, 177, 206, 75, 204, 77, 229, 50, 180, 78, 203, 204, 73, 74, 45,
+    42, 225, 50, 178, 46, 79, 204, 201, 43, 45, 225, 2, 0, 58, 252, 105, 239, 27, 0, 0, 0,
+];
+
+/// `id,name\n1,filbert\n2,walnut\n`
+const ZSTD: [u8; 40] = [
+    0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x58, 0xd9, 0x00, 0x00, 0x69, 0x64, 0x2c, 0x6e, 0x61, 0x6d, 0x65, 0x0a,
+    0x31, 0x2c, 0x66, 0x69, 0x6c, 0x62, 0x65, 0x72, 0x74, 0x0a, 0x32, 0x2c, 0x77, 0x61, 0x6c, 0x6e, 0x75,
+    0x74, 0x0a, 0x24, 0xbf, 0x69, 0x5f,
+];
+
+const NUTS: &str = "id,name\n1,filbert\n2,walnut";
+
+/// Runs statements in which `DIR` is that folder; gives rows as CSV.
+fn answered(folder: &Path, statements: &str) -> String {
+    let ran = filbert(&["sql", &statements.replace("DIR", &folder.to_string_lossy()), "--format", "csv"]);
+    assert_eq!(ran.status.code(), Some(0), "{statements}: {}", text(&ran.stderr));
+    text(&ran.stdout)
+}
+
+fn refused(folder: &Path, statements: &str) -> String {
+    let ran = filbert(&["sql", &statements.replace("DIR", &folder.to_string_lossy())]);
+    assert_eq!(ran.status.code(), Some(1), "{statements}: {}", text(&ran.stdout));
+    text(&ran.stderr)
+}
+
+#[test]
+fn separators_are_found_and_compressed_files_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| std::fs::write(folder.path().join(name), bytes).unwrap();
+    write("a.tsv", b"id\tname\n1\tfilbert\n2\twalnut\n");
+    write("b.csv", b"id;name\n1;filbert\n2;walnut\n");
+    write("c.csv", b"id|name\n1|filbert\n2|walnut\n");
+    write("d.csv.gz", &GZIP);
+    write("e.csv.zst", &ZSTD);
+    for name in ["a.tsv", "b.csv", "c.csv", "d.csv.gz", "e.csv.zst"] {
+        let rows = answered(folder.path(), &format!("SELECT * FROM 'DIR/{name}' ORDER BY id"));
+        assert_eq!(rows, NUTS, "{name}");
+    }
+    write("cut.csv.gz", &GZIP[..30]);
+    let said = refused(folder.path(), "SELECT * FROM 'DIR/cut.csv.gz'");
+    assert!(said.contains("cut.csv.gz: it cannot be unpacked"), "{said}");
+    write("tabs.dat", b"id\tname\n1\tfilbert\n2\twalnut\n");
+    let said = refused(folder.path(), "SELECT * FROM 'tabs.dat'");
+    assert!(
+        said.contains("its ending says not what is in it") && said.contains("read_csv('tabs.dat')"),
+        "{said}"
+    );
+    assert_eq!(answered(folder.path(), "SELECT * FROM read_csv('DIR/tabs.dat') ORDER BY id"), NUTS);
+}
+
+#[test]
+fn arrays_of_json_are_tables_with_the_columns_in_the_order_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(
+        path("a.json"),
+        "[\n  {\"ts\": 1, \"id\": \"x, ]\"},\n  {\"ts\": 2, \"amount\": 1.5}\n]\n",
+    )
+    .unwrap();
+    assert_eq!(
+        answered(folder.path(), "SELECT * FROM 'DIR/a.json' ORDER BY ts"),
+        "ts,id,amount\n1,\"x, ]\",\n2,,1.5"
+    );
+    std::fs::write(path("b.ndjson"), "{\"z\": 1, \"a\": 2}\n{\"z\": 3, \"m\": 4}\n").unwrap();
+    assert_eq!(answered(folder.path(), "SELECT * FROM 'DIR/b.ndjson' ORDER BY z"), "z,a,m\n1,2,\n3,,4");
+    // Large enough to be read in parts, were it lines.
+    let elements: Vec<String> =
+        (0..400_000).map(|at| format!("{{\"n\": {at},\n\"text\": \"a, b ]\"}}")).collect();
+    std::fs::write(path("large.json"), format!("[{}]", elements.join(","))).unwrap();
+    assert_eq!(
+        answered(folder.path(), "SELECT count(*) AS rows, sum(n) AS sum FROM 'DIR/large.json'"),
+        "rows,sum\n400000,79999800000"
+    );
+}
+
+#[test]
+fn files_are_read_as_a_call_says() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.txt"), "1~filbert\n2~\n").unwrap();
+    let call = "SELECT * FROM read_csv('DIR/a.txt', delimiter => '~', header => false) ORDER BY 1";
+    assert_eq!(answered(folder.path(), call), "column_1,column_2\n1,filbert\n2,");
+    std::fs::write(folder.path().join("b.csv"), "id,name\n1,filbert\n2,walnut\n").unwrap();
+    let texts = "SELECT r.id || '!' AS id FROM read_csv(['DIR/b.csv', 'DIR/b.csv'], all_varchar = true) r WHERE id = '1'";
+    assert_eq!(answered(folder.path(), texts), "id\n1!");
+    let twice = "COPY (SELECT 1 AS n) TO 'DIR/c.parquet'; SELECT n FROM read_parquet('DIR/c.parquet')";
+    assert!(answered(folder.path(), twice).ends_with("n\n1"));
+    let said = refused(folder.path(), "SELECT * FROM read_csv('DIR/b.csv', skip => 1)");
+    assert!(said.contains("read_csv has no option skip; it has: delimiter"), "{said}");
+    // A call is a file: with settings that allow none it is refused.
+    let config = folder.path().join("filbert.toml");
+    std::fs::write(&config, "[sql]\nrows = 10\n").unwrap();
+    let statement = format!("SELECT * FROM read_csv('{}')", folder.path().join("b.csv").display());
+    let denied = filbert(&["sql", &statement, "--config", &config.to_string_lossy()]);
+    assert!(text(&denied.stderr).contains("sql.files"), "{}", text(&denied.stderr));
+}
+
+#[test]
+fn a_table_is_summarized_column_by_column() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.csv"), "id,name\n1,filbert\n2,walnut\n3,\n4,walnut\n").unwrap();
+    let rows = answered(folder.path(), "SUMMARIZE 'DIR/a.csv'");
+    let lines: Vec<&str> = rows.lines().collect();
+    let names = "column_name,column_type,min,max,approx_unique,avg,std,q25,q50,q75,count,null_percentage";
+    assert_eq!(lines[0], names);
+    assert!(lines[1].starts_with("id,BIGINT,1,4,4,2.5,") && lines[1].ends_with(",4,0.0"), "{rows}");
+    assert_eq!(lines[2..], ["name,VARCHAR,filbert,walnut,2,,,,,,4,25.0"], "{rows}");
+    let rows = answered(folder.path(), "SUMMARIZE SELECT 1 AS \"a \"\"b\"");
+    assert!(rows.lines().nth(1).unwrap().starts_with("\"a \"\"b\",BIGINT,1,1,1,1.0,"), "{rows}");
+    let said = refused(folder.path(), "SUMMARIZE nowhere");
+    assert!(said.contains("there is no table \"nowhere\""), "{said}");
+}

@@ -1,0 +1,85 @@
+//! A folder that a package is put together in: files with the modes that they will have.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A folder that is filled.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Makes an empty folder; what was there is removed.
+    pub(super) fn fresh(path: &Path) -> Result<Self, String> {
+        let refused = |error| format!("the folder {} cannot be made anew: {error}", path.display());
+        if path.exists() {
+            std::fs::remove_dir_all(path).map_err(refused)?;
+        }
+        std::fs::create_dir_all(path).map_err(refused)?;
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// Takes a folder as it is.
+    pub(super) fn at(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes a file that everybody may read.
+    pub(super) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> Result<(), String> {
+        self.put(name, 0o644, |path| std::fs::write(path, content.as_ref()))
+    }
+
+    /// Writes a file that everybody may run.
+    pub(super) fn write_program(&self, name: &str, content: impl AsRef<[u8]>) -> Result<(), String> {
+        self.put(name, 0o755, |path| std::fs::write(path, content.as_ref()))
+    }
+
+    /// Copies a program.
+    pub(super) fn copy_program(&self, name: &str, from: &Path) -> Result<(), String> {
+        self.put(name, 0o755, |path| std::fs::copy(from, path).map(drop))
+    }
+
+    fn put(
+        &self,
+        name: &str,
+        mode: u32,
+        put: impl FnOnce(&Path) -> std::io::Result<()>,
+    ) -> Result<(), String> {
+        let path = self.path.join(name);
+        let parent = path.parent().unwrap_or(&self.path);
+        std::fs::create_dir_all(parent)
+            .and_then(|()| put(&path))
+            .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)))
+            .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+    }
+
+    /// Lists every file below the folder, by its path from there, sorted.
+    pub(super) fn files(&self) -> Result<Vec<String>, String> {
+        let mut files = Vec::new();
+        let mut folders = vec![self.path.clone()];
+        while let Some(folder) = folders.pop() {
+            let refused = |error| format!("{} cannot be listed: {error}", folder.display());
+            for entry in std::fs::read_dir(&folder).map_err(refused)? {
+                let path = entry.map_err(refused)?.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if let Ok(inside) = path.strip_prefix(&self.path) {
+                    files.push(inside.to_string_lossy().into_owned());
+                }
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Removes it with all that is in it.
+    pub(super) fn remove(self) -> Result<(), String> {
+        std::fs::remove_dir_all(&self.path)
+            .map_err(|error| format!("the folder {} cannot be removed: {error}", self.path.display()))
+    }
+}
