@@ -149,7 +149,7 @@ impl Grid {
             };
             let Some(on_disk) = store.recover(&name, &settings)? else { continue };
             let (map, mut damage) = (grid.map(&name), on_disk.damage.clone());
-            let restored = recovery::restore(stages, &map, on_disk.into_shelves(), progress);
+            let restored = recovery::restore(stages, &map, &damage, on_disk.into_shelves(), progress);
             let mut restored = restored.map_err(|error| recovery::as_store_error(&name, error))?;
             damage.append(&mut restored.damage);
             if !damage.is_empty() {

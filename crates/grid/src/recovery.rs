@@ -39,9 +39,13 @@ pub struct RecoveredMap {
 }
 
 /// Puts the entries of shelves back, and hands what is untold to the store behind the map. Blocks.
+///
+/// `known` is the damage that was found before. What a damaged partition has to tell may be older than what its store has heard, so it stays on
+/// disk.
 pub(crate) fn restore(
     stages: &Stages,
     map: &Map,
+    known: &[Damage],
     shelves: Vec<ShelfState>,
     progress: &dyn Fn(&RecoveryProgress),
 ) -> GridResult<RecoveredMap> {
@@ -63,6 +67,20 @@ pub(crate) fn restore(
     }
     let (name, entries) = (map.name().to_string(), entries.load(Ordering::Relaxed));
     let recovered = RecoveredMap { name, entries, untold: untold.len() as u64, damage };
+    let is_sound = |key: &Data| {
+        let partition = key.partition().number() as u16;
+        !known.iter().chain(&recovered.damage).any(|damage| damage.reaches(partition))
+    };
+    let found = untold.len();
+    untold.retain(|(key, _)| is_sound(key));
+    if untold.len() < found {
+        let held_back = found - untold.len();
+        tracing::warn!(
+            map = recovered.name,
+            held_back,
+            "changes of damaged partitions are not written to the store behind the map"
+        );
+    }
     // Now that all entries are there: what the store refuses is taken out of the map again.
     map.take_up(untold);
     Ok(recovered)
