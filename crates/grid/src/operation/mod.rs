@@ -89,6 +89,8 @@ pub trait Operation: Serialize + DeserializeOwned + Send + Sized + 'static {
     const NEEDS_ROOM: bool = matches!(Self::ACTION, Action::Put);
     /// True when it goes before all others: of the system, not of users.
     const PRIORITY: bool = false;
+    /// True when it may give back what others wait for, a lock or room: then it is taken also where work waits for too long.
+    const RELIEVES: bool = matches!(Self::ACTION, Action::Lock | Action::Remove);
 
     /// Does it, or a part of it.
     fn run(&mut self, target: &mut Self::Target, turn: &mut Turn<'_, Self::Target>) -> Step<Self>;

@@ -103,8 +103,9 @@ impl SpreadWait {
         self.begun += u32::from(begins);
         let so_far = self.waited / self.lanes;
         let expected = so_far.mul_f64(f64::from(self.parts) / f64::from(self.begun.max(1)));
-        // A moment in which others had all threads says little about the rest.
-        self.be_late(so_far > self.bound / 4 && expected > self.bound);
+        // What has had all its turns waits for none, though a part of it may be parked. A moment in which others had all threads says
+        // little about the rest.
+        self.be_late(self.begun < self.parts && so_far > self.bound / 4 && expected > self.bound);
     }
 
     fn be_late(&mut self, is_late: bool) {

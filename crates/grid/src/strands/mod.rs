@@ -311,7 +311,7 @@ impl<T: Target> Strands<T> {
         }
         let Some((operation, answer)) = call else { unreachable!("a strand that was busy ran nothing") };
         if origin == Origin::Caller
-            && !O::PRIORITY
+            && !(O::PRIORITY || O::RELIEVES)
             && let Err(refused) = self.check_mail(place)
         {
             return Invoked::Refused(refused);
