@@ -39,6 +39,8 @@ struct Session<A> {
     start: i64,
     end: i64,
     accumulator: A,
+    /// What the accumulator owns.
+    bytes: usize,
 }
 
 /// The open sessions of [`SessionWindowing`].
@@ -74,7 +76,7 @@ where
         self.leaving.extend(
             over.inspect(|session| {
                 self.open -= 1;
-                self.grown = self.grown.saturating_sub(aggregate.held_bytes(&session.accumulator));
+                self.grown = self.grown.saturating_sub(session.bytes);
             })
             .map(|session| InWindow {
                 start: session.start,
@@ -101,8 +103,8 @@ where
     fn add(&mut self, time: i64, item: T, watermark: i64) -> bool {
         let SessionWindowing { window, keying, aggregate, .. } = &self.recipe;
         let (key, accumulator) = keying.alone(aggregate, item);
-        self.grown += aggregate.held_bytes(&accumulator);
-        let mut session = Session { start: time, end: time.saturating_add(window.gap), accumulator };
+        let bytes = aggregate.held_bytes(&accumulator);
+        let mut session = Session { start: time, end: time.saturating_add(window.gap), accumulator, bytes };
         let (_, sessions) = self.sessions.group(key.clone(), Vec::new);
         // Those that touch the item become one with it.
         let mut at = 0;
@@ -113,7 +115,13 @@ where
                 self.open -= 1;
                 session.start = session.start.min(other.start);
                 session.end = session.end.max(other.end);
+                self.grown = self.grown.saturating_sub(other.bytes);
                 aggregate.combine(&mut session.accumulator, other.accumulator);
+                // What reduces its items is small enough to be measured anew; what keeps them all has those of both.
+                session.bytes = match G::REDUCES {
+                    true => aggregate.held_bytes(&session.accumulator),
+                    false => session.bytes + other.bytes,
+                };
             } else {
                 at += 1;
             }
@@ -121,6 +129,7 @@ where
         let is_open = session.end > watermark;
         if is_open {
             self.ends.entry(session.end).or_default().push(key);
+            self.grown += session.bytes;
             sessions.push(session);
             self.open += 1;
             self.noted += 1;

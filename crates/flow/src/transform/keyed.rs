@@ -17,6 +17,7 @@ use super::passage::Passage;
 use super::{Drained, FUEL, Groups, Receiver, Recipe, Transform};
 use crate::aggregate::{Aggregate, Fold};
 use crate::processor::Share;
+use std::cell::Cell;
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
@@ -257,8 +258,21 @@ impl<K: Hash + Eq + 'static, T, G: Aggregate<T>> CombiningTransform<K, T, G> {
         aggregate: &G,
         hash: Option<u64>,
         (key, part): (K, G::Accumulator),
-    ) {
-        groups.put(key, hash, part, |part| part, |whole, part| aggregate.combine(whole, part));
+    ) -> isize {
+        // What reduces its items has no more for a part more; what keeps them all has those of both.
+        let held = |accumulator: &G::Accumulator| aggregate.held_bytes(accumulator) as isize;
+        let more = Cell::new(0);
+        let first = |part| {
+            more.set(held(&part));
+            part
+        };
+        let combine = |whole: &mut G::Accumulator, part| {
+            let before = if G::REDUCES { held(whole) } else { -held(&part) };
+            aggregate.combine(whole, part);
+            more.set(if G::REDUCES { held(whole) - before } else { -before });
+        };
+        groups.put(key, hash, part, first, combine);
+        more.get()
     }
 }
 
@@ -273,22 +287,24 @@ where
 
     #[inline(always)]
     fn push<R: Receiver<Self::Out>>(&mut self, group: (K, G::Accumulator), _: &mut R) {
-        self.grown += self.aggregate.held_bytes(&group.1);
-        let Self { aggregate, groups, passage, .. } = self;
+        let Self { aggregate, groups, passage, grown, .. } = self;
         if !Passage::<(K, G::Accumulator)>::IS_WORTHWHILE || !groups.is_large() {
-            return Self::combine(groups, aggregate, None, group);
+            *grown = grown.saturating_add_signed(Self::combine(groups, aggregate, None, group));
+            return;
         }
         let hash = groups.hasher().hash_one(&group.0);
         groups.expect(hash);
         if let Some((hash, group)) = passage.pass(hash, group) {
             groups.expect_contents(passage.half_way());
-            Self::combine(groups, aggregate, Some(hash), group);
+            *grown = grown.saturating_add_signed(Self::combine(groups, aggregate, Some(hash), group));
         }
     }
 
     fn finish<R: Receiver<Self::Out>>(&mut self, to: &mut R) -> bool {
         let Self { aggregate, groups, passage, leaving, grown } = self;
-        passage.clear(|hash, group| Self::combine(groups, aggregate, Some(hash), group));
+        passage.clear(|hash, group| {
+            Self::combine(groups, aggregate, Some(hash), group);
+        });
         if groups.len() > 0 {
             *leaving = Some(groups.drain());
             *grown = 0;
