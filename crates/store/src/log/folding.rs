@@ -117,7 +117,10 @@ impl Drop for Folding<'_> {
 /// Holds off folds of a map, also those of another process, as long as it lives.
 pub(crate) fn fold_lock(folder: &Path) -> Result<File, StoreError> {
     let path = folder.join("fold.lock");
-    let locked = OpenOptions::new().write(true).create(true).truncate(false).open(&path).and_then(|file| {
+    // A command of another user, such as a backup by root, must not leave a file that the member cannot open.
+    let opened = File::open(&path)
+        .or_else(|_| OpenOptions::new().write(true).create(true).truncate(false).open(&path));
+    let locked = opened.and_then(|file| {
         file.lock()?;
         Ok(file)
     });
