@@ -109,6 +109,14 @@ impl Next {
     }
 }
 
+impl Bounds {
+    /// How often the line is looked at: often enough for both limits, the longer of which may be set to an hour.
+    fn look_every(&self) -> Duration {
+        let wait = self.wait.map_or(self.rest, |wait| (wait / 8).max(Duration::from_millis(1)));
+        self.rest.min(wait)
+    }
+}
+
 impl State {
     /// The number of one more permit, for that query.
     fn give(&mut self, turnstile: &Arc<Turnstile>) -> u64 {
@@ -282,7 +290,7 @@ impl Admission {
             }
         }
         let looking = Arc::downgrade(self);
-        self.clock.after(self.bounds.rest, move || {
+        self.clock.after(self.bounds.look_every(), move || {
             if let Some(admission) = looking.upgrade() {
                 admission.look();
             }
