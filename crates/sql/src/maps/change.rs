@@ -346,7 +346,8 @@ impl Work {
 /// What is said of a statement that failed when it had changed entries.
 fn after(error: DataFusionError, changed: u64) -> DataFusionError {
     match SqlError::within(&error) {
-        Some(SqlError::Refused(text)) if changed > 0 => {
+        // Whoever tries again what was begun would change some entries twice.
+        Some(SqlError::Refused(text) | SqlError::Busy(text)) if changed > 0 => {
             let entries = if changed == 1 { "entry was" } else { "entries were" };
             SqlError::Refused(format!("{text}; {changed} {entries} changed before")).into_plan()
         }

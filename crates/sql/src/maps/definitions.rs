@@ -6,7 +6,7 @@ use super::schema::MapsSchema;
 use super::statement::{Made, OwnStatement};
 use super::table::MapTable;
 use crate::error::SqlError;
-use crate::tables::truncate;
+use crate::tables::{is_in_memory, truncate};
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::logical_expr::TableType;
 use std::sync::Arc;
@@ -48,17 +48,23 @@ async fn truncate_all(names: &[String], restarts: bool, schema: &dyn SchemaProvi
         if table.table_type() != TableType::Base {
             return Err(SqlError::Refused(format!("{name:?} is a view; TRUNCATE empties tables and maps")));
         }
+        if table.downcast_ref::<MapTable>().is_none() && !is_in_memory(table.as_ref()) {
+            return Err(of_files(name));
+        }
         tables.push((name, table));
     }
     for (name, table) in tables {
         if let Some(map) = table.downcast_ref::<MapTable>() {
             map.map.clear().await.map_err(|error| failed(name, &error))?;
         } else if !truncate(table.as_ref(), restarts).await {
-            let text = format!("{name:?} is read from files; TRUNCATE empties tables in memory and maps");
-            return Err(SqlError::Refused(text));
+            return Err(of_files(name));
         }
     }
     Ok(())
+}
+
+fn of_files(name: &str) -> SqlError {
+    SqlError::Refused(format!("{name:?} is read from files; TRUNCATE empties tables in memory and maps"))
 }
 
 /// The table or view of a name that a statement made; nothing when there is none and none is

@@ -10,7 +10,7 @@ use super::table::MapTable;
 use crate::error::SqlError;
 use crate::names::Names;
 use crate::plan;
-use arrow::datatypes::{FieldRef, Schema, SchemaRef};
+use arrow::datatypes::{DataType, FieldRef, Schema, SchemaRef};
 use datafusion::catalog::Session;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::common::{DFSchemaRef, Result};
@@ -204,6 +204,12 @@ impl Change {
         let mut exprs: Vec<Expr> = projection.expr.into_iter().map(Expr::unalias).collect();
         exprs.iter().try_for_each(check_plain)?;
         let condition = if has_condition { exprs.pop() } else { None };
+        if let Some(condition) = &condition
+            && let Ok(kind) = condition.get_type(schema.as_ref())
+            && !matches!(kind, DataType::Boolean | DataType::Null)
+        {
+            return Err(refused("the WHERE of DO UPDATE is a value and no condition").into_plan());
+        }
         let mut assigned = Vec::with_capacity(columns.len());
         for (name, expr) in columns.iter().zip(exprs) {
             let place = table.layout.columns.iter().position(|column| column.name == *name);

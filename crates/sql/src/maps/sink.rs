@@ -170,7 +170,11 @@ impl MapSink {
             None => (0..old.len()).map(|_| Some(true)).collect(),
             Some(condition) => {
                 let found = condition.evaluate(&both)?.into_array(old.len())?;
-                found.as_boolean().iter().map(|takes| Some(takes == Some(true))).collect()
+                // A condition that is always NULL has no type.
+                match found.as_boolean_opt() {
+                    Some(found) => found.iter().map(|takes| Some(takes == Some(true))).collect(),
+                    None => (0..old.len()).map(|_| Some(false)).collect(),
+                }
             }
         };
         // Only for these: a value that cannot be computed elsewhere is none of this statement's mistakes.

@@ -133,7 +133,7 @@ impl FillSink {
         rules: &'k Rules,
         partitions: &Partitions,
         new: &[Vec<RecordBatch>],
-    ) -> Result<MutexGuard<'k, Option<TakenKeys>>> {
+    ) -> Result<(MutexGuard<'k, Option<TakenKeys>>, TakenKeys)> {
         let mut held = rules.taken.lock().await;
         let mut taken = match held.take() {
             Some(taken) => taken,
@@ -150,8 +150,7 @@ impl FillSink {
             rules.take(&mut taken, batch)?;
             checkpoint().await;
         }
-        *held = Some(taken);
-        Ok(held)
+        Ok((held, taken))
     }
 }
 
@@ -185,12 +184,20 @@ impl DataSink for FillSink {
         if let Some(returned) = Returned::of(context) {
             new.iter().flatten().try_for_each(|batch| returned.add(batch.clone()))?;
         }
-        let _taken = match &self.rules {
+        let taken = match &self.rules {
             Some(rules) => Some(Self::take_keys(rules, &self.partitions, &new).await?),
             None => None,
         };
-        for (partition, mut new) in self.partitions.iter().zip(new) {
-            partition.write().await.append(&mut new);
+        // All or nothing: a statement that is dropped while it waits for a lock has put no row into the table, and taken no key.
+        let mut places = Vec::with_capacity(self.partitions.len());
+        for partition in self.partitions.iter() {
+            places.push(partition.write().await);
+        }
+        for (place, mut new) in places.iter_mut().zip(new) {
+            place.append(&mut new);
+        }
+        if let Some((mut held, taken)) = taken {
+            *held = Some(taken);
         }
         Ok(count)
     }

@@ -16,4 +16,4 @@ pub(crate) use create::create_table;
 pub(crate) use declared::Declared;
 pub(crate) use described::columns_of;
 pub(crate) use memory::TableMemory;
-pub(crate) use ruled::truncate;
+pub(crate) use ruled::{is_in_memory, truncate};

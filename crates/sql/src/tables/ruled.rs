@@ -45,6 +45,11 @@ impl TableProvider for RuledTable {
     }
 }
 
+/// True for a table whose rows are in memory.
+pub(crate) fn is_in_memory(table: &dyn TableProvider) -> bool {
+    in_memory(table).is_some()
+}
+
 /// The table in memory that a provider is, and its rules; nothing when it is something else.
 pub(super) fn in_memory(table: &dyn TableProvider) -> Option<(&MemTable, Option<&Arc<Rules>>)> {
     if let Some(ruled) = table.downcast_ref::<RuledTable>() {
