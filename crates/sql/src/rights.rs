@@ -180,7 +180,12 @@ fn demands(parsed: &Parsed, state: &SessionState) -> Result<Demands, SqlError> {
             names.iter().map(|name| (Access::Drop, Object::table(name))).collect()
         }
         Parsed::Own(OwnStatement::Rename { old, new, .. }) => {
-            vec![(Access::Drop, Object::table(old)), (Access::Create, Object::table(new))]
+            // Under its new name others may read and change it, so whoever renames it must be allowed all of that.
+            let all =
+                [Access::Drop, Access::Read, Access::Insert, Access::Update, Access::Delete, Access::Index];
+            let mut demands: Demands = all.map(|access| (access, Object::table(old))).into();
+            demands.push((Access::Create, Object::table(new)));
+            demands
         }
         Parsed::Own(OwnStatement::CreateIndex { table, .. }) => vec![(Access::Index, Object::table(table))],
         Parsed::Own(OwnStatement::ShowMappings) => information("mappings"),
