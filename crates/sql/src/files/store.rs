@@ -29,9 +29,6 @@ use std::sync::{Arc, Mutex};
 /// Bytes that are read at a time.
 const PIECE_BYTES: u64 = 512 << 10;
 
-/// Smaller files are never read in parts.
-const CUT_BYTES: u64 = 1 << 20;
-
 /// Bytes in which an array begins.
 const BEGIN_BYTES: u64 = 4 << 10;
 
@@ -102,7 +99,7 @@ fn open_at_once(path: &std::path::Path) -> io::Result<File> {
     how.open(path)
 }
 
-/// True when one of these files has to be read from its begin to its end: it is compressed, or one array of JSON that is worth to be cut.
+/// True when one of these files has to be read from its begin to its end: it is compressed, or one array of JSON.
 pub(super) fn has_whole(
     paths: &[PathBuf],
     kind: FileKind,
@@ -115,10 +112,7 @@ pub(super) fn has_whole(
         return Ok(false);
     }
     for path in paths {
-        let (file, path, metadata) = opened_at(access, path)?;
-        if metadata.len() < CUT_BYTES {
-            continue;
-        }
+        let (file, path, _) = opened_at(access, path)?;
         let mut begin = Vec::new();
         let read = file.take(BEGIN_BYTES).read_to_end(&mut begin);
         read.map_err(|error| problem(&path, &says(&error)))?;
