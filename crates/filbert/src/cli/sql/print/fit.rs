@@ -4,7 +4,7 @@
 //! not enough, columns in the middle are left out.
 
 use super::view::Paint;
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use unicode_width::UnicodeWidthStr;
 
 /// Texts are not made narrower than that.
 const NARROW: usize = 12;
@@ -192,7 +192,7 @@ impl Slot {
     /// A name, in its place.
     fn text(&self, text: &str) -> String {
         let text = clipped(text, self.width);
-        let space = " ".repeat(self.width - text.width());
+        let space = " ".repeat(self.width.saturating_sub(text.width()));
         if self.is_number { space + &text } else { text + &space }
     }
 
@@ -211,12 +211,10 @@ fn clipped(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
-    let mut room = width.saturating_sub(LEFT_OUT.width());
-    let fits = |letter: &char| {
-        let wide = letter.width().unwrap_or(0);
-        let fits = wide <= room;
-        room = room.saturating_sub(wide);
-        fits
-    };
-    text.chars().take_while(fits).chain(LEFT_OUT.chars().take(width)).collect()
+    let room = width.saturating_sub(LEFT_OUT.width());
+    // A sign behind a letter can make it wider than the two are by themselves.
+    let fits = |end: &usize| text[..*end].width() <= room;
+    let ends = text.char_indices().map(|(begin, letter)| begin + letter.len_utf8());
+    let end = ends.take_while(fits).last().unwrap_or(0);
+    text[..end].chars().chain(LEFT_OUT.chars().take(width)).collect()
 }

@@ -8,7 +8,7 @@ use filbert::pool::Clock;
 use std::time::Duration;
 
 /// How long Tab may take; then it offers what it knows.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Asks where the statements run, for the columns of these files as well.
 pub(super) fn names(engine: &mut dyn Engine, clock: &Clock, files: &[String]) -> Names {

@@ -117,6 +117,8 @@ value 1valu…  value 2valu…  value 3valu…  …  value 29val…  value 30val
 fn no_line_is_wider_than_the_terminal_and_no_number_is_cut() {
     let batch = rows(vec![
         ("text", Arc::new(StringArray::from(vec!["long text ".repeat(30)]))),
+        // The sign behind the heart makes it wider than the two are by themselves.
+        ("hearts", Arc::new(StringArray::from(vec!["\u{2764}\u{fe0f}".repeat(100)]))),
         ("a name that is longer than its numbers", Arc::new(Int64Array::from(vec![1]))),
         ("y", Arc::new(Float64Array::from(vec![100.215_480_932_919_36]))),
     ]);
