@@ -29,7 +29,7 @@ pub(super) fn make(
     effort: u8,
 ) -> Result<(PathBuf, String), String> {
     let name = format!("filbert-{}-{}-linux", binary.version, std::env::consts::ARCH);
-    let folder = Folder::fresh(&out.join("scratch").join(&name))?;
+    let folder = Folder::fresh(&out.join(super::SCRATCH).join(&name))?;
     folder.copy_program("filbert", &binary.path)?;
     for (from, to) in COPIED {
         folder.write(to, workspace.read(from)?)?;
@@ -48,7 +48,7 @@ pub(super) fn make(
         folder.write(&format!("man/{page}"), text)?;
     }
     let path = out.join(format!("{name}.tar.gz"));
-    pack(workspace, &out.join("scratch"), &[&name], &path, effort)?;
+    pack(workspace, &out.join(super::SCRATCH), &[&name], &path, effort)?;
     Ok((path, name))
 }
 

@@ -25,7 +25,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
 
 /// Unpacks what was made, below a folder, and compares what its parts say of each other.
 pub(super) fn examine(workspace: &Workspace, made: &Made, below: &Path) -> Result<(), String> {
-    let scratch = Folder::fresh(&below.join("examined"))?;
+    let scratch = Folder::fresh(&below.join(".filbert-package-examined"))?;
     let unpacked = Folder::fresh(&scratch.path().join("archive"))?;
     output(workspace, Path::new("tar"), &["-xzf", &made.archive.to_string_lossy()], unpacked.path())?;
     archive(workspace, &unpacked.path().join(&made.name))?;

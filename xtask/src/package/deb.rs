@@ -42,7 +42,7 @@ pub(super) fn make(
     }
     let mut members = vec![("debian-binary", b"2.0\n".to_vec())];
     for (name, folder) in [("control.tar.gz", &control), ("data.tar.gz", &data)] {
-        let packed = out.join("scratch").join(name);
+        let packed = out.join(super::SCRATCH).join(name);
         pack(workspace, folder.path(), &["."], &packed, effort)?;
         members
             .push((name, std::fs::read(&packed).map_err(|error| format!("{name} cannot be read: {error}"))?));

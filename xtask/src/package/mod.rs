@@ -26,6 +26,9 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use check::check;
 
+/// The folder, beside what is made, in which it is put together. It is made anew, so its name is one that nobody has for something else.
+pub(crate) const SCRATCH: &str = ".filbert-package-scratch";
+
 /// The effort of gzip for a release.
 const BEST: u8 = 9;
 
@@ -121,7 +124,7 @@ impl Made {
 
 /// Makes everything from one binary.
 fn make(workspace: &Workspace, binary: &Path, out: &Path, effort: u8) -> Result<Made, String> {
-    let scratch = Folder::fresh(&out.join("scratch"))?;
+    let scratch = Folder::fresh(&out.join(SCRATCH))?;
     let binary = Binary::stripped(workspace, binary, &scratch.path().join("filbert"))?;
     let pages = pages::Pages::made_by(&binary, workspace, &scratch.path().join("pages"))?;
     let packages = dependencies::of_the_binary(workspace)?;
