@@ -102,6 +102,9 @@ async fn rename(
     schemas: (&dyn SchemaProvider, &dyn SchemaProvider),
 ) -> Result<(), SqlError> {
     let (schema, registered) = schemas;
+    // As in PostgreSQL, ALTER TABLE renames views, too: dbt does so.
+    let is_view = registered.table(old).await?.is_some_and(|table| table.table_type() == TableType::View);
+    let kind = if is_view { Made::View } else { kind };
     let Some(table) = made(kind, old, if_exists, schemas).await? else { return Ok(()) };
     if schema.table_exist(new) {
         return Err(SqlError::Refused(format!("there is a table, a view or a map {new:?} already")));

@@ -86,6 +86,18 @@ async fn create_index(
     if_not_exists: bool,
 ) -> Result<(), SqlError> {
     let Some(table) = maps.map_table(table).await? else {
+        // Programs such as pandas make one for each table. All rows are in memory, and are looked through.
+        if let Some(rows) = maps.registered().table(table).await?
+            && crate::tables::is_in_memory(rows.as_ref())
+        {
+            let known = rows.schema();
+            return match columns.iter().find(|column| known.index_of(column).is_err()) {
+                None => Ok(()),
+                Some(column) => {
+                    Err(SqlError::Refused(format!("the table {table:?} has no column {column:?} to index")))
+                }
+            };
+        }
         return Err(SqlError::Refused(format!("there is no map {table:?} to index; only maps have indexes")));
     };
     if table.indexes.iter().any(|index| index.name() == name) {
