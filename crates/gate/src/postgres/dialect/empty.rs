@@ -151,6 +151,17 @@ pub(super) fn aggregates(select: &Select) -> bool {
     select.projection.iter().any(|item| filbert_sql::walk::read_item(item, &mut Search::default()).is_break())
 }
 
+/// The type of a column without rows: a list where values are gathered, for a UNION needs to know that. Of others nobody asks.
+fn type_of(expr: &Expr) -> &'static str {
+    let gathers = |name: &str| name == "array_agg";
+    match expr {
+        Expr::Function(function) if catalog_name(&function.name).is_some_and(|name| gathers(&name)) => {
+            "VARCHAR[]"
+        }
+        _ => "VARCHAR",
+    }
+}
+
 /// The same columns without rows; `None` when it may have some, or when its columns are not named.
 pub(super) fn replaced(query: &Query) -> Option<Query> {
     if !is_always_empty(query) {
@@ -160,15 +171,18 @@ pub(super) fn replaced(query: &Query) -> Option<Query> {
     let mut names = Vec::new();
     for item in &select.projection {
         match item {
-            SelectItem::ExprWithAlias { alias, .. } => names.push(alias.value.clone()),
-            SelectItem::UnnamedExpr(expr) => names.push(postgres_name(expr)),
-            other => names.extend(wildcards::columns(other, select)?.into_iter().map(str::to_owned)),
+            SelectItem::ExprWithAlias { alias, expr } => names.push((alias.value.clone(), type_of(expr))),
+            SelectItem::UnnamedExpr(expr) => names.push((postgres_name(expr), type_of(expr))),
+            other => {
+                let columns = wildcards::columns(other, select)?;
+                names.extend(columns.into_iter().map(|name| (name.to_owned(), "VARCHAR")));
+            }
         }
     }
     let mut taken = HashSet::new();
-    let column = |name: String| {
+    let column = |(name, kind): (String, &str)| {
         let name = unique(name, &mut taken).replace('"', "\"\"");
-        format!("CAST(NULL AS VARCHAR) AS \"{name}\"")
+        format!("CAST(NULL AS {kind}) AS \"{name}\"")
     };
     let columns: Vec<String> = names.into_iter().map(column).collect();
     let text = format!("SELECT {} WHERE false", columns.join(", "));
