@@ -1,5 +1,6 @@
 //! `cargo xtask long`: the runs that find rare bugs and the figures to quote. Each is bounded by a number, not by patience.
 
+use crate::busy;
 use crate::invocation::Invocation;
 use crate::options::Options;
 use crate::readme;
@@ -46,7 +47,7 @@ const OPERATIONS: u64 = 50_000;
 const INPUTS: u64 = 100_000_000;
 
 /// The options that take a number.
-const NUMBERS: [&str; 13] = [
+const NUMBERS: [&str; 15] = [
     "--seeds",
     "--dags",
     "--preemptions",
@@ -60,6 +61,8 @@ const NUMBERS: [&str; 13] = [
     "--trials",
     "--operations",
     "--inputs",
+    "--runs",
+    "--neighbours",
 ];
 
 /// The step for which somebody must have the scripts of others, and the option that says where.
@@ -139,7 +142,14 @@ fn steps(workspace: &Workspace, options: &Options) -> Vec<Step> {
     let demo = Invocation::cargo(readme::DEMO.trim_start_matches("cargo "));
     let peers = Invocation::cargo(&format!("clippy {PEERS} --all-targets -- -D warnings"));
     let duckdb = Invocation::cargo("clippy -p filbert --features duckdb --all-targets -- -D warnings");
+    let runs = options.number("--runs", busy::RUNS);
+    let neighbours = options.number("--neighbours", busy::NEIGHBOURS);
     vec![
+        Step::bounded(
+            "busy",
+            "the README's test command ten times in a row beside four processes that spin: every test passes the first time",
+            move |workspace| busy::check(workspace, runs, neighbours),
+        ),
         Step::run("duckdb", "no warning in the command line with the feature duckdb", [duckdb]),
         Step::run("peers", "no warning in the benches with their peers", [peers]),
         Step::run("demo", "the README's demo as it stands there, built for release", [demo]),
@@ -211,7 +221,7 @@ Says every minute that a step goes on. Run nothing else beside the benches.
 Usage: cargo xtask long [--only <step>]... [--skip <step>]... [--seeds <n>] [--dags <n>] [--preemptions <n>]
                         [--model-seconds <n>] [--frames <n>] [--histories <n>] [--queries <n>] [--cancels <n>]
                         [--kills <n>] [--flips <n>] [--trials <n>] [--operations <n>] [--inputs <n>]
-                        [--checkout <path>]...
+                        [--runs <n>] [--neighbours <n>] [--checkout <path>]...
 
 Steps, in this order; the first failure stops:
 {}
@@ -229,6 +239,8 @@ Bounds:
   --trials          damaged data directories (default {TRIALS}; FILBERT_DISK_TRIALS for the tests of filbert-store)
   --operations      operations of each connection (default {OPERATIONS}; FILBERT_STORM for the test storm of filbert)
   --inputs          hostile inputs (default {INPUTS}; FILBERT_DECODER_INPUTS for the test decoders of filbert-wire)
+  --runs            runs of the test command (default {}, each of the length of a whole test run)
+  --neighbours      processes that spin beside it (default {})
 
 Scripts of others, without which the step sqllogic is left out:
   --checkout        a checkout of DataFusion, with its submodules testing and parquet-testing, or a folder with SQLite's sqllogictest files
@@ -241,9 +253,12 @@ Examples:
   cargo xtask long --only simulation --seeds 50000
   cargo xtask long --only loom --preemptions 5
   cargo xtask long --only frames --frames 1000000
+  cargo xtask long --only busy --runs 2
   cargo xtask long --only sqllogic --checkout ../datafusion --checkout ../sqllogictest
 ",
-        step::list(steps)
+        step::list(steps),
+        busy::RUNS,
+        busy::NEIGHBOURS,
     )
 }
 

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::disallowed_methods, reason = "a chore says how long it took, and is never simulated")]
 
+mod busy;
 mod clients;
 mod demo;
 mod duckdb;

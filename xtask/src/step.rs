@@ -20,6 +20,8 @@ pub(crate) enum Action {
     Check(fn(&Workspace) -> Result<(), String>),
     /// Runs tests, and gives those that passed only the second time.
     Test(fn(&Workspace) -> Result<Vec<String>, String>),
+    /// Checks something within bounds that the caller gave.
+    Bounded(Box<dyn Fn(&Workspace) -> Result<(), String>>),
 }
 
 /// A named part of a chore.
@@ -57,6 +59,15 @@ impl Step {
         Self { name, about, actions: vec![Action::Test(test)] }
     }
 
+    /// A step that this program does itself, with bounds from the options.
+    pub(crate) fn bounded(
+        name: &'static str,
+        about: &'static str,
+        check: impl Fn(&Workspace) -> Result<(), String> + 'static,
+    ) -> Self {
+        Self { name, about, actions: vec![Action::Bounded(Box::new(check))] }
+    }
+
     /// The word for `--only` and `--skip`.
     pub(crate) fn name(&self) -> &'static str {
         self.name
@@ -88,6 +99,7 @@ pub(crate) fn run_all(
         for action in &step.actions {
             let outcome = match action {
                 Action::Check(check) => check(workspace),
+                Action::Bounded(check) => check(workspace),
                 Action::Test(test) => {
                     test(workspace).map(|found| unsteady.get_or_insert_with(Vec::new).extend(found))
                 }
