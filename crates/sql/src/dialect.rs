@@ -11,12 +11,13 @@ use datafusion::sql::sqlparser::ast::{
 use datafusion::sql::sqlparser::dialect::{Dialect, GenericDialect, PostgreSqlDialect, Precedence};
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use std::any::TypeId;
 use std::collections::VecDeque;
 
 /// Reads the statements of a text.
 pub(crate) fn parse(text: &str) -> datafusion::common::Result<VecDeque<Statement>> {
+    check_numbers(text)?;
     let read = |dialect: &'static FilbertDialect| {
         DFParserBuilder::new(text).with_dialect(dialect).build()?.parse_statements()
     };
@@ -28,6 +29,44 @@ pub(crate) fn parse(text: &str) -> datafusion::common::Result<VecDeque<Statement
         return Ok(statements);
     }
     read(&FilbertDialect { keys_are_columns: false })
+}
+
+/// Refuses `1_000` and `0b11`: the parser takes the number `1` and the name `_000`.
+fn check_numbers(text: &str) -> datafusion::common::Result<()> {
+    if !may_have_letters_behind_digits(text) {
+        return Ok(());
+    }
+    // What cannot be taken apart is told by the parser.
+    let dialect = FilbertDialect { keys_are_columns: false };
+    let Ok(tokens) = Tokenizer::new(&dialect, text).tokenize_with_location() else { return Ok(()) };
+    for pair in tokens.windows(2) {
+        let [number, behind] = pair else { continue };
+        if let (Token::Number(digits, _), Token::Word(word)) = (&number.token, &behind.token)
+            && word.quote_style.is_none()
+            && number.span.end == behind.span.start
+        {
+            let place = number.span.start;
+            let said = format!("\"{digits}{word}\" is no number; digits stand together{place}",);
+            return Err(ParserError::TokenizerError(said).into());
+        }
+    }
+    Ok(())
+}
+
+/// True when a letter or an underscore follows the digits of a word that begins with one, also inside of texts.
+fn may_have_letters_behind_digits(text: &str) -> bool {
+    let mut before = b' ';
+    let mut in_number = false;
+    for byte in text.bytes() {
+        let is_part = byte.is_ascii_alphanumeric() || byte == b'_';
+        let begins = is_part && !(before.is_ascii_alphanumeric() || before == b'_');
+        in_number = if begins { byte.is_ascii_digit() } else { in_number && is_part };
+        if in_number && !byte.is_ascii_digit() {
+            return true;
+        }
+        before = byte;
+    }
+    false
 }
 
 /// True when a text begins as a table is made, and has a word that may be the name of a column or begin an index.

@@ -60,7 +60,10 @@ fn said(error: &DataFusionError) -> String {
             }
             other => other.to_string(),
         },
-        _ => error.strip_backtrace(),
+        _ => {
+            let text = error.strip_backtrace();
+            shape(&without_layers(&text)).unwrap_or(text)
+        }
     }
 }
 
@@ -102,6 +105,8 @@ fn syntax(error: &ParserError) -> String {
     };
     let said = match said.strip_prefix("Expected: ") {
         Some(rest) => format!("expected {}", rest.replacen(", found: ", ", found ", 1)),
+        // The token is named as the parser's own type is.
+        None if said.starts_with("No infix parser for token") => "no operator is written so".to_owned(),
         None => said.to_owned(),
     };
     format!("syntax error{place}: {said}")
@@ -192,6 +197,9 @@ fn shape(text: &str) -> Option<String> {
                 .to_owned(),
         );
     }
+    if let Some((_, said)) = SAYINGS.iter().find(|(part, _)| text.contains(part)) {
+        return Some((*said).to_owned());
+    }
     if let Some(said) = of_function(text) {
         return Some(said);
     }
@@ -220,6 +228,47 @@ fn shape(text: &str) -> Option<String> {
     None
 }
 
+/// Sayings of the planner by a part of each, and what is said in their place.
+const SAYINGS: [(&str, &str); 13] = [
+    (
+        "Assertion failed",
+        "not supported: the statement has a form that is not known here; a comparison with ALL (SELECT ...) is one with its max(...) or min(...)",
+    ),
+    (
+        "Inconsistent metadata across values list",
+        "the rows of VALUES have values of different kinds in one column; write the same CAST(... AS type) in each",
+    ),
+    (
+        "Unsupported Interval Expression",
+        "not supported: an interval from one unit to another; write INTERVAL '1 year 2 months'",
+    ),
+    ("UnicodeStringLiteral", "not supported: U&'...'; write the letters themselves"),
+    (
+        "which would be ambiguous",
+        "not supported: a subquery that looks at the row around it and has ORDER BY or LIMIT; write it as a JOIN or with row_number() OVER (...)",
+    ),
+    ("Unnest should be rewritten", "unnest(...) cannot be an argument here; SELECT it in a subquery first"),
+    ("Unsupported logical plan: Statement(Execute", "EXPLAIN takes the query itself, not EXECUTE"),
+    (
+        "Unsupported logical plan: CreateIndex",
+        "not supported: an index of a table in memory; PRIMARY KEY and UNIQUE belong to CREATE TABLE, CREATE INDEX to maps",
+    ),
+    (
+        "Function factory has not been configured",
+        "not supported: CREATE FUNCTION; functions are registered by programs that embed the engine",
+    ),
+    ("not found on ConfigOptions", "there is no setting of that name; SHOW ALL lists them"),
+    ("Arguments must be literals", "the arguments of this table function are constants, and no parameters"),
+    (
+        "DELETE not supported for Base table",
+        "a file cannot be changed; CREATE TABLE ... AS SELECT makes a table that can",
+    ),
+    (
+        "There is no registered file format with ext ",
+        "the ending of the file is not known for writing; write STORED AS CSV, JSON, PARQUET or ARROW behind its name",
+    ),
+];
+
 /// What single functions say of themselves.
 fn of_function(text: &str) -> Option<String> {
     if text.starts_with("Substring without for/from") {
@@ -228,8 +277,11 @@ fn of_function(text: &str) -> Option<String> {
                 .to_owned(),
         );
     }
-    if text.starts_with("Regular expression did not compile") {
-        let problem = text.rsplit_once("error: ").and_then(|(_, behind)| behind.lines().next());
+    if ["Regular expression did not compile", "regex parse error", "Invalid regex"]
+        .iter()
+        .any(|said| text.contains(said))
+    {
+        let problem = text.rsplit_once("error: ").and_then(|(_, behind)| behind.split(['\n', '\\']).next());
         return Some(format!("the regular expression is not one: {}", problem.unwrap_or("it is too large")));
     }
     if text.contains("AvgAccumulator for (") {

@@ -147,6 +147,45 @@ fn mistakes_are_told_in_the_words_of_sql() {
     assert!(wrong.is_empty(), "{} mistakes:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+#[test]
+fn what_the_planner_does_not_know_is_told_in_words_of_sql() {
+    let stages = Stages::start().unwrap();
+    let session = Sql::start(&stages, SqlSettings::default()).unwrap().session();
+    assert_eq!(says(&session, "CREATE TABLE t (a BIGINT, b VARCHAR)"), None);
+    let mut wrong = Vec::new();
+    for (text, part) in [
+        ("SELECT 3 > ALL (SELECT 1 UNION SELECT 2)", "ALL (SELECT ...)"),
+        ("SELECT 'a' ~ '('", "unclosed group"),
+        ("SELECT 'a' SIMILAR TO '('", "regular expression"),
+        ("SELECT regexp_replace('a', '[', 'b')", "regular expression"),
+        ("SELECT regexp_match('a', '(')", "unclosed group"),
+        ("SELECT INTERVAL '1' YEAR TO MONTH", "INTERVAL '1 year 2 months'"),
+        ("SELECT U&'\\0041'", "U&"),
+        ("SELECT 5 # 3", "no operator"),
+        ("SELECT sum(unnest(ARRAY[1, 2]))", "unnest"),
+        ("CREATE UNIQUE INDEX u ON t (a)", "index"),
+        ("CREATE FUNCTION f() RETURNS INT RETURN 1", "CREATE FUNCTION"),
+        ("SET datafusion.nosuch = 1", "setting"),
+    ] {
+        let said = says(&session, text).unwrap_or_else(|| "it is taken".to_owned());
+        if !said.contains(part) {
+            wrong.push(format!("{text}\n  says nothing of {part:?}: {said}"));
+        }
+        let engine = NEVER.iter().chain(&[
+            "Assertion",
+            "infix",
+            "factory",
+            "ConfigOptions",
+            "logical plan",
+            "Optimizer rule",
+        ]);
+        for word in engine.filter(|word| said.contains(**word)) {
+            wrong.push(format!("{text}\n  says {word:?}: {said}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} mistakes:\n{}", wrong.len(), wrong.join("\n"));
+}
+
 /// The same choice in every run.
 struct Choice(u64);
 

@@ -65,6 +65,8 @@ pub(super) enum Cost {
     Format,
     /// Two texts, each letter with each.
     Levenshtein,
+    /// Two lists, each element with each.
+    Pairs,
 }
 
 /// The functions that need a bound, by the names that they are registered under.
@@ -99,6 +101,8 @@ pub(super) const NAMED: &[(&str, Cost)] = &[
     (LIKE_PATTERN, Cost::Twice),
     (SIMILAR_PATTERN, Cost::Twice),
     ("levenshtein", Cost::Levenshtein),
+    ("array_has_all", Cost::Pairs),
+    ("array_has_any", Cost::Pairs),
 ];
 
 /// Costs by row; one for all when no argument is a column.
@@ -253,6 +257,11 @@ impl Cost {
             Cost::Levenshtein => {
                 let (one, other) = (Texts::of(args.first()?)?, Texts::of(args.get(1)?)?);
                 let steps = |row| one.bytes(row).saturating_mul(other.bytes(row));
+                Some(Costs { bytes: Vec::new(), steps: (0..rows).map(steps).collect() })
+            }
+            Cost::Pairs => {
+                let (one, other) = (args.first()?, args.get(1)?);
+                let steps = |row| elements(one, row).saturating_mul(elements(other, row));
                 Some(Costs { bytes: Vec::new(), steps: (0..rows).map(steps).collect() })
             }
         }

@@ -14,7 +14,7 @@ use datafusion::sql::sqlparser::ast::{
     Join, JoinConstraint, JoinOperator, LimitClause, NullsDistinctOption, OptimizerHint, OrderBy,
     OrderByExpr, OrderByKind, PrimaryKeyConstraint, Query, Select, SelectFlavor, SelectItem, SetExpr,
     Statement, TableAlias, TableConstraint, TableFactor, TableFunctionArgs, TableWithJoins, UniqueConstraint,
-    Update, Visitor, WindowType, With,
+    Update, Visitor, WildcardAdditionalOptions, WindowType, With,
 };
 use std::ops::ControlFlow;
 
@@ -254,12 +254,23 @@ fn item(node: &SelectItem) -> Found {
         SelectItem::ExprWithAliases { expr: _, aliases: _ } => {
             no("AS with a list of names", "each column has one name")
         }
-        // The planner takes the options of wildcards apart.
-        SelectItem::UnnamedExpr(_)
-        | SelectItem::ExprWithAlias { expr: _, alias: _ }
-        | SelectItem::QualifiedWildcard(..)
-        | SelectItem::Wildcard(_) => None,
+        SelectItem::UnnamedExpr(_) | SelectItem::ExprWithAlias { expr: _, alias: _ } => None,
+        SelectItem::QualifiedWildcard(_, options) | SelectItem::Wildcard(options) => wildcard(options),
     }
+}
+
+fn wildcard(options: &WildcardAdditionalOptions) -> Found {
+    let WildcardAdditionalOptions {
+        wildcard_token: _,
+        opt_ilike,
+        opt_exclude: _,
+        opt_except: _,
+        opt_replace: _,
+        opt_rename: _, // Refused by the planner.
+        opt_alias,
+    } = options;
+    when(opt_ilike.is_some(), "ILIKE behind *", "name the columns")
+        .or_else(|| when(opt_alias.is_some(), "AS behind *", "each column has a name of its own"))
 }
 
 fn joined(node: &TableWithJoins) -> Found {

@@ -3,7 +3,7 @@
 //! Arrow reads `2026-03-3x` as the third of March: what follows the digits that it looks for is not looked at. A wrong answer is worse than
 //! none, so wherever a text becomes a date, by `CAST`, by `to_date` or since it is compared with one, [`WholeDates`] looks first: at a text
 //! that stands in the statement while it is planned, at a column's by a function ([`WholeText`]) that hands whole dates on and refuses
-//! others. `TRY_CAST` makes NULL of them. A number that is compared with a date is refused as well. Times are looked at only while a statement is planned: Arrow reads all of them or nothing.
+//! others. `TRY_CAST` makes NULL of them. A number is no date either: it would be days since 1970. Times are looked at only while a statement is planned: Arrow reads all of them or nothing.
 //!
 //! The rule runs after types are coerced, so that it sees every cast that there will be. Threads: planning and fragments.
 
@@ -14,7 +14,7 @@ use arrow::compute::{cast, nullif};
 use arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::Transformed;
-use datafusion::common::{DFSchema, Result, ScalarValue, internal_err};
+use datafusion::common::{DFSchema, Result, ScalarValue, internal_err, plan_err};
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::expr::{Cast, ScalarFunction, TryCast};
 use datafusion::logical_expr::{
@@ -62,6 +62,14 @@ fn looked_at(expr: Expr, schema: &DFSchema) -> Result<Transformed<Expr>> {
         return Err(no_moment(number.to_string(), to));
     }
     let Some((from, to)) = moment_of(&expr) else { return Ok(Transformed::no(expr)) };
+    if let Some(number) = number_for_date(from, to, schema) {
+        if let Expr::Literal(number, _) = from {
+            return Err(no_moment(number.to_string(), to));
+        }
+        return plan_err!(
+            "{number} cannot be read as DATE; write dates like '2026-03-31', and count days by date + INTERVAL '1 day'"
+        );
+    }
     let tries = matches!(expr, Expr::TryCast(_));
     if let Expr::Literal(value, _) = from {
         return match value.try_as_str().flatten() {
@@ -113,6 +121,14 @@ fn compared_number(expr: &Expr) -> Option<(&ScalarValue, &DataType)> {
         },
         _ => None,
     })
+}
+
+/// The type of a number that is to become a date: days since 1970, which nobody means.
+fn number_for_date(from: &Expr, to: &DataType, schema: &DFSchema) -> Option<DataType> {
+    let is_date = matches!(to, DataType::Date32 | DataType::Date64);
+    let is_null = matches!(from, Expr::Literal(value, _) if value.is_null());
+    let number = from.get_type(schema).ok().filter(DataType::is_numeric)?;
+    (is_date && !is_null).then_some(number)
 }
 
 fn compares(operator: Operator) -> bool {

@@ -6,6 +6,7 @@
 //! - `doc -> 'a'` and `doc ->> 'a'` are functions over JSON.
 //! - `CAST(a AS VARCHAR(9))` and `CHAR(9)` cut the text.
 //! - `SELECT id::INT FROM t ORDER BY id` orders by what is selected: the column gets the name `id`.
+//! - A whole number that no BIGINT holds is a decimal number of its digits.
 //! - Two columns of one name get two names for the planner; [`shown_name`] takes the difference away.
 //!
 //! A column keeps the name that its expression had.
@@ -14,17 +15,22 @@ use crate::error::SqlError;
 use crate::functions::{GET, GET_TEXT, LIKE_PATTERN, SIMILAR_PATTERN, like_pattern, similar_pattern};
 use crate::names::Names;
 use crate::walk::{change_item, change_statement, read_item};
+use datafusion::arrow::datatypes::DECIMAL256_MAX_PRECISION;
 use datafusion::sql::sqlparser::ast::{
-    AssignmentTarget, BinaryOperator, CastKind, CharacterLength, DataType, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, LimitClause, ObjectName,
-    OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement, TableAlias,
-    TableFactor, TableWithJoins, Value, ValueWithSpan, Visitor, VisitorMut, WildcardAdditionalOptions,
+    AssignmentTarget, BinaryOperator, CastKind, CharacterLength, DataType, ExactNumberInfo, Expr, Function,
+    FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, GroupByExpr, Ident, LimitClause,
+    ObjectName, OrderByExpr, OrderByKind, Query, Select, SelectFlavor, SelectItem, SetExpr, Statement,
+    TableAlias, TableFactor, TableWithJoins, Value, ValueWithSpan, Visitor, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
+
+/// Digits of the largest whole number that the planner reads as one.
+const U64_DIGITS: usize = 20;
 
 /// What tells two columns of one name apart: behind it is a number.
 const SECOND: char = '\u{e000}';
@@ -138,6 +144,31 @@ impl VisitorMut for Statements {
         exprs.change(expr);
         self.done(exprs.wrong.map_or(Ok(()), Err))
     }
+}
+
+/// Reads a whole number that is too large for the planner's integers, which would make it a double and round it.
+fn long_number(number: &str) -> Result<Option<Expr>, SqlError> {
+    let digits = number.trim_start_matches('0');
+    if digits.len() < U64_DIGITS
+        || !digits.bytes().all(|byte| byte.is_ascii_digit())
+        || digits.parse::<u64>().is_ok()
+    {
+        return Ok(None);
+    }
+    let precision = digits.len() as u64;
+    if precision > u64::from(DECIMAL256_MAX_PRECISION) {
+        return Err(SqlError::NoClause {
+            clause: format!("a number of more than {DECIMAL256_MAX_PRECISION} digits"),
+            instead: "write it as a DOUBLE, such as 1e80",
+        });
+    }
+    Ok(Some(Expr::Cast {
+        kind: CastKind::Cast,
+        expr: Box::new(Expr::value(Value::SingleQuotedString(digits.to_owned()))),
+        data_type: DataType::Decimal(ExactNumberInfo::PrecisionAndScale(precision, 0)),
+        array: false,
+        format: None,
+    }))
 }
 
 /// `FETCH` as `LIMIT`. Ties and percents were refused before.
@@ -311,6 +342,7 @@ impl Exprs {
 fn changed(expr: &Expr, in_list: bool) -> Result<Option<Expr>, SqlError> {
     let nested = |expr: Expr| Expr::Nested(Box::new(expr));
     Ok(match expr {
+        Expr::Value(ValueWithSpan { value: Value::Number(number, _), .. }) => long_number(number)?,
         Expr::Exists { subquery, negated } if in_list => count(subquery, *negated).map(nested),
         Expr::BinaryOp { left, op: BinaryOperator::Arrow, right } => {
             Some(call(GET, [left.as_ref().clone(), right.as_ref().clone()]))
