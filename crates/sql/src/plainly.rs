@@ -60,8 +60,30 @@ fn said(error: &DataFusionError) -> String {
             }
             other => other.to_string(),
         },
-        _ => error.strip_backtrace(),
+        // Whoever passed it on says where, which is no place that a user knows.
+        cause => {
+            let text = without_layers(&cause.strip_backtrace());
+            pattern_or_type(&text).unwrap_or(text)
+        }
     }
+}
+
+/// What a reader of files says, for people.
+pub(crate) fn of_reader(error: &DataFusionError) -> String {
+    in_words_of_sql(&without_layers(&error.strip_backtrace()))
+}
+
+/// A pattern that is no regular expression, and a type that a file does not have.
+fn pattern_or_type(text: &str) -> Option<String> {
+    if text.contains("regex parse error:") {
+        let (_, why) = text.rsplit_once("error: ")?;
+        return Some(format!("the pattern is no regular expression: {}", why.trim()));
+    }
+    let is_type = text.contains("to parquet that is not yet implemented");
+    is_type.then(|| {
+        "a Parquet file has no column of the type INTERVAL; CAST(... AS VARCHAR) makes a text of it"
+            .to_owned()
+    })
 }
 
 /// What is said of a column that may not be NULL.
