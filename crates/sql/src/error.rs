@@ -102,9 +102,9 @@ pub enum SqlError {
     /// The statement failed when it had changed entries of a map, which stay changed: run again, it may change them twice.
     #[error("{cause}; {entries} {} changed before", if *entries == 1 { "entry was" } else { "entries were" })]
     PartlyDone {
-        /// What went wrong.
+        /// The error that ended it.
         cause: Box<SqlError>,
-        /// How many entries are known to be changed.
+        /// The number of entries that are known to be changed.
         entries: u64,
     },
     /// The session's user may not do that.

@@ -68,7 +68,7 @@ fn said(error: &DataFusionError) -> String {
     }
 }
 
-/// What a reader of files says, for people.
+/// Words for people of what a reader of files says.
 pub(crate) fn of_reader(error: &DataFusionError) -> String {
     in_words_of_sql(&without_layers(&error.strip_backtrace()))
 }

@@ -64,7 +64,7 @@ pub(crate) struct ScanOf {
     pub(crate) places: Vec<usize>,
     pub(crate) reach: Reach,
     pub(crate) way: String,
-    /// Where it reads together with other scans.
+    /// The reading that it shares with other scans.
     pub(crate) reading: Option<Arc<OneReading>>,
     pub(crate) rows: usize,
     pub(crate) limit: Option<usize>,
@@ -175,7 +175,7 @@ impl ExecutionPlan for MapScanExec {
     }
 }
 
-/// Where a scan has its pages from.
+/// The source of the pages of a scan.
 enum Source {
     Own(Pages),
     /// Other scans of the statement read them as well.

@@ -32,7 +32,7 @@ pub(crate) struct Turnstile {
     admission: Arc<Admission>,
     /// Nanoseconds that its fragments have worked.
     worked: AtomicU64,
-    /// It may have changed something: a table, a map, a file, a definition.
+    /// A mark that the query may have changed something: a table, a map, a file, a definition.
     may_have_changed: AtomicBool,
     /// What the lock below says, for the fast path.
     is_open: AtomicBool,

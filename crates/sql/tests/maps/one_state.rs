@@ -123,7 +123,7 @@ fn an_update_changes_each_entry_once_though_its_index_moves_it() {
     assert_eq!(member.number("SELECT count(*) FROM items WHERE size = __key + 100"), 3_000);
 }
 
-/// Whoever runs again what was begun writes some entries twice, and must know that there are some.
+/// A statement that is run again after it was begun writes some entries twice: its user must know how many there are.
 #[test]
 fn a_statement_that_fails_says_how_many_entries_it_has_written() {
     let member = started_with(SqlSettings { batch_rows: 50, ..Default::default() });
