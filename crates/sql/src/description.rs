@@ -2,6 +2,7 @@
 
 use crate::returning;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
+use datafusion::common::tree_node::TreeNode;
 use datafusion::error::DataFusionError;
 use datafusion::logical_expr::{DmlStatement, LogicalPlan, Statement, WriteOp};
 use std::sync::Arc;
@@ -71,6 +72,11 @@ impl Description {
         let change = returning::change_of(plan);
         Ok(Self { parameters: parameters(plan)?, columns, kind, endless: false, change })
     }
+}
+
+/// Tells if a plan has a part that changes something: rows, a file, a definition, a setting.
+pub(crate) fn changes_something(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
+    plan.exists(|node| Ok(StatementKind::of(node) != StatementKind::Rows))
 }
 
 /// `CreateView` as a user writes it.

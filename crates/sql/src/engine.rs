@@ -8,9 +8,9 @@ use crate::generate_stream::GenerateStream;
 use crate::maps::ChangeMaps;
 use crate::memory::TotalMemory;
 use crate::plan::{
-    CountEqualRows, CutFragments, NestedValues, NullSafeKeys, NumberFunctions, PlanCorrelated,
-    RightMembership, RightOperators, SampleTables, SessionZone, TimeZone, WholeDates, bounded_analysis,
-    bounded_rule,
+    CountEqualRows, CutFragments, NestedValues, NullSafeKeys, NullWithoutRow, NumberFunctions,
+    PlanCorrelated, RightMembership, RightOperators, SampleTables, SessionZone, TimeZone, WholeDates,
+    bounded_analysis, bounded_rule,
 };
 use crate::pools::{PoolOption, Pools};
 use crate::query::{Admission, Bounds, OpenQueries, QueryId, Registry};
@@ -129,6 +129,7 @@ impl Sql {
             .with_analyzer_rule(Arc::new(WholeDates))
             .with_analyzer_rule(Arc::new(RightOperators))
             .with_analyzer_rule(Arc::new(RightMembership))
+            .with_analyzer_rule(Arc::new(NullWithoutRow))
             .with_analyzer_rule(Arc::new(PlanCorrelated))
             .with_analyzer_rule(Arc::new(CountEqualRows))
             .with_analyzer_rule(Arc::new(NullSafeKeys))

@@ -99,6 +99,14 @@ pub enum SqlError {
     /// The partitions of a map have more to do than they can in time.
     #[error("{0}")]
     Busy(String),
+    /// The statement failed when it had changed entries of a map, which stay changed: run again, it may change them twice.
+    #[error("{cause}; {entries} {} changed before", if *entries == 1 { "entry was" } else { "entries were" })]
+    PartlyDone {
+        /// The error that ended it.
+        cause: Box<SqlError>,
+        /// The number of entries that are known to be changed.
+        entries: u64,
+    },
     /// The session's user may not do that.
     #[error("{0}")]
     Denied(String),

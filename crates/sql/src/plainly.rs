@@ -60,11 +60,25 @@ fn said(error: &DataFusionError) -> String {
             }
             other => other.to_string(),
         },
-        _ => {
-            let text = error.strip_backtrace();
-            shape(&without_layers(&text)).unwrap_or(text)
+        // Whoever passed it on says where, which is no place that a user knows.
+        cause => {
+            let text = without_layers(&cause.strip_backtrace());
+            type_of_file(&text).or_else(|| shape(&text)).unwrap_or(text)
         }
     }
+}
+
+/// Words for people of what a reader of files says.
+pub(crate) fn of_reader(error: &DataFusionError) -> String {
+    in_words_of_sql(&without_layers(&error.strip_backtrace()))
+}
+
+/// Says that a file has no column of a type.
+fn type_of_file(text: &str) -> Option<String> {
+    text.contains("to parquet that is not yet implemented").then(|| {
+        "a Parquet file has no column of the type INTERVAL; CAST(... AS VARCHAR) makes a text of it"
+            .to_owned()
+    })
 }
 
 /// What is said of a column that may not be NULL.
@@ -282,7 +296,10 @@ fn of_function(text: &str) -> Option<String> {
         .any(|said| text.contains(said))
     {
         let problem = text.rsplit_once("error: ").and_then(|(_, behind)| behind.split(['\n', '\\']).next());
-        return Some(format!("the regular expression is not one: {}", problem.unwrap_or("it is too large")));
+        return Some(format!(
+            "the pattern is no regular expression: {}",
+            problem.unwrap_or("it is too large")
+        ));
     }
     if text.contains("AvgAccumulator for (") {
         return Some("avg(...) takes numbers".to_owned());

@@ -113,12 +113,34 @@ pub(crate) fn over(query: LogicalPlan, change: LogicalPlan) -> Result<LogicalPla
         _ => Ok(Transformed::no(plan)),
     })?;
     match change {
-        None => Ok(replaced.data),
+        None => {
+            check_rows(&replaced.data)?;
+            Ok(replaced.data)
+        }
         Some(_) => {
             let text = "RETURNING is of tables and maps; this is neither".to_owned();
             Err(SqlError::Refused(text).into_plan())
         }
     }
+}
+
+/// Refuses a `RETURNING` that gives other rows than one for each that was written, as PostgreSQL does.
+fn check_rows(plan: &LogicalPlan) -> Result<()> {
+    if change_of(plan).is_some() {
+        return Ok(());
+    }
+    let has = |is_one: fn(&LogicalPlan) -> bool| plan.exists(|node| Ok(is_one(node)));
+    let what = if has(|node| matches!(node, LogicalPlan::Aggregate(_)))? {
+        "aggregate functions"
+    } else if has(|node| matches!(node, LogicalPlan::Window(_)))? {
+        "window functions"
+    } else {
+        "functions that give several rows"
+    };
+    let text = format!(
+        "{what} are not allowed in RETURNING, which gives one row for each that was written; nothing was written"
+    );
+    Err(SqlError::Refused(text).into_plan())
 }
 
 /// The change whose rows a plan gives; nothing for one that only reads.

@@ -1,6 +1,6 @@
 //! A session: one user's settings, prepared statements and queries, over the tables that all sessions share.
 
-use crate::description::{self, Description, StatementKind};
+use crate::description::{self, Description, StatementKind, changes_something};
 use crate::engine::Sql;
 use crate::error::SqlError;
 use crate::exchange::{Credits, ExchangeExec, Router, channels};
@@ -505,6 +505,7 @@ impl StatementOfQuery {
         let logical = if values.is_empty() { logical } else { logical.with_param_values(values)? };
         let mut kind = StatementKind::of(&logical);
         let change = returning::change_of(&logical);
+        self.note_changes(&logical)?;
         let logical = pools::settable(logical);
         match &logical {
             LogicalPlan::Statement(SettingStatement::SetVariable(set)) if set.variable == POOL => {
@@ -539,6 +540,7 @@ impl StatementOfQuery {
         let logical = context.execute_logical_plan(logical).await?.into_unoptimized_plan();
         if is_execute {
             kind = StatementKind::of(&logical);
+            self.note_changes(&logical)?;
         }
         if kind != StatementKind::Rows {
             self.query.planning().forget();
@@ -554,6 +556,14 @@ impl StatementOfQuery {
         let endless = plan.boundedness().is_unbounded();
         let described = Description { parameters, columns: plan.schema(), kind, endless, change };
         Ok((self.work(plan, &state), described))
+    }
+
+    /// Notes that the statement changes something, before it does.
+    fn note_changes(&self, plan: &LogicalPlan) -> Result<(), SqlError> {
+        if changes_something(plan)? {
+            self.query.begins_to_change();
+        }
+        Ok(())
     }
 
     /// Parses the statement. `SUMMARIZE` is written as the query that it stands for.
@@ -614,6 +624,7 @@ impl StatementOfQuery {
         let kind = own.kind();
         let inner = self.sql.inner();
         let columns = own.columns();
+        self.query.begins_to_change();
         let answer = match (&self.purpose, own) {
             (Purpose::Describe, _) => RecordBatch::new_empty(columns),
             (Purpose::Run(_), maps::OwnStatement::ShowQueries) => {

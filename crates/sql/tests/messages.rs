@@ -1,6 +1,7 @@
 //! What is said of a mistake: plain words, without the engine's own types, trees and trackers.
 
 use arrow::array::AsArray;
+use filbert_grid::Grid;
 use filbert_pool::Stages;
 use filbert_sql::{Session, Sql, SqlSettings};
 use futures::executor::block_on;
@@ -184,6 +185,215 @@ fn what_the_planner_does_not_know_is_told_in_words_of_sql() {
         }
     }
     assert!(wrong.is_empty(), "{} mistakes:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Statements that came after those above: of files by function, of rules, of rows that a change gives back.
+#[test]
+fn mistakes_in_newer_statements_are_told_in_the_words_of_sql() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bad.csv"), "a,b\n1,2\n3,4,5\n").unwrap();
+    std::fs::write(folder.path().join("words.csv"), "a,b\n1,2\nx,4\n").unwrap();
+    std::fs::write(folder.path().join("bad.json"), "{\"a\": 1}\n{\"a\": \n").unwrap();
+    std::fs::write(folder.path().join("mixed.json"), "{\"a\": 1}\n{\"a\": [2]}\n").unwrap();
+    std::fs::write(folder.path().join("no.parquet"), "PAR1 no").unwrap();
+    std::fs::write(folder.path().join("no.csv.gz"), "a,b\n1,2\n").unwrap();
+    let stages = Stages::start().unwrap();
+    let files = vec![folder.path().into()];
+    let settings = SqlSettings { files: files.clone(), write_files: files, ..Default::default() };
+    let sql = Sql::start(&stages, settings).unwrap();
+    sql.attach(&Grid::new(&stages)).unwrap();
+    let session = sql.session();
+    for text in [
+        "CREATE TABLE people (id BIGINT NOT NULL, name VARCHAR, pay DECIMAL(10, 2), born DATE)",
+        "INSERT INTO people VALUES (1, 'ann', 10, '2000-01-01'), (2, 'bob', 20, '2001-01-01')",
+        "CREATE TABLE ruled (id SERIAL PRIMARY KEY, name VARCHAR(5) NOT NULL, mail VARCHAR UNIQUE, at TIMESTAMP)",
+        "CREATE MAPPING items (__key BIGINT, n INT, s VARCHAR, at TIMESTAMP, d DECIMAL) TYPE IMap OPTIONS ('keyFormat'='bigint', 'valueFormat'='json-flat')",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1.5)",
+        "CREATE VIEW seen AS SELECT * FROM people",
+    ] {
+        assert_eq!(says(&session, text), None, "{text}");
+    }
+    let at = folder.path().display();
+    let files = [
+        "SELECT * FROM read_csv()",
+        "SELECT * FROM read_csv(1)",
+        "SELECT * FROM read_csv(NULL)",
+        "SELECT * FROM read_csv('@/none.csv')",
+        "SELECT * FROM read_csv('@/bad.csv')",
+        "SELECT sum(b) FROM read_csv('@/bad.csv')",
+        "SELECT * FROM read_csv('@/words.csv', 'x')",
+        "SELECT * FROM read_csv('@/words.csv', delim => 5)",
+        "SELECT * FROM read_csv('@/words.csv', no_such => 5)",
+        "SELECT * FROM read_csv('@/words.csv', header => 'x')",
+        "SELECT a + 'x' FROM read_csv('@/words.csv')",
+        "SELECT c FROM read_csv('@/words.csv')",
+        "SELECT * FROM read_json('@/bad.json')",
+        "SELECT * FROM read_json('@/mixed.json')",
+        "SELECT * FROM read_json('@/words.csv')",
+        "SELECT * FROM read_parquet('@/no.parquet')",
+        "SELECT * FROM read_parquet('@/words.csv')",
+        "SELECT * FROM '@/no.parquet'",
+        "SELECT * FROM '@/no.csv.gz'",
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "SELECT read_csv('@/words.csv')",
+        "SUMMARIZE nothing",
+        "SUMMARIZE SELECT",
+        "SUMMARIZE SELECT nme FROM people",
+        "SUMMARIZE people, seen",
+        "SUMMARIZE SELECT 1 / 0",
+        "SUMMARIZE '@/bad.csv'",
+        "SUMMARIZE INSERT INTO people VALUES (1)",
+        "SUMMARIZE",
+        "COPY nothing TO '@/x.csv'",
+        "COPY people TO '@/x.zip'",
+        "COPY people TO '@/no/such/folder/x.csv'",
+        "COPY people TO '/etc/x.csv'",
+        "COPY people TO 5",
+        "COPY people TO '@/x.parquet' OPTIONS (compression 'x')",
+        "COPY people TO '@/x.csv' OPTIONS (delimiter 'long')",
+        "COPY people TO '@/x.csv' STORED AS AVRO",
+        "COPY people TO '@/x.csv' PARTITIONED BY (id)",
+        "COPY (SELECT [1, 2] AS a) TO '@/x.csv'",
+        "COPY (SELECT named_struct('a', 1) AS a) TO '@/x.csv'",
+        "COPY (SELECT INTERVAL '1 day' AS a) TO '@/x.parquet'",
+        "COPY (SELECT 1 / 0 AS a) TO '@/x.csv'",
+        "COPY (INSERT INTO people VALUES (1)) TO '@/x.csv'",
+        "COPY people FROM '@/words.csv'",
+        "COPY people (id) TO '@/x.csv'",
+    ];
+    let changes = [
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (n) DO NOTHING",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (nothing) DO NOTHING",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT DO UPDATE SET n = 1",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (__key) DO UPDATE SET nothing = 1",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (__key) DO UPDATE SET __key = 1",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (__key) DO UPDATE SET n = 'x'",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (__key) DO UPDATE SET n = excluded.nothing",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (__key) DO UPDATE SET n = excluded.s",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (__key) DO UPDATE SET n = (SELECT 1)",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (__key) DO UPDATE SET n = count(*)",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (__key) DO UPDATE SET n = 1 WHERE s",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (__key) DO UPDATE SET n = 1 / 0",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (__key) DO UPDATE SET n = n + 1",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT (__key) DO UPDATE SET (n, s) = (1, 'a')",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON CONFLICT ON CONSTRAINT pk DO NOTHING",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1) ON DUPLICATE KEY UPDATE n = 1",
+        "INSERT INTO items VALUES (1, 2, 'a', NULL, 1)",
+        "INSERT INTO items VALUES ('x', 2, 'a', NULL, 1)",
+        "INSERT INTO items VALUES (9, 'x', 'a', NULL, 1)",
+        "INSERT INTO items VALUES (9, 3000000000, 'a', NULL, 1)",
+        "INSERT INTO items VALUES (9, 1, 'a', 'x', 1)",
+        "INSERT INTO items VALUES (9, 1, [1], NULL, 1)",
+        "INSERT INTO items VALUES (9, 1, 'a', NULL, 'x')",
+        "INSERT INTO items VALUES (NULL, 1, 'a', NULL, 1)",
+        "UPDATE items SET n = 'x'",
+        "UPDATE items SET n = 3000000000",
+        "UPDATE items SET at = 5",
+        "UPDATE items SET d = 'x'",
+        "UPDATE items SET n = n / 0",
+        "DELETE FROM items WHERE s",
+        "DELETE FROM items WHERE nothing = 1",
+        "INSERT INTO people VALUES (3, 'a', 1, '2000-01-01') RETURNING nothing",
+        "INSERT INTO people VALUES (3, 'a', 1, '2000-01-01') RETURNING count(*)",
+        "INSERT INTO people VALUES (3, 'a', 1, '2000-01-01') RETURNING rank() OVER ()",
+        "INSERT INTO people VALUES (3, 'a', 1, '2000-01-01') RETURNING id / 0",
+        "INSERT INTO people VALUES (3, 'a', 1, '2000-01-01') RETURNING name + id",
+        "INSERT INTO people VALUES (3, 'a', 1, '2000-01-01') RETURNING (SELECT name FROM people)",
+        "INSERT INTO people VALUES (3, 'a', 1, '2000-01-01') RETURNING people.*, other.*",
+        "INSERT INTO people VALUES (NULL, 'a', 1, '2000-01-01')",
+        "INSERT INTO people VALUES (1, 'a', 12345678901, '2000-01-01')",
+        "INSERT INTO people VALUES (1, 'a', 1, '2000-02-31')",
+        "INSERT INTO people VALUES (1, 'a', 1, '2000-01-01', 5)",
+        "INSERT INTO people VALUES (1, 'a'), (1, 'a', 1)",
+        "UPDATE people SET id = 1 RETURNING nothing",
+        "UPDATE people SET id = name",
+        "UPDATE people SET id = NULL",
+        "UPDATE people SET pay = pay * 1000000000",
+        "UPDATE people SET id = (SELECT id FROM people)",
+        "UPDATE people SET id = 1, id = 2",
+        "UPDATE seen SET id = 1",
+        "DELETE FROM seen",
+        "INSERT INTO seen VALUES (1)",
+        "DELETE FROM people WHERE id = 1 RETURNING sum(id)",
+        "INSERT INTO ruled (name) VALUES ('Roberta')",
+        "INSERT INTO ruled (name) VALUES (NULL)",
+        "INSERT INTO ruled (id) VALUES (1)",
+        "INSERT INTO ruled VALUES (1, 'a', 'a', 'x')",
+        "INSERT INTO ruled VALUES ('x', 'a', 'a', NULL)",
+        "INSERT INTO ruled VALUES (1, 'a', 'a', NULL), (1, 'b', 'b', NULL)",
+        "INSERT INTO ruled VALUES (1, 'a', 'a', NULL), (2, 'b', 'a', NULL)",
+        "INSERT INTO ruled VALUES (DEFAULT, 'a', 'a')",
+        "CREATE TABLE x (a INT PRIMARY KEY, b INT PRIMARY KEY)",
+        "CREATE TABLE x (a INT, PRIMARY KEY (b))",
+        "CREATE TABLE x (a INT, UNIQUE (a, b))",
+        "CREATE TABLE x (a VARCHAR(0))",
+        "CREATE TABLE x (a VARCHAR(99999999999999999999))",
+        "CREATE TABLE x (a DECIMAL(99, 2))",
+        "CREATE TABLE x (a DECIMAL(5, 9))",
+        "CREATE TABLE x (a INT DEFAULT 'x')",
+        "CREATE TABLE x (a INT CHECK (a > 0))",
+        "CREATE TABLE x (a INT REFERENCES people (id))",
+        "CREATE TABLE x (a INT GENERATED ALWAYS AS (1) STORED)",
+        "CREATE TABLE x (a NONSENSE)",
+        "CREATE TABLE x (a INT, a INT)",
+        "CREATE TABLE people (a INT)",
+        "CREATE TABLE x AS SELECT 1 / 0",
+        "CREATE TABLE x AS SELECT nothing FROM people",
+        "CREATE VIEW people AS SELECT 1",
+        "ALTER TABLE nothing RENAME TO x",
+        "ALTER TABLE people RENAME TO items",
+        "ALTER TABLE people RENAME COLUMN id TO x",
+        "ALTER TABLE seen RENAME TO y z",
+        "TRUNCATE seen",
+        "TRUNCATE people, nothing",
+        "CREATE INDEX i ON people (id)",
+        "DROP TABLE nothing",
+        "DROP TABLE items",
+        "DROP VIEW people",
+        "PREPARE p AS SELECT $1 + 'x'",
+        "EXECUTE nothing(1)",
+        "SELECT TABLESAMPLE FROM people",
+        "SELECT * FROM people TABLESAMPLE BERNOULLI (200)",
+        "SELECT * FROM people TABLESAMPLE NONSENSE (2)",
+        "SELECT * FROM unnest([1]) WITH ORDINALITY AS t(a, b, c)",
+        "SELECT id FROM people INTERSECT ALL SELECT name, id FROM people",
+        "SELECT (SELECT id FROM people q WHERE q.pay < p.pay) FROM people p",
+        "SELECT (SELECT max(q.id) FROM people q WHERE q.pay < p.nothing) FROM people p",
+        "SELECT JSON_VALUE(name, '$[') FROM people",
+        "SELECT JSON_QUERY(id, '$') FROM people",
+        "SELECT name -> 'a' -> 5 ->> born FROM people",
+        "SELECT to_char(born, 5) FROM people",
+        "SELECT name SIMILAR TO '(' FROM people",
+        "SELECT name LIKE 'a' ESCAPE 'bb' FROM people",
+        "SET TIME ZONE 'Mars/Olympus'",
+        "SELECT sum(id) OVER (ROWS BETWEEN 'x' PRECEDING AND CURRENT ROW) FROM people",
+        "SELECT sum(id) OVER (ORDER BY name RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) FROM people",
+        "SELECT count(*) FILTER (WHERE name) FROM people",
+        "SELECT grouping(id) FROM people",
+        "SELECT id FROM people GROUP BY ROLLUP (id, nothing)",
+        "SELECT 'a'::INT[]",
+        "SELECT ARRAY[1, 'x']",
+        "SELECT [1] + 1",
+        "SELECT ROW(1, 2) = 1",
+        "SELECT id = ANY(name) FROM people",
+        "SELECT CAST('x' AS UUID)",
+        "SELECT INTERVAL 'x'",
+        "SELECT DATE 'x' - 1",
+        "SELECT 9999999999999999999999999999999999999999999999",
+        "SELECT 1e999",
+        "SELECT CAST(1e30 AS BIGINT)",
+        "SELECT CAST(99999 AS SMALLINT)",
+        "SELECT 99999999999.5::DECIMAL(5, 2)",
+        "SELECT 'x'::DECIMAL(5, 2)",
+        "SELECT 'x'::BOOLEAN",
+        "SELECT 'x'::TIMESTAMP",
+        "SELECT '25:00'::TIME",
+    ];
+    let files = files.iter().map(|text| text.replace('@', &at.to_string()));
+    let texts: Vec<String> = files.chain(changes.iter().map(|text| (*text).to_owned())).collect();
+    let taken: Vec<&String> = texts.iter().filter(|text| says(&session, text).is_none()).collect();
+    let wrong = wrong(&session, texts.iter().cloned());
+    assert!(wrong.is_empty(), "{} mistakes:\n{}\ntaken: {taken:#?}", wrong.len(), wrong.join("\n"));
 }
 
 /// The same choice in every run.

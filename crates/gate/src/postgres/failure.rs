@@ -84,6 +84,11 @@ impl From<SqlError> for Failure {
             SqlError::Denied(_) | SqlError::FileDenied { .. } => "42501",
             SqlError::Full(_) => "53200",
             SqlError::Taken(_) => "23505",
+            // No code that says to try again: what was done would be done twice.
+            SqlError::PartlyDone { cause, .. } => match Self::from(cause.as_ref().clone()).code {
+                "53000" => "40003",
+                code => code,
+            },
             SqlError::NotNull(_) => "23502",
             SqlError::TooLong(_) => "22001",
             SqlError::WrongParameters { .. } => "08P01",
@@ -172,6 +177,15 @@ mod tests {
         }
         let ends = filbert_pool::SubmitError::ShutDown { stage };
         assert_eq!(Failure::from(SqlError::Submit(ends)).code, "57P03");
+    }
+
+    #[test]
+    fn a_statement_that_was_begun_is_not_to_be_tried_again() {
+        let after = |cause| Failure::from(SqlError::PartlyDone { cause: Box::new(cause), entries: 7 });
+        let busy = after(SqlError::Busy("the map is busy; try again".to_owned()));
+        assert_eq!(busy.code, "40003");
+        assert!(busy.message.ends_with("; 7 entries were changed before"), "{busy:?}");
+        assert_eq!(after(SqlError::Taken("a key".to_owned())).code, "23505");
     }
 
     #[test]

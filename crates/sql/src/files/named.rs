@@ -6,6 +6,7 @@
 
 use super::json_line::broken_line;
 use crate::error::SqlError;
+use crate::plainly::of_reader;
 use arrow::array::RecordBatch;
 use datafusion::common::Result;
 use datafusion::datasource::listing::PartitionedFile;
@@ -42,7 +43,7 @@ impl Name {
         if let Some(own) = SqlError::within(&error) {
             return own.into_plan();
         }
-        let problem = counted_from_one(error.strip_backtrace());
+        let problem = counted_from_one(of_reader(&error));
         SqlError::File { path: self.text.to_string(), problem }.into_plan()
     }
 
@@ -55,7 +56,7 @@ impl Name {
         match line {
             Some(line) => {
                 let path = format!("/{}", self.json.map(|(_, place)| place.to_string()).unwrap_or_default());
-                let problem = format!("line {line} is no JSON: {}", error.strip_backtrace());
+                let problem = format!("line {line} is no JSON: {}", of_reader(&error));
                 SqlError::File { path, problem }.into_plan()
             }
             None => self.tell(error),

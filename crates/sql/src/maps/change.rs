@@ -12,7 +12,7 @@ use super::arrow_value::value_at;
 use super::decoder::Decoder;
 use super::encoder::Encoder;
 use super::leaf::no_inputs;
-use super::pages::{Pages, Reach, bytes_of, failed};
+use super::pages::{Pages, Reach, after, bytes_of, failed};
 use super::reach::reach;
 use super::sink::decoded;
 use super::table::MapTable;
@@ -226,15 +226,12 @@ impl Work {
         let mut pages = Pages::new(map.clone(), self.reach.clone(), 0, 1);
         let mut changed = 0;
         while let Some(page) = std::future::poll_fn(|context| pages.poll_next(context)).await {
-            let mut entries = page.map_err(|error| failed(map.name(), &error))?;
-            memory.try_resize(bytes_of(&entries))?;
+            let mut entries = page.map_err(|error| after(failed(map.name(), &error), changed))?;
+            memory.try_resize(bytes_of(&entries)).map_err(|error| after(error, changed))?;
             let mut rounds = 0;
             while !entries.is_empty() {
-                let (done, left) = self
-                    .change(&entries, returned.as_deref())
-                    .await
-                    .map_err(|error| after(error, changed))?;
-                changed += done;
+                let left = self.change(&entries, returned.as_deref(), &mut changed).await;
+                let left = left.map_err(|error| after(error, changed))?;
                 checkpoint().await;
                 rounds += 1;
                 if left.is_empty() {
@@ -246,20 +243,23 @@ impl Work {
                         map.name(),
                         left.len()
                     );
-                    return Err(SqlError::Refused(text).into_plan());
+                    return Err(after(SqlError::Refused(text).into_plan(), changed));
                 }
-                entries = map.get_all(left).await.map_err(|error| failed(map.name(), &error))?;
+                let again = map.get_all(left).await;
+                entries = again.map_err(|error| after(failed(map.name(), &error), changed))?;
             }
         }
         Ok(changed)
     }
 
-    /// How many entries were changed, and which were not because they are not the same any more.
+    /// Changes entries, adds their number to `done`, and gives the keys of those that are not the
+    /// same any more.
     async fn change(
         &self,
         entries: &[(Data, Data)],
         returned: Option<&Returned>,
-    ) -> Result<(u64, Vec<Data>)> {
+        done: &mut u64,
+    ) -> Result<Vec<Data>> {
         let table = &self.table;
         let mut decoder = Decoder::new(&table.layout, self.places.clone(), &table.catalog)?;
         decoder.decode(entries)?;
@@ -296,7 +296,7 @@ impl Work {
                 Some(each.collect::<Result<_>>()?)
             }
         };
-        let (mut done, mut left, mut changed) = (0, Vec::new(), Vec::new());
+        let (mut left, mut changed) = (Vec::new(), Vec::new());
         for (number, window) in matching.chunks(WINDOW).enumerate() {
             let asked = window.iter().enumerate().map(|(at, row)| {
                 let (key, old) = entries[*row].clone();
@@ -306,24 +306,30 @@ impl Work {
                 }
             });
             let asked: Vec<_> = asked.collect();
+            // All answers are awaited, one that failed or not: each change that was made is counted.
+            let mut failure = None;
             for (at, (asked, row)) in asked.into_iter().zip(window).enumerate() {
-                match asked.await.map_err(|error| failed(table.map.name(), &error))? {
-                    true => {
-                        done += 1;
+                match asked.await {
+                    Err(error) => failure = failure.or(Some(failed(table.map.name(), &error))),
+                    Ok(true) => {
+                        *done += 1;
                         if returned.is_some() {
                             let (key, old) = entries[*row].clone();
                             let value = new.as_ref().map_or(old, |new| new[number * WINDOW + at].clone());
                             changed.push((key, value));
                         }
                     }
-                    false => left.push(entries[*row].0.clone()),
+                    Ok(false) => left.push(entries[*row].0.clone()),
                 }
+            }
+            if let Some(failure) = failure {
+                return Err(failure);
             }
         }
         if let Some(returned) = returned {
             returned.add(decoded(&table.layout, &table.catalog, &changed)?)?;
         }
-        Ok((done, left))
+        Ok(left)
     }
 
     fn new_value(&self, entry: &(Data, Data), new: &[(usize, ArrayRef)], row: usize) -> Result<Data> {
@@ -340,18 +346,6 @@ impl Work {
             assigned.push((*place, value));
         }
         Encoder::new(&table.layout, &table.catalog).changed(entry, &assigned)
-    }
-}
-
-/// What is said of a statement that failed when it had changed entries.
-fn after(error: DataFusionError, changed: u64) -> DataFusionError {
-    match SqlError::within(&error) {
-        // Whoever tries again what was begun would change some entries twice.
-        Some(SqlError::Refused(text) | SqlError::Busy(text)) if changed > 0 => {
-            let entries = if changed == 1 { "entry was" } else { "entries were" };
-            SqlError::Refused(format!("{text}; {changed} {entries} changed before")).into_plan()
-        }
-        _ => error,
     }
 }
 

@@ -27,6 +27,18 @@ pub(crate) enum Reach {
     Keys(Vec<Data>),
 }
 
+impl Reach {
+    /// Tells if it reaches the same entries in the same way.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::All, Self::All) => true,
+            (Self::Where(one), Self::Where(other)) => **one == **other,
+            (Self::Keys(one), Self::Keys(other)) => one == other,
+            _ => false,
+        }
+    }
+}
+
 /// Some entries.
 pub(crate) type EntryPage = Vec<(Data, Data)>;
 
@@ -133,5 +145,13 @@ pub(crate) fn failed(map: &str, error: &GridError) -> DataFusionError {
         }
         GridError::Refused(refused) if refused.is_retryable() => SqlError::Busy(text).into_plan(),
         _ => SqlError::Refused(text).into_plan(),
+    }
+}
+
+/// The failure of a statement that had changed so many entries.
+pub(crate) fn after(error: DataFusionError, entries: u64) -> DataFusionError {
+    match entries {
+        0 => error,
+        entries => SqlError::PartlyDone { cause: Box::new(error.into()), entries }.into_plan(),
     }
 }

@@ -7,6 +7,7 @@
 use super::decoder::Decoder;
 use super::layout::Layout;
 use super::leaf::no_inputs;
+use super::one_reading::{OneReading, SharedPages};
 use super::pages::{Pages, Reach, bytes_of, failed};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -48,6 +49,7 @@ pub struct MapScanExec {
     reach: Reach,
     /// How it reaches them, in words.
     way: String,
+    reading: Option<Arc<OneReading>>,
     rows: usize,
     limit: Option<usize>,
     properties: Arc<PlanProperties>,
@@ -62,6 +64,8 @@ pub(crate) struct ScanOf {
     pub(crate) places: Vec<usize>,
     pub(crate) reach: Reach,
     pub(crate) way: String,
+    /// The reading that it shares with other scans.
+    pub(crate) reading: Option<Arc<OneReading>>,
     pub(crate) rows: usize,
     pub(crate) limit: Option<usize>,
     pub(crate) shares: usize,
@@ -70,16 +74,22 @@ pub(crate) struct ScanOf {
 impl MapScanExec {
     pub(crate) fn new(of: ScanOf) -> Result<Self> {
         let schema = Arc::new(of.layout.schema.project(&of.places)?);
-        let shares = if matches!(of.reach, Reach::Keys(_)) { 1 } else { of.shares.max(1) };
+        // Scans that read together have the same shares, whatever each of them wants.
+        let is_one = matches!(of.reach, Reach::Keys(_)) && of.reading.is_none();
+        let shares = if is_one { 1 } else { of.shares.max(1) };
         let properties = PlanProperties::new(
             EquivalenceProperties::new(schema),
             Partitioning::UnknownPartitioning(shares),
             EmissionType::Incremental,
             Boundedness::Bounded,
         );
-        let ScanOf { map, catalog, layout, places, reach, way, rows, limit, .. } = of;
+        let ScanOf { map, catalog, layout, places, reach, way, reading, rows, limit, .. } = of;
         let (properties, metrics) = (Arc::new(properties), ExecutionPlanMetricsSet::new());
-        Ok(Self { map, catalog, layout, places, reach, way, rows, limit, properties, metrics })
+        Ok(Self { map, catalog, layout, places, reach, way, reading, rows, limit, properties, metrics })
+    }
+
+    pub(crate) fn map_name(&self) -> &str {
+        self.map.name()
     }
 
     fn shares(&self) -> usize {
@@ -120,7 +130,16 @@ impl ExecutionPlan for MapScanExec {
         };
         Ok(Box::pin(Scan {
             name: Arc::clone(&self.layout.map),
-            pages: Some(Pages::new(self.map.clone(), self.reach.clone(), partition, self.shares())),
+            pages: Some(match &self.reading {
+                Some(reading) => {
+                    let of = (partition, self.shares());
+                    Source::Shared(reading.pages(&self.map, of, context.memory_pool()))
+                }
+                None => {
+                    let own = Pages::new(self.map.clone(), self.reach.clone(), partition, self.shares());
+                    Source::Own(own)
+                }
+            }),
             decoder: Decoder::new(&self.layout, self.places.clone(), &self.catalog)?,
             batch_rows: context.session_config().batch_size(),
             full_bytes,
@@ -156,11 +175,18 @@ impl ExecutionPlan for MapScanExec {
     }
 }
 
+/// The source of the pages of a scan.
+enum Source {
+    Own(Pages),
+    /// Other scans of the statement read them as well.
+    Shared(SharedPages),
+}
+
 /// One share of a scan at work.
 struct Scan {
     name: Arc<str>,
     /// `None` when all was read.
-    pages: Option<Pages>,
+    pages: Option<Source>,
     decoder: Decoder,
     batch_rows: usize,
     full_bytes: usize,
@@ -183,13 +209,19 @@ impl Scan {
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            let Poll::Ready(page) = pages.poll_next(context) else { return Poll::Pending };
+            let page = match pages {
+                Source::Own(pages) => {
+                    let page = pages.poll_next(context);
+                    page.map(|page| Some(page?.map(Arc::new).map_err(|error| failed(&self.name, &error))))
+                }
+                Source::Shared(pages) => pages.poll_next(context),
+            };
+            let Poll::Ready(page) = page else { return Poll::Pending };
             let time = self.figures.elapsed_compute().clone();
             let _timer = time.timer();
             match page {
                 None => self.pages = None,
-                Some(Err(error)) => return Poll::Ready(Err(failed(&self.name, &error))),
-                Some(Ok(entries)) => self.add(&entries)?,
+                Some(entries) => self.add(&entries?)?,
             }
         }
         Poll::Ready(Ok(()))

@@ -100,7 +100,14 @@ impl Maps {
         };
         let indexes = map.indexes().await.map_err(|error| failed(name, &error))?;
         let taken_key = TakenKey::default();
-        Ok(Some(Arc::new(MapTable { map, catalog, layout, indexes: indexes.into(), taken_key })))
+        Ok(Some(Arc::new(MapTable {
+            map,
+            catalog,
+            layout,
+            indexes: indexes.into(),
+            taken_key,
+            reading: None,
+        })))
     }
 }
 

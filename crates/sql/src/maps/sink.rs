@@ -8,7 +8,7 @@ use super::decoder::{Decoder, shown};
 use super::encoder::Encoder;
 use super::layout::Layout;
 use super::on_taken::PlannedChange;
-use super::pages::failed;
+use super::pages::{after, failed};
 use crate::error::SqlError;
 use crate::returning::Returned;
 use crate::stream::StreamFigures;
@@ -20,12 +20,14 @@ use datafusion::common::Result;
 use datafusion::datasource::sink::DataSink;
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
+use datafusion::execution::memory_pool::{MemoryConsumer, MemoryReservation};
+use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType, SendableRecordBatchStream};
 use filbert_grid::query::Catalog;
 use filbert_grid::{Lifetime, Map};
 use filbert_pool::checkpoint;
 use filbert_wire::Data;
-use futures::StreamExt;
+use futures::{StreamExt, stream};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -36,6 +38,8 @@ pub(crate) struct MapSink {
     pub(crate) catalog: Catalog,
     pub(crate) layout: Arc<Layout>,
     pub(super) existing: Existing,
+    /// All rows come before the first is written: they are read from the map itself.
+    pub(super) reads_first: bool,
 }
 
 /// What is done with an entry whose key a new row has.
@@ -59,34 +63,39 @@ struct New {
 }
 
 impl MapSink {
-    /// The entries that were written, as they are now.
-    async fn insert(&self, new: New) -> Result<Vec<(Data, Data)>> {
+    /// Writes entries, and adds those that were written to `written`, as they are now.
+    async fn insert(&self, new: New, written: &mut Vec<(Data, Data)>) -> Result<()> {
         let failed = |error| failed(&self.layout.map, &error);
         if let Existing::Replaced = self.existing {
             self.map.put_all(new.entries.clone()).await.map_err(failed)?;
-            return Ok(new.entries);
+            written.extend(new.entries);
+            return Ok(());
         }
-        let mut written = Vec::with_capacity(new.entries.len());
         for (number, window) in new.entries.chunks(WINDOW).enumerate() {
             let puts = window
                 .iter()
                 .cloned()
                 .map(|(key, value)| self.map.put_if_absent(key, value, Lifetime::DEFAULT));
             let puts: Vec<_> = puts.collect();
-            let mut taken = Vec::new();
+            // All answers are awaited, one that failed or not: each entry that was written is counted.
+            let (mut taken, mut failure) = (Vec::new(), None);
             for (at, (put, entry)) in puts.into_iter().zip(window).enumerate() {
-                match (put.await.map_err(failed)?, &self.existing) {
-                    (None, _) => written.push(entry.clone()),
-                    (Some(_), Existing::Kept) => {}
-                    (Some(_), Existing::Changed(_)) => taken.push(number * WINDOW + at),
-                    (Some(_), _) => return Err(self.taken(&entry.0)),
+                match (put.await, &self.existing) {
+                    (Err(error), _) => failure = failure.or(Some(failed(error))),
+                    (Ok(None), _) => written.push(entry.clone()),
+                    (Ok(Some(_)), Existing::Kept) => {}
+                    (Ok(Some(_)), Existing::Changed(_)) => taken.push(number * WINDOW + at),
+                    (Ok(Some(_)), _) => failure = failure.or_else(|| Some(self.taken(&entry.0))),
                 }
             }
+            if let Some(failure) = failure {
+                return Err(failure);
+            }
             if let Existing::Changed(change) = &self.existing {
-                self.change(change, &new, taken, &mut written).await?;
+                self.change(change, &new, taken, written).await?;
             }
         }
-        Ok(written)
+        Ok(())
     }
 
     fn taken(&self, key: &Data) -> DataFusionError {
@@ -238,11 +247,17 @@ impl DataSink for MapSink {
         let returned = Returned::of(context);
         let encoder = Encoder::new(&self.layout, &self.catalog);
         let mut written = 0;
+        if self.reads_first {
+            let memory = MemoryConsumer::new("rows of the map that they are written to");
+            rows = read_whole(rows, &memory.register(context.memory_pool())).await?;
+        }
         while let Some(batch) = rows.next().await {
-            let rows = batch?;
-            let entries = encoder.entries(&rows)?;
+            let rows = batch.map_err(|error| after(error, written))?;
+            let entries = encoder.entries(&rows).map_err(|error| after(error, written))?;
             checkpoint().await;
-            let done = self.insert(New { entries, rows }).await?;
+            let mut done = Vec::with_capacity(entries.len());
+            let inserted = self.insert(New { entries, rows }, &mut done).await;
+            inserted.map_err(|error| after(error, written + done.len() as u64))?;
             if let Some(returned) = &returned {
                 returned.add(self.decoded(&done)?)?;
             }
@@ -253,6 +268,24 @@ impl DataSink for MapSink {
         }
         Ok(written)
     }
+}
+
+/// Reads all rows before it gives the first.
+async fn read_whole(
+    mut rows: SendableRecordBatchStream,
+    memory: &MemoryReservation,
+) -> Result<SendableRecordBatchStream> {
+    let (schema, mut all) = (rows.schema(), Vec::new());
+    while let Some(batch) = rows.next().await {
+        let batch = batch?;
+        // Given back with the batch, not when all of them are written.
+        let held = memory.new_empty();
+        held.try_grow(batch.get_array_memory_size())?;
+        all.push((batch, held));
+        checkpoint().await;
+    }
+    let all = stream::iter(all).map(|(batch, _held)| Ok(batch));
+    Ok(Box::pin(RecordBatchStreamAdapter::new(schema, all)))
 }
 
 impl fmt::Debug for MapSink {

@@ -2,6 +2,7 @@
 
 use super::layout::Layout;
 use super::on_taken::TakenKey;
+use super::one_reading::OneReading;
 use super::pages::{Reach, failed};
 use super::reach::{is_useful, reach};
 use super::scan::{MapScanExec, ScanOf};
@@ -14,7 +15,8 @@ use datafusion::common::Result;
 use datafusion::datasource::sink::DataSinkExec;
 use datafusion::logical_expr::dml::InsertOp;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
-use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::execution_plan::Boundedness;
+use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
 use filbert_grid::Map;
 use filbert_grid::query::{Catalog, IndexSettings};
 use std::fmt;
@@ -29,6 +31,8 @@ pub(crate) struct MapTable {
     pub(crate) indexes: Arc<[IndexSettings]>,
     /// What an `INSERT` does where a key is there.
     pub(crate) taken_key: TakenKey,
+    /// The reading that it shares with other parts of the statement.
+    pub(crate) reading: Option<Arc<OneReading>>,
 }
 
 impl fmt::Debug for MapTable {
@@ -60,7 +64,11 @@ impl TableProvider for MapTable {
             Reach::Keys(keys) => keys.len(),
             _ => self.map.size().await.map_err(|error| failed(&self.layout.map, &error))? as usize,
         };
+        if let Some(reading) = &self.reading {
+            reading.add(&reach);
+        }
         Ok(Arc::new(MapScanExec::new(ScanOf {
+            reading: self.reading.clone(),
             map: self.map.clone(),
             catalog: self.catalog.clone(),
             layout: Arc::clone(&self.layout),
@@ -99,7 +107,15 @@ impl TableProvider for MapTable {
             }
         };
         let (map, catalog, layout) = (self.map.clone(), self.catalog.clone(), Arc::clone(&self.layout));
-        let sink = MapSink { map, catalog, layout, existing };
+        // A statement does not read what it writes. What has no end cannot be read before.
+        let reads_first = input.boundedness() == Boundedness::Bounded && reads(&input, map.name());
+        let sink = MapSink { map, catalog, layout, existing, reads_first };
         Ok(Arc::new(DataSinkExec::new(input, Arc::new(sink), None)))
     }
+}
+
+/// Tells if a plan reads that map.
+fn reads(plan: &Arc<dyn ExecutionPlan>, map: &str) -> bool {
+    plan.downcast_ref::<MapScanExec>().is_some_and(|scan| scan.map_name() == map)
+        || plan.children().into_iter().any(|child| reads(child, map))
 }

@@ -12,13 +12,14 @@
 //! ```
 //!
 //! Outer values without a row of `x` keep their group, in which every aggregate sees no row, so that `count` is 0 and `sum` is NULL. Only
-//! `HAVING` drops groups; then the last join keeps all rows. The input is read twice: a row that a map gets in between is not seen, and what
+//! `HAVING` drops groups; then the last join keeps all rows. The input is planned twice, and its maps are read once for both; what
 //! may have other rows without a change is refused, as is a subquery of another form. To number the rows of the input instead was rejected:
 //! every aggregate would then have a group for each row, and the numbers one thread. Threads: planning.
 
 use super::membership::is_the_same;
 use super::null_safe::same_keys;
 use crate::error::SqlError;
+use crate::maps::read_once;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Column, JoinType, Result};
@@ -72,6 +73,7 @@ fn joined(plan: LogicalPlan) -> Result<Transformed<LogicalPlan>> {
                     others when they are read again, as those of a LIMIT or of random(); keep them with CREATE TABLE ... AS";
         return Err(SqlError::Refused(text.to_owned()).into_plan());
     }
+    let input = read_once(input)?;
     let mut rows = LogicalPlanBuilder::from(input.clone());
     let mut values = Vec::new();
     for (number, correlated) in found.into_iter().enumerate() {

@@ -12,7 +12,8 @@
 //! in line that are new begin at once, with a *short* permit. It lasts for a few milliseconds of work; whoever is not
 //! done by then gives it up and stands in line for a permit like others.
 //!
-//! The same timer ends those that have waited for too long in line, with an error: so nobody waits for longer than the settings say.
+//! The same timer ends those that have waited for too long in line, with an error that says to try again. A statement that used up a short
+//! permit and may have changed something is not ended so: whoever tried it again would change it twice. It keeps its place in line.
 
 use super::QueryId;
 use super::control::Control;
@@ -177,16 +178,18 @@ impl State {
         self.waiting += 1;
     }
 
-    /// Takes those out of their lines that came before then and had no permit of their own.
+    /// Takes those out of their lines that came before then, had no permit of their own and have
+    /// changed nothing.
     fn take_expired(&mut self, before: Duration) -> Vec<Candidate> {
         let mut expired = Vec::new();
         for line in self.lines.values_mut() {
-            for waiting in [&mut line.begun, &mut line.new] {
-                // Numbers of queries are given as they come.
-                while let Some(oldest) = waiting.first_entry().filter(|one| one.get().since < before) {
-                    expired.push(oldest.remove());
-                }
+            // Numbers of queries are given as they come.
+            while let Some(oldest) = line.new.first_entry().filter(|one| one.get().since < before) {
+                expired.push(oldest.remove());
             }
+            let is_vain =
+                |_: &QueryId, one: &mut Candidate| one.since < before && !one.turnstile.may_have_changed();
+            expired.extend(line.begun.extract_if(.., is_vain).map(|(_, candidate)| candidate));
         }
         self.waiting -= expired.len();
         self.lines.retain(|_, line| !line.is_empty());

@@ -99,6 +99,11 @@ impl QueryContext {
         self.turnstile.pass(fragment)
     }
 
+    /// Notes that from now on it may change something.
+    pub(crate) fn begins_to_change(&self) {
+        self.turnstile.begins_to_change();
+    }
+
     /// A fragment of it has worked for so long.
     pub(crate) fn worked(&self, time: Duration) {
         self.turnstile.worked(time);

@@ -32,6 +32,8 @@ pub(crate) struct Turnstile {
     admission: Arc<Admission>,
     /// Nanoseconds that its fragments have worked.
     worked: AtomicU64,
+    /// A mark that the query may have changed something: a table, a map, a file, a definition.
+    may_have_changed: AtomicBool,
     /// What the lock below says, for the fast path.
     is_open: AtomicBool,
     inside: Mutex<Inside>,
@@ -70,6 +72,7 @@ impl Turnstile {
             group,
             admission: Arc::clone(admission),
             worked: AtomicU64::new(0),
+            may_have_changed: AtomicBool::new(false),
             is_open: AtomicBool::new(false),
             inside: Mutex::new(inside),
         })
@@ -127,6 +130,16 @@ impl Turnstile {
     pub(crate) fn worked(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.worked.fetch_add(nanos, Ordering::Relaxed);
+    }
+
+    /// Notes that from now on the query may change something.
+    pub(crate) fn begins_to_change(&self) {
+        self.may_have_changed.store(true, Ordering::Release);
+    }
+
+    /// Tells if the query may have changed something: then nobody may be told to try it again.
+    pub(super) fn may_have_changed(&self) -> bool {
+        self.may_have_changed.load(Ordering::Acquire)
     }
 
     /// True when a short permit is not used up.

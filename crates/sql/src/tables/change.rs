@@ -282,7 +282,8 @@ impl DataSink for ChangeSink {
         if let Some(returned) = &returned {
             given_back.into_iter().try_for_each(|batch| returned.add(batch))?;
         }
-        self.put(new, rules).await?;
+        let keys = rules.map(|rules| (rules, &tables, when_no_room));
+        self.put(new, keys).await?;
         Ok(changed as u64)
     }
 }
@@ -316,9 +317,13 @@ impl ChangeSink {
     }
 
     /// Puts the new rows in place of those that were seen; rows that were inserted meanwhile stay behind them.
-    async fn put(&self, new: Vec<Vec<RecordBatch>>, rules: Option<&Arc<Rules>>) -> Result<()> {
-        let mut taken = match rules {
-            Some(rules) => Some(rules.taken.lock().await),
+    async fn put(
+        &self,
+        new: Vec<Vec<RecordBatch>>,
+        keys: Option<(&Arc<Rules>, &Arc<TableMemory>, WhenNoRoom)>,
+    ) -> Result<()> {
+        let mut taken = match keys {
+            Some((rules, ..)) => Some(rules.taken.lock().await),
             None => None,
         };
         let mut held = Vec::with_capacity(self.partitions.len());
@@ -336,14 +341,16 @@ impl ChangeSink {
             );
             return Err(SqlError::Refused(text).into_plan());
         }
-        if let (Some(taken), Some(rules)) = (&mut taken, rules) {
+        if let (Some(taken), Some((rules, memory, when_no_room))) = (&mut taken, keys) {
             let changes_keys = self.assigned.as_ref().is_none_or(|columns| rules.has_key_of(columns));
             if changes_keys {
                 let mut rows: Vec<RecordBatch> = new.iter().flatten().cloned().collect();
                 for (now, seen) in held.iter().zip(seen) {
                     rows.extend_from_slice(&now[seen.len()..]);
                 }
-                **taken = Some(rules.keys_of(&rows).await?);
+                // Never both at a time. Where this fails, the next statement reads them again.
+                **taken = None;
+                **taken = Some(rules.keys_of(&rows, memory, when_no_room).await?);
             }
         }
         if let Some((table, _)) = in_memory(self.table.as_ref()) {

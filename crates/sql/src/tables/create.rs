@@ -71,8 +71,9 @@ pub(crate) async fn create_table(
     let rules = Rules::new(name.table(), &schema, &constraints, declared, serials);
     if let Some(rules) = &rules {
         rows.iter().flatten().try_for_each(|batch| rules.check_lengths(batch))?;
+        let memory = TableMemory::of(state.config())?;
         let all: Vec<RecordBatch> = rows.iter().flatten().cloned().collect();
-        *rules.taken.lock().await = Some(rules.keys_of(&all).await?);
+        *rules.taken.lock().await = Some(rules.keys_of(&all, &memory, WhenNoRoom::Refuse).await?);
     }
     let table = MemTable::try_new(schema, rows)?.with_constraints(constraints).with_column_defaults(defaults);
     if or_replace && is_there {

@@ -132,6 +132,7 @@ impl FillSink {
     async fn take_keys<'k>(
         rules: &'k Rules,
         partitions: &Partitions,
+        memory: &Arc<TableMemory>,
         new: &[Vec<RecordBatch>],
     ) -> Result<(MutexGuard<'k, Option<TakenKeys>>, TakenKeys)> {
         let mut held = rules.taken.lock().await;
@@ -142,7 +143,7 @@ impl FillSink {
                 for partition in partitions {
                     rows.extend(partition.read().await.iter().cloned());
                 }
-                rules.keys_of(&rows).await?
+                rules.keys_of(&rows, memory, WhenNoRoom::Refuse).await?
             }
         };
         for batch in new.iter().flatten() {
@@ -185,7 +186,7 @@ impl DataSink for FillSink {
             new.iter().flatten().try_for_each(|batch| returned.add(batch.clone()))?;
         }
         let taken = match &self.rules {
-            Some(rules) => Some(Self::take_keys(rules, &self.partitions, &new).await?),
+            Some(rules) => Some(Self::take_keys(rules, &self.partitions, &memory, &new).await?),
             None => None,
         };
         // All or nothing: a statement that is dropped while it waits for a lock has put no row into the table, and taken no key.

@@ -90,23 +90,7 @@ impl TableMemory {
             })
             .collect();
         let more = new.iter().map(|(_, entry)| entry.bytes).sum();
-        if self.total.try_add(more).is_err() {
-            self.sweep(&mut entries);
-            match (self.total.try_add(more), when_no_room) {
-                (Ok(()), _) => {}
-                (Err(_), WhenNoRoom::Take) => self.total.add(more),
-                (Err((held, full)), WhenNoRoom::Refuse) => {
-                    return Err(SqlError::Full(format!(
-                        "table {table:?} asks for {more} bytes more; {held} of the {} bytes that {} allows are in use. DROP TABLE and \
-                         DELETE make room, or raise {}",
-                        full.limit(),
-                        full.setting(),
-                        full.setting()
-                    ))
-                    .into_plan());
-                }
-            }
-        }
+        self.add(table, more, when_no_room, &mut entries)?;
         for (address, entry) in new {
             // Two columns of a row can be the same handle.
             if let Some(twice) = entries.columns.insert(address, entry) {
@@ -122,6 +106,29 @@ impl TableMemory {
         Ok(RecordBatch::try_new_with_options(rows.schema(), columns, &options)?)
     }
 
+    /// Adds bytes, after a look for handles that are gone where there is no room.
+    fn add(&self, table: &str, more: usize, when_no_room: WhenNoRoom, entries: &mut Entries) -> Result<()> {
+        if self.total.try_add(more).is_ok() {
+            return Ok(());
+        }
+        self.sweep(entries);
+        match (self.total.try_add(more), when_no_room) {
+            (Ok(()), _) => Ok(()),
+            (Err(_), WhenNoRoom::Take) => {
+                self.total.add(more);
+                Ok(())
+            }
+            (Err((held, full)), WhenNoRoom::Refuse) => Err(SqlError::Full(format!(
+                "table {table:?} asks for {more} bytes more; {held} of the {} bytes that {} allows are in use. DROP TABLE and \
+                 DELETE make room, or raise {}",
+                full.limit(),
+                full.setting(),
+                full.setting()
+            ))
+            .into_plan()),
+        }
+    }
+
     fn sweep(&self, entries: &mut Entries) {
         entries.columns.retain(|_, entry| {
             let is_held = entry.column.strong_count() > 0;
@@ -134,6 +141,39 @@ impl TableMemory {
 
     fn lock(&self) -> MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+}
+
+/// Bytes that a table has beside its rows. Given back when it is dropped.
+#[derive(Debug)]
+pub(super) struct TableCharge {
+    memory: Arc<TableMemory>,
+    bytes: usize,
+}
+
+impl TableCharge {
+    /// A charge of nothing.
+    pub(super) fn new(memory: &Arc<TableMemory>) -> Self {
+        Self { memory: Arc::clone(memory), bytes: 0 }
+    }
+
+    /// Adds bytes of `table`.
+    pub(super) fn grow(&mut self, table: &str, more: usize, when_no_room: WhenNoRoom) -> Result<()> {
+        self.memory.add(table, more, when_no_room, &mut self.memory.lock())?;
+        self.bytes += more;
+        Ok(())
+    }
+
+    /// Gives bytes back.
+    pub(super) fn shrink(&mut self, less: usize) {
+        self.memory.total.sub(less);
+        self.bytes -= less;
+    }
+}
+
+impl Drop for TableCharge {
+    fn drop(&mut self) {
+        self.memory.total.sub(self.bytes);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the rows of a table must be: unique in its keys, and with texts no longer than declared.
 
 use super::declared::Declared;
+use super::memory::{TableCharge, TableMemory, WhenNoRoom};
 use super::serial::Serial;
 use crate::error::SqlError;
 use arrow::array::{Array, AsArray, RecordBatch};
@@ -35,9 +36,16 @@ struct Key {
     is_primary: bool,
 }
 
-/// The keys that rows have, for each key of the table.
-#[derive(Debug, Default)]
-pub(super) struct TakenKeys(Vec<HashSet<Box<[u8]>>>);
+/// Bytes of a key beside its columns: in the set, which is half empty at worst, and of the heap.
+const KEY_BYTES: usize = 64;
+
+/// The keys that rows have, for each key of the table. They count as memory of tables.
+#[derive(Debug)]
+pub(super) struct TakenKeys {
+    sets: Vec<HashSet<Box<[u8]>>>,
+    charge: TableCharge,
+    when_no_room: WhenNoRoom,
+}
 
 impl Rules {
     /// The rules of a table; nothing when it has none.
@@ -98,25 +106,37 @@ impl Rules {
     }
 
     /// The keys of rows, none of which is another's.
-    pub(super) async fn keys_of(&self, rows: &[RecordBatch]) -> Result<TakenKeys> {
-        let mut taken = TakenKeys(self.keys.iter().map(|_| HashSet::new()).collect());
+    pub(super) async fn keys_of(
+        &self,
+        rows: &[RecordBatch],
+        memory: &Arc<TableMemory>,
+        when_no_room: WhenNoRoom,
+    ) -> Result<TakenKeys> {
+        let sets = self.keys.iter().map(|_| HashSet::new()).collect();
+        let mut taken = TakenKeys { sets, charge: TableCharge::new(memory), when_no_room };
         for batch in rows {
             self.take(&mut taken, batch)?;
             checkpoint().await;
         }
+        // Later rows are those of an INSERT.
+        taken.when_no_room = WhenNoRoom::Refuse;
         Ok(taken)
     }
 
     /// Adds the keys of rows, unless one is there already; then none of these rows may be written.
     pub(super) fn take(&self, taken: &mut TakenKeys, rows: &RecordBatch) -> Result<()> {
-        for (key, known) in self.keys.iter().zip(&mut taken.0) {
+        let TakenKeys { sets, charge, when_no_room } = taken;
+        for (key, known) in self.keys.iter().zip(sets) {
             let columns: Vec<_> = key.columns.iter().map(|place| Arc::clone(rows.column(*place))).collect();
             let fields = columns.iter().map(|column| SortField::new(column.data_type().clone()));
             let converter = RowConverter::new(fields.collect())?;
             let encoded = converter.convert_columns(&columns)?;
+            let bytes = encoded.iter().map(|row| row.as_ref().len() + KEY_BYTES).sum();
+            charge.grow(&self.table, bytes, *when_no_room)?;
             for row in 0..rows.num_rows() {
                 // NULL is equal to nothing.
                 if columns.iter().any(|column| column.is_null(row)) {
+                    charge.shrink(encoded.row(row).as_ref().len() + KEY_BYTES);
                     continue;
                 }
                 if !known.insert(encoded.row(row).as_ref().into()) {

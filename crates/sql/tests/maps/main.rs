@@ -3,6 +3,7 @@
 
 mod digits;
 mod indexes;
+mod one_state;
 
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::{Int64Type, UInt64Type};

@@ -3,6 +3,7 @@
 use crate::asking::{ENDLESS, ask, idle, number, soon, started, table, until};
 use arrow::array::{AsArray, RecordBatch};
 use arrow::datatypes::Int64Type;
+use arrow::util::pretty::pretty_format_batches;
 use async_trait::async_trait;
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::error::DataFusionError;
@@ -217,6 +218,44 @@ fn who_waits_too_long_is_told_so() {
         drop(busy);
         idle(&stages, &sql);
     }
+}
+
+/// A statement that had written some rows on a short permit was told to be tried again, and who did so wrote them twice.
+#[test]
+fn a_statement_that_may_have_changed_something_is_not_told_to_be_tried_again() {
+    let settings = SqlSettings {
+        queries: 1,
+        short_queries: 2,
+        short_ms: 3_000,
+        waiting_ms: 50,
+        // The one with the permit keeps it, though nobody reads its rows.
+        resting_after_ms: 1_000_000,
+        ..Default::default()
+    };
+    let (stages, sql) = started(settings);
+    let session = sql.session();
+    ask(&session, "CREATE TABLE kept AS SELECT 0 AS a").unwrap();
+    let mut busy = session.query("SELECT value FROM generate_series(1, 1000000000)").unwrap();
+    block_on(busy.schema()).unwrap();
+    let changes = [
+        format!("INSERT INTO kept {ENDLESS} RETURNING a"),
+        format!("EXPLAIN ANALYZE UPDATE kept SET a = ({ENDLESS})"),
+    ];
+    let changing: Vec<_> = changes.iter().map(|text| sql.session().query(text).unwrap()).collect();
+    until("both have begun, and stand in line", || {
+        let shown = pretty_format_batches(&[sql.queries().unwrap()]).unwrap().to_string();
+        (shown.matches("resting").count() == 2, shown)
+    });
+    // Who came later and only reads is told.
+    let reading = sql.session().query(ENDLESS).unwrap();
+    let end = soon("who only reads", || block_on(reading.collect())).unwrap_err();
+    assert!(matches!(end, SqlError::WaitedTooLong { .. }), "{end}");
+    for (text, mut query) in changes.iter().zip(changing) {
+        let told = query.next().now_or_never().map(|row| row.map(|row| row.map(|row| row.num_rows())));
+        assert!(told.is_none(), "{text}: {told:?}");
+    }
+    drop(busy);
+    idle(&stages, &sql);
 }
 
 /// Whoever looks up a table waits for ever, or finds a defect.

@@ -253,6 +253,43 @@ fn tables_in_memory_have_a_bound() {
     idle(&stages, &sql);
 }
 
+/// The keys of a table's rows counted in no account, and take as much as the rows.
+#[test]
+fn keys_of_tables_have_a_bound() {
+    let settings = SqlSettings { table_bytes: Some(4 * MEGABYTE), ..small(64 * MEGABYTE) };
+    let (stages, sql) = started(settings);
+    let session = sql.session();
+    let held = || sql.snapshot().table_bytes;
+    let insert = |table: &str, from: u64, to: u64| {
+        ask(&session, &format!("INSERT INTO {table} SELECT value FROM generate_series({from}, {to})"))
+    };
+    ask(&session, "CREATE TABLE free (k BIGINT)").unwrap();
+    insert("free", 1, 20_000).unwrap();
+    let rows = held();
+    ask(&session, "CREATE TABLE keyed (k BIGINT PRIMARY KEY)").unwrap();
+    insert("keyed", 1, 20_000).unwrap();
+    let both = held();
+    assert!(both > rows * 3, "{rows} without keys, {both} with those of as many rows");
+    let full = insert("keyed", 20_001, 80_000);
+    assert!(
+        matches!(&full, Err(SqlError::Full(said)) if said.contains("\"keyed\"")),
+        "{:?}",
+        full.map(|_| ())
+    );
+    until("what was refused is gone", || (held() <= both, held()));
+    assert!(insert("keyed", 1, 1).is_err_and(|error| matches!(error, SqlError::Taken(_))));
+    insert("keyed", 20_001, 20_001).unwrap();
+    ask(&session, "UPDATE keyed SET k = k + 1000000").unwrap();
+    until("new keys take the place of old ones", || (held().abs_diff(both) < both / 10, held()));
+    ask(&session, "DELETE FROM keyed WHERE k > 1000100").unwrap();
+    until("few are left", || (held() < rows + 50_000, held()));
+    ask(&session, "TRUNCATE keyed").unwrap();
+    ask(&session, "DROP TABLE free").unwrap();
+    ask(&session, "DROP TABLE keyed").unwrap();
+    until("nothing is left", || (held() == 0, held()));
+    idle(&stages, &sql);
+}
+
 #[test]
 fn what_makes_a_table_is_charged_and_makes_no_constants() {
     let (stages, sql) = started(small(16 * MEGABYTE));

@@ -18,21 +18,21 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 
     /// True one time in so many.
-    fn one_in(&mut self, times: usize) -> bool {
+    pub(crate) fn one_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
+    pub(crate) fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
         of[self.below(of.len())]
     }
 }
 
-const NAMES: [&str; 3] = ["t0", "t1", "t2"];
+pub(crate) const NAMES: [&str; 3] = ["t0", "t1", "t2"];
 const TEXTS: [&str; 8] = ["''", "'a'", "'b'", "'ab'", "'Ab'", "'ba'", "'ccc'", "'it''s'"];
 const PATTERNS: [&str; 6] = ["'a%'", "'%b'", "'_'", "'%'", "'_b%'", "'A%'"];
 
@@ -108,26 +108,26 @@ fn limited(random: &mut Random, text: String, columns: usize) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+pub(crate) enum Kind {
     Number,
     Text,
 }
 
 impl Kind {
-    fn any(random: &mut Random) -> Self {
+    pub(crate) fn any(random: &mut Random) -> Self {
         if random.one_in(3) { Self::Text } else { Self::Number }
     }
 }
 
 /// One SELECT in the making: which tables it has.
-struct Select<'r> {
+pub(crate) struct Select<'r> {
     random: &'r mut Random,
     aliases: Vec<String>,
     from: String,
 }
 
 impl<'r> Select<'r> {
-    fn new(random: &'r mut Random) -> Self {
+    pub(crate) fn new(random: &'r mut Random) -> Self {
         let mut select = Self { random, aliases: Vec::new(), from: String::new() };
         let tables = [1, 1, 1, 2, 2, 3][select.random.below(6)];
         for number in 0..tables {
@@ -316,7 +316,7 @@ impl<'r> Select<'r> {
     }
 
     /// Rows with columns of these kinds.
-    fn plain(&mut self, kinds: &[Kind]) -> String {
+    pub(crate) fn plain(&mut self, kinds: &[Kind]) -> String {
         let columns: Vec<_> = kinds
             .iter()
             .enumerate()

@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests make deadlines of their own")]
 
 mod generator;
+mod newer;
 
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -159,4 +160,65 @@ fn random_queries_agree_with_sqlite() {
     }
     assert!(unsupported.len() as u64 * 10 <= count, "more than a tenth is not supported");
     assert!(count < 100 || rows as u64 > count, "queries that find nothing prove nothing: {rows} rows");
+}
+
+/// Windows with an order, subqueries in select lists, `INTERSECT ALL` and `EXCEPT ALL`.
+#[test]
+fn random_newer_queries_agree_with_sqlite() {
+    let stages = Stages::builder().set("fragment.threads", 2).start().unwrap();
+    let sql = Sql::start(&stages, SqlSettings { batch_rows: 7, ..Default::default() }).unwrap();
+    sql.attach(&Grid::new(&stages)).unwrap();
+    let (session, sqlite) = (sql.session(), Connection::open_in_memory().unwrap());
+    sqlite.execute_batch("PRAGMA case_sensitive_like = ON").unwrap();
+    let first = number("FILBERT_SEED").unwrap_or(1);
+    let count = number("FILBERT_SQL_QUERIES").unwrap_or(150);
+    let (mut world, mut rows, mut unsupported) = (None, 0, Vec::new());
+    for seed in first..first + count {
+        let of = seed / QUERIES_OF_A_WORLD;
+        if world != Some(of) {
+            load(&session, &sqlite, &tables(&mut Random::new(of)));
+            world = Some(of);
+        }
+        let newer::Both { ours: text, theirs: other } = newer::query(&mut Random::new(seed.wrapping_mul(31)));
+        let expected =
+            theirs(&sqlite, &other).unwrap_or_else(|error| panic!("seed {seed}: SQLite: {error}\n{other}"));
+        rows += expected.len();
+        match ask(&session, &text) {
+            Err(error) if is_unsupported(&error) => unsupported.push(error.to_string()),
+            Err(error) => panic!("seed {seed}: {error}\n{text}"),
+            Ok(batches) => assert_eq!(ours(&batches), expected, "seed {seed} disagrees\n{text}\n{other}"),
+        }
+    }
+    println!("{count} queries, {rows} rows, {} not supported", unsupported.len());
+    assert!(unsupported.len() as u64 * 10 <= count, "{:#?}", unsupported.first());
+    assert!(rows as u64 > count, "queries that find nothing prove nothing: {rows} rows");
+}
+
+/// `ON CONFLICT` and `RETURNING` of a map: the same rows are given back, and the same are there afterwards.
+#[test]
+fn random_changes_agree_with_sqlite() {
+    let stages = Stages::builder().set("fragment.threads", 2).start().unwrap();
+    let sql = Sql::start(&stages, SqlSettings { batch_rows: 7, ..Default::default() }).unwrap();
+    sql.attach(&Grid::new(&stages)).unwrap();
+    let (session, sqlite) = (sql.session(), Connection::open_in_memory().unwrap());
+    let mapping = "CREATE MAPPING changed (__key BIGINT, a BIGINT, b BIGINT) TYPE IMap \
+                   OPTIONS ('keyFormat'='bigint', 'valueFormat'='json-flat')";
+    ask(&session, mapping).unwrap();
+    sqlite.execute_batch("CREATE TABLE changed (__key INTEGER PRIMARY KEY, a INTEGER, b INTEGER)").unwrap();
+    let first = number("FILBERT_SEED").unwrap_or(1);
+    let count = number("FILBERT_SQL_QUERIES").unwrap_or(150);
+    let mut rows = 0;
+    for seed in first..first + count {
+        let text = newer::change(&mut Random::new(seed.wrapping_mul(17)));
+        let expected =
+            theirs(&sqlite, &text).unwrap_or_else(|error| panic!("seed {seed}: SQLite: {error}\n{text}"));
+        let given = ask(&session, &text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+        assert_eq!(ours(&given), expected, "seed {seed} gives other rows back\n{text}");
+        rows += expected.len();
+        let all = "SELECT __key, a, b FROM changed";
+        let there = ours(&ask(&session, all).unwrap());
+        assert_eq!(there, theirs(&sqlite, all).unwrap(), "seed {seed} leaves other rows\n{text}");
+    }
+    println!("{count} changes, {rows} rows");
+    assert!(rows as u64 > count / 2, "changes of nothing prove nothing: {rows} rows");
 }

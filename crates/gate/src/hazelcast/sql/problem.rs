@@ -86,6 +86,7 @@ impl From<SqlError> for Problem {
             }
             SqlError::Cancelled => Code::CancelledByUser,
             SqlError::TimedOut { .. } => Code::Timeout,
+            SqlError::PartlyDone { cause, .. } => Self::from(cause.as_ref().clone()).code,
             _ => Code::Generic,
         };
         let text = error.to_string();
