@@ -129,6 +129,8 @@ pub struct ConnectionStats {
     pub tls: bool,
     /// True when the peer has logged in.
     pub authenticated: bool,
+    /// The user that has logged in, where the door has users.
+    pub user: Option<Arc<str>>,
     /// When it was opened, in milliseconds since 1970.
     pub since_unix_ms: u64,
     /// Bytes received.
@@ -254,6 +256,14 @@ impl Ledger {
         admitted
     }
 
+    /// Tells the connections that `which` selects. Returns how many they are.
+    pub(crate) fn order_those(&self, order: Order, which: impl Fn(&ConnectionStats) -> bool) -> usize {
+        let links: Vec<_> = self.lock().live.values().cloned().collect();
+        let chosen: Vec<_> = links.into_iter().filter(|link| which(&describe(link))).collect();
+        chosen.iter().for_each(|link| link.order(order));
+        chosen.len()
+    }
+
     /// A connection ended; what it counted joins what others counted.
     pub(crate) fn closed(&self, id: ConnectionId, reason: CloseReason) {
         let mut books = self.lock();
@@ -308,6 +318,7 @@ fn describe(link: &Link) -> ConnectionStats {
         peer: link.info.peer,
         tls: link.info.tls || counters.encrypted.load(Ordering::Relaxed),
         authenticated: counters.authenticated.load(Ordering::Relaxed),
+        user: link.user.get().cloned(),
         since_unix_ms: link.since_unix_ms,
         bytes_in: counters.bytes_in.load(Ordering::Relaxed),
         bytes_out: counters.bytes_out.load(Ordering::Relaxed),
