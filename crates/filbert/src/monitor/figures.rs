@@ -10,6 +10,7 @@ use filbert_sql::SqlSnapshot;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 /// Connections that are listed by door; the newest are left out.
 const LISTED: usize = 1_000;
@@ -189,7 +190,7 @@ fn shown(monitor: &Monitor, rows: &RecordBatch) -> Option<Value> {
         return Some(Value::Array(Vec::new()));
     }
     let mut rows: Value = serde_json::from_slice(&json).ok()?;
-    if !monitor.shows_texts {
+    if !monitor.shows_texts.load(Ordering::Acquire) {
         let texts = rows.as_array_mut().into_iter().flatten().filter_map(|row| row.get_mut("statement"));
         texts.for_each(|text| *text = Value::from(HIDDEN));
     }

@@ -37,7 +37,7 @@ pub(crate) struct Monitor {
     jobs: FlowMemory,
     doors: Vec<Listening>,
     /// Whoever reads figures may read the texts of statements.
-    shows_texts: bool,
+    shows_texts: Arc<AtomicBool>,
     /// A stage that has been stuck for longer is told; `None`: none is.
     stuck_after: Option<Duration>,
     /// When it began, by the clock of the stages.
@@ -62,7 +62,13 @@ impl Monitor {
     ) -> Self {
         let began = grid.stages().clock().now();
         let (grid, sql, cubes, jobs) = (grid.clone(), sql.clone(), cubes.clone(), jobs.clone());
+        let shows_texts = Arc::new(AtomicBool::new(shows_texts));
         Self { grid, sql, cubes, jobs, doors, shows_texts, stuck_after, began, is_ending: Arc::default() }
+    }
+
+    /// From now on the texts of statements are shown, or not.
+    pub(crate) fn shows_texts(&self, shown: bool) {
+        self.shows_texts.store(shown, Ordering::Release);
     }
 
     /// From now on the member takes nobody in.

@@ -16,6 +16,7 @@ mod operation_pages;
 #[path = "../hostile/process.rs"]
 #[allow(dead_code, reason = "shared with the hostile tests, which use more of it")]
 mod process;
+mod reload;
 mod service;
 mod shell;
 mod sql;

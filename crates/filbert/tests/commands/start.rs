@@ -83,24 +83,6 @@ fn the_log_says_who_comes_goes_and_is_refused() {
     }
 }
 
-/// Whoever closes a terminal does not mean to kill what runs in it.
-#[test]
-fn a_terminal_that_is_closed_drains_the_member() {
-    // Whoever runs the tests under `nohup` ignores the signal, and so would the child.
-    let mut child = Command::new("env")
-        .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_filbert")])
-        .args(["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let mut lines = lines.skip_while(|line| !line.contains("the cluster is called"));
-    lines.next().unwrap();
-    signal(child.id(), "HUP");
-    assert_eq!(lines.collect::<Vec<_>>(), ["filbert: SIGHUP, draining", "filbert: ended"]);
-    assert!(child.wait().unwrap().success());
-}
-
 /// `nohup filbert start &` outlives the terminal.
 #[test]
 fn a_hangup_that_was_ignored_stays_ignored() {
