@@ -77,6 +77,8 @@ impl DoorInner {
         local: SocketAddr,
     ) -> Self {
         let ledger = Ledger::new(stages.io().loops());
+        let names = Arc::downgrade(&ledger);
+        stages.name_origins(names);
         Self { stages, ledger, local, settings, tls, accepting: Mutex::new(None) }
     }
 

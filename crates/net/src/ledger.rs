@@ -5,6 +5,7 @@ use crate::log_budget::LogBudget;
 use crate::protocol::ConnectionId;
 use crate::reason::{CloseReason, RefuseReason};
 use crate::settings::NetSettings;
+use filbert_pool::{Origin, OriginName, OriginNames};
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -324,6 +325,14 @@ fn describe(link: &Link) -> ConnectionStats {
         bytes_out: counters.bytes_out.load(Ordering::Relaxed),
         in_flight: link.in_flight(),
         owed: link.under_way(),
+    }
+}
+
+impl OriginNames for Ledger {
+    fn name(&self, origin: Origin) -> Option<OriginName> {
+        let link = self.lock().live.get(&ConnectionId(origin.number())).cloned()?;
+        let user = link.user.get().map(|user| user.to_string());
+        Some(OriginName { client: link.info.peer.to_string(), user })
     }
 }
 

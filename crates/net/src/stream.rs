@@ -294,7 +294,9 @@ impl Watch {
         }
         // If it never comes back, it panicked.
         self.entry.reason = CloseReason::Panicked;
+        let origin = self.entry.link.info.id.origin().enter();
         let polled = protocol.poll(context);
+        drop(origin);
         self.entry.reason = CloseReason::StagesEnded;
         if let Poll::Ready(said) = polled {
             return Poll::Ready(self.reason(said));

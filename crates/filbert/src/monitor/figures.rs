@@ -5,7 +5,7 @@ use arrow::array::RecordBatch;
 use arrow::json::ArrayWriter;
 use filbert_grid::{LocalMapStats, MemoryAccount, Service};
 use filbert_net::DoorStats;
-use filbert_pool::{StageSnapshot, TopicSnapshot, process_memory};
+use filbert_pool::{StageKind, StageSnapshot, TopicSnapshot, process_memory};
 use filbert_sql::SqlSnapshot;
 use serde::Serialize;
 use serde_json::Value;
@@ -143,7 +143,7 @@ impl Figures {
             resident_bytes: process::resident_bytes(),
             cpu_seconds: process::cpu_seconds(),
             memory: MemoryFigures::of(monitor.grid.memory()),
-            stages: stages.snapshot(),
+            stages: shown_stages(monitor),
             events: stages.event().topics().into_iter().map(Events::from).collect(),
             maps,
             structures,
@@ -179,6 +179,17 @@ impl Figures {
 
 /// What stands in the place of a statement's text.
 const HIDDEN: &str = "(shown to those who log in: http.users)";
+
+/// What the stages say of themselves. Reports of slow tasks of stage `query` name statements, whose texts not everybody may read.
+fn shown_stages(monitor: &Monitor) -> Vec<StageSnapshot> {
+    let mut stages = monitor.stages().snapshot();
+    if !monitor.shows_texts.load(Ordering::Acquire) {
+        let of_query = stages.iter_mut().filter(|stage| stage.stage == StageKind::Query.as_str());
+        let slow = of_query.flat_map(|stage| &mut stage.slow_tasks).filter_map(|task| task.about.as_mut());
+        slow.for_each(|about| *about = HIDDEN.to_owned());
+    }
+    stages
+}
 
 /// The rows as objects.
 fn shown(monitor: &Monitor, rows: &RecordBatch) -> Option<Value> {
