@@ -8,6 +8,7 @@ use crate::map::operations::{
 use crate::map::partition::{EntryView, LocalMapStats, MapPartition};
 use crate::operation::Turn;
 use crate::strands::Spread;
+use filbert_store::StoreError;
 use filbert_wire::{Data, PartitionId};
 
 impl Map {
@@ -70,6 +71,16 @@ impl Map {
         let sum =
             |parts: Vec<LocalMapStats>| parts.into_iter().fold(LocalMapStats::default(), LocalMapStats::plus);
         self.strands().call_all(Spread::Here, operations, sum)
+    }
+
+    /// Returns how many writes were refused because they could not be kept on disk, since the map was made.
+    pub fn refused_writes(&self) -> u64 {
+        self.structure.context.refused()
+    }
+
+    /// Says why writes are refused now: the disk is full, or cannot be written. `None` when they are taken.
+    pub fn why_writes_are_refused(&self) -> Option<StoreError> {
+        self.structure.context.why_refuses()
     }
 
     /// How many of its partitions are not served, because what they held could not be read from disk.
