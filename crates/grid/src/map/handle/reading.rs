@@ -94,3 +94,32 @@ impl Map {
         self.call(partition, FetchEntries { cursor, batch })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::grid::Grid;
+    use filbert_pool::Stages;
+    use filbert_wire::Data;
+    use std::time::Duration;
+
+    /// The figures of a map that had too much to do were refused: it was gone from `/metrics`, and each look counted as one that was turned away.
+    #[test]
+    fn a_map_says_what_it_holds_while_new_work_is_refused() {
+        let stages = Stages::builder().set("partition.overload_ms", 1_000_u64).simulated(1).unwrap();
+        let (map, simulation) = (Grid::new(&stages).map("m"), stages.simulation().unwrap());
+        let (key, value) = (Data::new(-7, &[0, 0, 0, 1]), Data::new(-7, &[0, 0, 0, 2]));
+        map.set(key.clone(), value.clone()).wait().unwrap();
+        let partition = map.strands().used_partitions()[0];
+        let held = map.strands().try_look(partition, "hold", |_, _| {
+            let waits = map.set(key.clone(), value.clone());
+            simulation.advance(Duration::from_millis(1_001));
+            assert!(map.set(key, value).now().unwrap().is_err(), "it is late");
+            (waits, map.stats())
+        });
+        let (waits, stats) = held.unwrap();
+        simulation.settle();
+        assert_eq!(waits.wait(), Ok(()));
+        assert_eq!(stats.wait().unwrap().entries, 1);
+        assert_eq!(stages.partition().snapshot().refused, 1, "the write alone");
+    }
+}
