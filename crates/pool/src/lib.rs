@@ -137,3 +137,4 @@ pub use stages::{
 };
 pub use steal::{Completer, Forks, Scope, Vigil, WorkStealing, join, shape};
 pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};
+pub use thread::{ThreadsRefused, try_threads};

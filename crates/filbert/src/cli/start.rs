@@ -11,7 +11,7 @@ use super::spare_memory;
 use super::supervision::Supervision;
 use super::text::counted;
 use filbert::pool::process_memory;
-use filbert::{Member, MemberConfig, Shutdown, StartError};
+use filbert::{Member, MemberConfig, SettingValue, Shutdown, StartError};
 use filbert_wire::PARTITION_COUNT;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -67,6 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let (version, process) = (env!("CARGO_PKG_VERSION"), std::process::id());
     tracing::info!(version, process, cluster, data_directory = directory, "the member starts");
     let is_seen = std::io::stderr().is_terminal();
+    filbert::pool::try_threads(threads_of(&config))?;
     process_memory::set_limit(config.memory.process_bytes());
     let member = Member::builder()
         .config(config)
@@ -156,6 +157,17 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         say(&format!("ended; not everything was done in time on {}", report.cut_short.join(", ")));
     }
     Ok(())
+}
+
+/// The threads that a member with these settings starts, roughly. Those of stage `dedicated` are made when they are needed.
+fn threads_of(config: &MemberConfig) -> usize {
+    let is_counted = |key: &str| key.ends_with(".threads") && key != "dedicated.threads";
+    let threads = config.stages.values().into_iter().filter(|(key, _)| is_counted(key));
+    let number = |value| match value {
+        SettingValue::Number(number) => usize::try_from(number).unwrap_or(usize::MAX),
+        SettingValue::Word(_) => 0,
+    };
+    threads.map(|(_, value)| number(value)).sum()
 }
 
 /// The names and patterns of maps that the settings keep on disk.

@@ -285,3 +285,21 @@ fn a_member_is_watched_over_http_and_logs_json() {
     let gone = command(&["top", "--once", "--address", &http]).output().unwrap();
     assert!(text(&gone.stderr).contains("http.address"), "{}", text(&gone.stderr));
 }
+
+/// A member ended with a panic from within, and advice for those who debug it.
+#[test]
+fn a_start_that_lacks_threads_says_so_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = folder.path().join("filbert.toml");
+    // The stacks of so many take more than the address space that is allowed.
+    std::fs::write(&settings, "[partition]\nthreads = 1024\n").unwrap();
+    let script = format!(
+        "ulimit -v 1000000; exec '{}' start --port 0 --postgres-port 0 --http-port 0 --config '{}'",
+        env!("CARGO_BIN_EXE_filbert"),
+        settings.display()
+    );
+    let refused = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let said = text(&refused.stderr);
+    assert_eq!((refused.status.code(), said.lines().count()), (Some(1), 1), "{said}");
+    assert!(said.starts_with("filbert: the system allows ") && said.contains("ulimit"), "{said}");
+}
