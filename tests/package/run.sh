@@ -2,8 +2,9 @@
 # Installs the Debian package in a clean Debian, starts its service by the command line of its unit, writes and reads over
 # loopback, upgrades, and removes the package again. Needs Linux, root, dpkg-deb and debootstrap (or a root that it made).
 #
-#   tests/package/run.sh [<package.deb> [<folder of a clean root>]]
+#   tests/package/run.sh [--image] [<package.deb> [<folder of a clean root>]]
 #
+# With --image it first builds the image of the Dockerfile beside the package, over the same root, and starts a member in it: see image.sh.
 # Without a package it takes the one that `cargo xtask package` has made.
 # The status is 0 when all is as it should be, 1 when it is not, 2 when something is missing here.
 set -euo pipefail
@@ -11,6 +12,10 @@ set -euo pipefail
 missing() { echo "tests/package: $1" >&2; exit 2; }
 failed() { echo "tests/package: FAILED: $1" >&2; exit 1; }
 
+if [[ "${1:-}" == --image ]]; then
+  export FILBERT_PACKAGE_IMAGE=1
+  shift
+fi
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 made=("${CARGO_TARGET_DIR:-$here/../../target}"/package/filbert_*.deb)
 deb=$(realpath "${1:-${made[-1]}}")
@@ -40,6 +45,8 @@ else
     || { tail -n 5 "$scratch/debootstrap.log" >&2; missing "debootstrap failed"; }
 fi
 root="$scratch/root"
+# While the root is still clean.
+[[ -z "${FILBERT_PACKAGE_IMAGE:-}" ]] || "$here/image.sh" "$(dirname "$deb")" "$root"
 mount -t proc proc "$root/proc"
 inside() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"; }
 

@@ -10,7 +10,11 @@
 //! | `[sql]` | what queries may use: memory, time, rows, how many at a time |
 //! | `[map.<name>]`, `[list.<name>]`, `[queue.<name>]` | structures; one `*` in a name stands for any text |
 //! | `[grid]` | what holds for all structures |
+//! | `[log]` | what `filbert start` logs |
 //! | all others | the stages |
+
+mod changes;
+mod paths;
 
 use crate::member::StartError;
 use crate::memory::{MemorySettings, SetLimits, Shares};
@@ -48,6 +52,8 @@ pub struct MemberConfig {
     pub stages: Settings,
     /// The structures.
     pub grid: GridSettings,
+    /// What `filbert start` logs.
+    pub log: LogSettings,
     /// How much memory the member may take in all.
     pub memory: MemorySettings,
     /// What queries may use.
@@ -66,6 +72,7 @@ impl Default for MemberConfig {
         let mut config = Self {
             stages: Settings::default(),
             grid: GridSettings::default(),
+            log: LogSettings::default(),
             memory: MemorySettings::default(),
             sql: SqlSettings::default(),
             hazelcast: HazelcastSettings::default(),
@@ -89,6 +96,17 @@ filbert_pool::settings_struct! {
     pub struct ClusterSettings {
         /// What clients must call the cluster to be let in.
         pub name: String = HazelcastSettings::default().cluster_name => Shape::Text(is_named),
+    }
+}
+
+/// How much is logged, from nothing to everything.
+const LOG_LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
+
+filbert_pool::settings_struct! {
+    /// What a member logs.
+    pub struct LogSettings {
+        /// What filbert start logs to the standard error. Its option --log goes before. A reload takes a change over.
+        pub level: String = "warn".to_owned() => Shape::Words(LOG_LEVELS),
     }
 }
 
@@ -146,6 +164,7 @@ impl MemberConfig {
                 false,
                 HttpSettings::FIELDS.to_vec(),
             ),
+            ("log", "The log of filbert start.", false, LogSettings::FIELDS.to_vec()),
             ("memory", "The memory of the member.", false, MemorySettings::FIELDS.to_vec()),
             ("sql", "What queries may use.", false, SqlSettings::FIELDS.to_vec()),
             ("grid", "What holds for all structures.", false, grid),
@@ -184,6 +203,7 @@ impl MemberConfig {
         hazelcast.cluster_name = cluster.name;
         let mut postgres = take(&mut sections, "postgres", &mut problems);
         let mut http = take(&mut sections, "http", &mut problems);
+        let log = take(&mut sections, "log", &mut problems);
         let mut memory: MemorySettings = take(&mut sections, "memory", &mut problems);
         let mut sql = take(&mut sections, "sql", &mut problems);
         let mut grid = take_grid(&mut sections, &mut problems);
@@ -204,7 +224,7 @@ impl MemberConfig {
                 problems.extend(more);
                 Settings::new()
             });
-        let config = Self { stages, grid, memory, sql, hazelcast, postgres, http };
+        let config = Self { stages, grid, log, memory, sql, hazelcast, postgres, http };
         // A value that cannot be read counts as not set: what follows from that is no second mistake.
         let follows = |problem: &String| {
             let path = problem.split([':', ' ']).next().unwrap_or_default();
@@ -218,13 +238,24 @@ impl MemberConfig {
         if problems.is_empty() { Ok(config) } else { Err(StartError::Settings { problems }) }
     }
 
-    /// Reads a settings file; an error names the file and every problem.
+    /// Reads a settings file; an error names the file and every problem. Relative paths in it begin at the folder of the file.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, StartError> {
         let path = path.as_ref();
         let text = std::fs::read_to_string(path)
             .map_err(|error| StartError::Unreadable { path: path.to_owned(), error })?;
-        Self::from_toml(&text)
-            .map_err(|error| StartError::File { path: path.to_owned(), problems: error.problems().to_vec() })
+        Self::from_text_of(path, &text)
+    }
+
+    /// Reads the text of a settings file that was read already; see [`MemberConfig::from_file`].
+    pub fn from_text_of(path: impl AsRef<Path>, text: &str) -> Result<Self, StartError> {
+        let path = path.as_ref();
+        let mut config = Self::from_toml(text).map_err(|error| StartError::File {
+            path: path.to_owned(),
+            problems: error.problems().to_vec(),
+        })?;
+        let table: toml::Table = text.parse().unwrap_or_default();
+        config.begin_paths_at(&paths::folder_of(path), is_set(&table, &["grid", "data_directory"]));
+        Ok(config)
     }
 
     /// What is wrong with the values together.

@@ -18,9 +18,11 @@ use std::time::Duration;
 /// Dropped, they close at once.
 #[derive(Debug)]
 pub(crate) struct Doors {
-    hazelcast: Option<hazelcast::OpenDoor>,
-    postgres: Option<postgres::OpenDoor>,
-    http: Option<(http::OpenDoor, Monitor)>,
+    pub(crate) hazelcast: Option<hazelcast::OpenDoor>,
+    pub(crate) postgres: Option<postgres::OpenDoor>,
+    pub(crate) http: Option<(http::OpenDoor, Monitor)>,
+    /// What they were opened with, and what a reload has changed of it.
+    pub(crate) settings: DoorSettings,
 }
 
 /// Which doors a member is to have.
@@ -39,6 +41,16 @@ pub(crate) struct Listening {
     /// The same as one word.
     pub(crate) short: &'static str,
     pub(crate) watcher: DoorWatcher,
+}
+
+impl DoorSettings {
+    /// Returns true when the door for those who watch shows the texts of statements. Those who could ask for them at another door without
+    /// a login may read them there, too.
+    pub(crate) fn shows_texts(&self) -> bool {
+        let others_ask = self.hazelcast.as_ref().is_some_and(|door| !door.users.is_empty())
+            || self.postgres.as_ref().is_some_and(|door| !door.users.is_empty());
+        !others_ask || self.http.as_ref().is_some_and(|door| !door.users.is_empty())
+    }
 }
 
 impl Doors {
@@ -63,18 +75,17 @@ impl Doors {
         let known = hazelcast.clone().unwrap_or_default();
         let postgres = postgres.map(|postgres| postgres.or_users_of(&known));
         let http = http.map(|http| http.or_users_of(&known));
-        // Whoever could ask for them at another door without a login may read them here.
-        let others_ask = hazelcast.as_ref().is_some_and(|door| !door.users.is_empty())
-            || postgres.as_ref().is_some_and(|door| !door.users.is_empty());
-        let shows_texts = |http: &HttpSettings| !http.users.is_empty() || !others_ask;
+        let settings = DoorSettings { hazelcast, postgres, http };
+        let shown = settings.shows_texts();
+        let DoorSettings { hazelcast, postgres, http } = settings.clone();
         let door = |settings| hazelcast::Door::new(grid, settings).sql(sql).open();
         let hazelcast = hazelcast.map(door).transpose()?;
         let door = |settings| postgres::Door::new(grid.stages(), sql, settings).open();
         let postgres = postgres.map(door).transpose().map_err(StartError::Postgres)?;
-        let mut doors = Self { hazelcast, postgres, http: None };
+        let mut doors = Self { hazelcast, postgres, http: None, settings };
         if let Some(settings) = http {
             let stuck_after = (settings.stuck_ms > 0).then(|| Duration::from_millis(settings.stuck_ms));
-            let (listening, shown) = (doors.listening(), shows_texts(&settings));
+            let listening = doors.listening();
             let monitor = Monitor::new(grid, sql, (cubes, jobs), listening, shown, stuck_after);
             let door = http::Door::new(grid.stages(), monitor.clone(), settings).open();
             doors.http = Some((door.map_err(StartError::Http)?, monitor));

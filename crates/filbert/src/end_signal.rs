@@ -4,6 +4,10 @@
 //! are in place: a signal that comes after a program has said that it is ready is never the system's default, which is to die. Stage `io`
 //! and not `mixed`: what waits there does not hold up the end of a member that nobody sends a signal to.
 //!
+//! A SIGHUP has two meanings. From a terminal that is closed it says that nobody looks on any more: the program ends in order. A process that
+//! was started without a terminal, as services and containers are, gets it from an operator who wants the settings read again. Which of both is
+//! decided when the handlers are installed: a process whose terminal is gone cannot tell any more that it had one.
+//!
 //! A SIGHUP that was ignored when the process was started stays ignored: `nohup filbert start &` asks to outlive the terminal. The system tells
 //! what is ignored in `/proc/self/status`. Asking `sigaction` would need unsafe code.
 
@@ -37,6 +41,24 @@ impl Member {
     pub fn end_signal(&self) -> io::Result<EndSignal> {
         let mut signals = self.install_signals()?;
         let wait = async move { signals.next().await };
+        let told = self.stages().io().spawn("wait for a signal", wait).map_err(not_running)?;
+        Ok(EndSignal { told })
+    }
+
+    /// As [`Member::end_signal`], but in a process that was started without a terminal a SIGHUP calls `reload` instead, as often as it comes,
+    /// until the result is ready. It is called on stage `io` and must not block.
+    pub fn end_signal_or_reload(&self, reload: impl FnMut() + Send + 'static) -> io::Result<EndSignal> {
+        let mut signals = self.install_signals()?;
+        let is_service = !has_terminal();
+        let mut reload = reload;
+        let wait = async move {
+            loop {
+                match signals.next().await {
+                    "SIGHUP" if is_service => reload(),
+                    end => return end,
+                }
+            }
+        };
         let told = self.stages().io().spawn("wait for a signal", wait).map_err(not_running)?;
         Ok(EndSignal { told })
     }
@@ -124,6 +146,18 @@ fn ignores_hang_up() -> bool {
     std::fs::read_to_string("/proc/self/status").is_ok_and(|status| is_ignored(&status, SignalKind::hangup()))
 }
 
+/// Returns true when the process has a controlling terminal. Where the system does not tell, it has: a SIGHUP then ends it, which is what it does to
+/// most programs.
+fn has_terminal() -> bool {
+    std::fs::read_to_string("/proc/self/stat").map_or(true, |stat| names_terminal(&stat))
+}
+
+/// Reads the number of the controlling terminal in the text of `/proc/self/stat`: the fifth field behind the name of the process, 0 for none.
+fn names_terminal(stat: &str) -> bool {
+    let behind_name = stat.rsplit_once(')').map(|(_, fields)| fields);
+    behind_name.and_then(|fields| fields.split_whitespace().nth(4)).is_none_or(|terminal| terminal != "0")
+}
+
 /// Reads the set of ignored signals in the text of `/proc/self/status`: a bit each, SIGHUP (1) is the lowest.
 fn is_ignored(status: &str, signal: SignalKind) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -146,6 +180,13 @@ mod tests {
         }
         assert!(is_ignored(&status("0000000000000002"), SignalKind::interrupt()));
         assert!(!is_ignored("Name:\tfilbert\n", SignalKind::hangup()));
+    }
+
+    #[test]
+    fn a_process_with_a_terminal_is_told_from_one_without() {
+        assert!(!names_terminal("7 (a ) b) S 1 7 7 0 -1 4194560"));
+        assert!(names_terminal("7 (filbert) S 1 7 7 34816 7 4194560"));
+        assert!(names_terminal("what is this"));
     }
 
     #[test]

@@ -49,6 +49,7 @@ mod end_signal;
 mod member;
 mod memory;
 mod monitor;
+mod reload;
 mod settings_page;
 
 /// The examples of the README, so that they stay true.
@@ -81,10 +82,11 @@ struct DataflowPage;
 #[doc = include_str!("../../../docs/stages.md")]
 struct StagesPage;
 
-pub use config::{ClusterSettings, MemberConfig, SettingsSection};
+pub use config::{ClusterSettings, LogSettings, MemberConfig, SettingsSection};
 pub use end_signal::EndSignal;
 pub use member::{Member, MemberBuilder, StartError};
 pub use memory::MemorySettings;
+pub use reload::Reloaded;
 
 /// Sources and sinks for dataflow, as a crate of their own.
 pub use filbert_connect as connect;

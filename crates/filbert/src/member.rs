@@ -20,7 +20,7 @@ use filbert_sql::{Sql, SqlError, SqlSettings};
 use filbert_wire::Data;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 /// How long answers that are under way may take when a member ends.
@@ -302,6 +302,11 @@ impl Member {
         &self.inner.listening
     }
 
+    /// Locks the doors that are open; `None` when the member has ended.
+    pub(crate) fn doors(&self) -> MutexGuard<'_, Option<Doors>> {
+        self.inner.doors.lock().unwrap_or_else(|broken| broken.into_inner())
+    }
+
     /// Ends the member; call it from a thread that is none of its own. With [`Shutdown::Drain`] clients get the answers that are under
     /// way first.
     pub fn shutdown(&self, how: Shutdown) -> Result<ShutdownReport, ShutdownRefused> {
@@ -309,7 +314,7 @@ impl Member {
         if current().kind != StageKind::Application {
             return self.inner.stages.shutdown(how);
         }
-        let doors = self.inner.doors.lock().unwrap_or_else(|broken| broken.into_inner()).take();
+        let doors = self.doors().take();
         if let (Some(doors), Shutdown::Drain) = (&doors, how) {
             doors.drain(DRAIN);
         }

@@ -12,5 +12,6 @@ mod listing;
 mod open_door;
 pub mod postgres;
 mod tables;
+mod users;
 
 pub use open_door::OpenDoor;

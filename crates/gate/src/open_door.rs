@@ -1,6 +1,7 @@
 //! A door that listens, whatever is spoken there.
 
-use filbert_net::{DoorStats, DoorWatcher, DrainReport};
+use crate::users::OutdatedUsers;
+use filbert_net::{Certificates, DoorStats, DoorWatcher, DrainReport};
 use filbert_pool::{SubmitError, TaskFuture};
 use std::fmt;
 use std::net::SocketAddr;
@@ -33,6 +34,17 @@ impl<H> OpenDoor<H> {
     /// When the stages shut down.
     pub fn drain(&self, timeout: Duration) -> Result<TaskFuture<DrainReport>, SubmitError> {
         self.door.drain(timeout)
+    }
+
+    /// Shows these certificates to connections that come from now on; those that are open stay. Returns false when the door was opened
+    /// without encryption, which it keeps.
+    pub fn renew(&self, certificates: Certificates) -> bool {
+        self.door.renew(certificates)
+    }
+
+    /// Closes the connections of users that are not the same any more.
+    pub(crate) fn close_users(&self, outdated: &OutdatedUsers) -> usize {
+        self.door.close_users(|connection| outdated.includes(connection.user.as_deref()))
     }
 
     /// A handle that reads what its connections see, and keeps nothing open.

@@ -175,6 +175,7 @@ impl<P: Protocol> Connection<P> {
     }
 
     fn turn(&mut self, context: &mut Context<'_>) -> Result<Rest, CloseReason> {
+        let _origin = self.entry.link.info.id.origin().enter();
         let now = self.clock.now();
         if self.phase == Phase::New {
             self.phase = Phase::Open;

@@ -4,6 +4,8 @@ use crate::ledger::{ConnectionStats, DoorStats, Ledger};
 use crate::link::Order;
 use crate::reason::CloseReason;
 use crate::settings::NetSettings;
+use crate::tls::Certificates;
+use crate::tls::renewable::RenewableAcceptor;
 use filbert_pool::{Stages, SubmitError, TaskFuture};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -62,13 +64,22 @@ pub(crate) struct DoorInner {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) local: SocketAddr,
     settings: Arc<NetSettings>,
+    /// `None`: the door is not encrypted.
+    tls: Option<Arc<RenewableAcceptor>>,
     accepting: Mutex<Option<TaskFuture<()>>>,
 }
 
 impl DoorInner {
-    pub(crate) fn new(stages: Stages, settings: Arc<NetSettings>, local: SocketAddr) -> Self {
+    pub(crate) fn new(
+        stages: Stages,
+        settings: Arc<NetSettings>,
+        tls: Option<Arc<RenewableAcceptor>>,
+        local: SocketAddr,
+    ) -> Self {
         let ledger = Ledger::new(stages.io().loops());
-        Self { stages, ledger, local, settings, accepting: Mutex::new(None) }
+        let names = Arc::downgrade(&ledger);
+        stages.name_origins(names);
+        Self { stages, ledger, local, settings, tls, accepting: Mutex::new(None) }
     }
 
     pub(crate) fn accepts(&self, accepting: TaskFuture<()>) {
@@ -117,6 +128,21 @@ impl Door {
     /// A handle that reads the same and keeps nothing open.
     pub fn watcher(&self) -> DoorWatcher {
         DoorWatcher { ledger: Arc::clone(&self.inner.ledger), local: self.inner.local }
+    }
+
+    /// Shows these certificates to connections that come from now on; those that are there stay as they are. Returns false, and does
+    /// nothing, when the door was opened without encryption.
+    pub fn renew(&self, certificates: Certificates) -> bool {
+        if let Some(tls) = &self.inner.tls {
+            tls.renew(certificates);
+        }
+        self.inner.tls.is_some()
+    }
+
+    /// Closes the connections that `which` selects, with [`CloseReason::UserChanged`], without sending what waits for them. Returns how
+    /// many they are.
+    pub fn close_users(&self, which: impl Fn(&ConnectionStats) -> bool) -> usize {
+        self.inner.ledger.order_those(Order::Close(CloseReason::UserChanged), which)
     }
 
     /// Accepts no more, lets each connection send what it owes, and closes it; after `timeout` closes the rest hard. The future

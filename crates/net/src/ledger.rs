@@ -5,6 +5,7 @@ use crate::log_budget::LogBudget;
 use crate::protocol::ConnectionId;
 use crate::reason::{CloseReason, RefuseReason};
 use crate::settings::NetSettings;
+use filbert_pool::{Origin, OriginName, OriginNames};
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -129,6 +130,8 @@ pub struct ConnectionStats {
     pub tls: bool,
     /// True when the peer has logged in.
     pub authenticated: bool,
+    /// The user that has logged in, where the door has users.
+    pub user: Option<Arc<str>>,
     /// When it was opened, in milliseconds since 1970.
     pub since_unix_ms: u64,
     /// Bytes received.
@@ -254,6 +257,14 @@ impl Ledger {
         admitted
     }
 
+    /// Tells the connections that `which` selects. Returns how many they are.
+    pub(crate) fn order_those(&self, order: Order, which: impl Fn(&ConnectionStats) -> bool) -> usize {
+        let links: Vec<_> = self.lock().live.values().cloned().collect();
+        let chosen: Vec<_> = links.into_iter().filter(|link| which(&describe(link))).collect();
+        chosen.iter().for_each(|link| link.order(order));
+        chosen.len()
+    }
+
     /// A connection ended; what it counted joins what others counted.
     pub(crate) fn closed(&self, id: ConnectionId, reason: CloseReason) {
         let mut books = self.lock();
@@ -308,11 +319,20 @@ fn describe(link: &Link) -> ConnectionStats {
         peer: link.info.peer,
         tls: link.info.tls || counters.encrypted.load(Ordering::Relaxed),
         authenticated: counters.authenticated.load(Ordering::Relaxed),
+        user: link.user.get().cloned(),
         since_unix_ms: link.since_unix_ms,
         bytes_in: counters.bytes_in.load(Ordering::Relaxed),
         bytes_out: counters.bytes_out.load(Ordering::Relaxed),
         in_flight: link.in_flight(),
         owed: link.under_way(),
+    }
+}
+
+impl OriginNames for Ledger {
+    fn name(&self, origin: Origin) -> Option<OriginName> {
+        let link = self.lock().live.get(&ConnectionId(origin.number())).cloned()?;
+        let user = link.user.get().map(|user| user.to_string());
+        Some(OriginName { client: link.info.peer.to_string(), user })
     }
 }
 

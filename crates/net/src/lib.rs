@@ -82,4 +82,4 @@ pub use reason::{CloseReason, RefuseReason};
 pub use settings::{NetSettings, NetSettingsError};
 pub use stream::Stream;
 pub use supervisor::Supervisor;
-pub use tls::{ClientTlsSettings, TlsError, TlsSettings};
+pub use tls::{Certificates, ClientTlsSettings, TlsError, TlsSettings};

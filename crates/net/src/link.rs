@@ -11,7 +11,7 @@ use crate::reason::CloseReason;
 use crate::settings::NetSettings;
 use bytes::Bytes;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::task::Waker;
 
 /// A connection as other threads see it.
@@ -19,6 +19,8 @@ use std::task::Waker;
 pub(crate) struct Link {
     pub(crate) info: ConnectionInfo,
     pub(crate) since_unix_ms: u64,
+    /// Who has logged in; set at most once.
+    pub(crate) user: OnceLock<Arc<str>>,
     queue: Mutex<Queue>,
     /// Bytes in the queue; written under its lock, read without.
     queued: AtomicUsize,
@@ -83,6 +85,7 @@ impl Link {
         Self {
             info,
             since_unix_ms,
+            user: OnceLock::new(),
             queue: Mutex::default(),
             queued: AtomicUsize::new(0),
             unwritten: AtomicUsize::new(0),

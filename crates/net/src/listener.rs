@@ -8,6 +8,7 @@ use crate::protocol::{Close, ConnectionId, ConnectionInfo, Protocol};
 use crate::reason::{CloseReason, RefuseReason};
 use crate::settings::{NetSettings, NetSettingsError};
 use crate::stream::{Stream, Watch};
+use crate::tls::renewable::RenewableAcceptor;
 use crate::tls::{TlsError, TlsSettings, handshake};
 use crate::transport::Transport;
 use filbert_pool::{Clock, Stages, SubmitError};
@@ -22,7 +23,6 @@ use std::sync::{Arc, Weak};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::TlsAcceptor;
 
 /// How long accepting pauses when the system has nothing left to accept with.
 const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
@@ -85,7 +85,7 @@ pub fn is_loopback(address: SocketAddr) -> bool {
 /// What every connection of a door needs to begin.
 struct Common {
     settings: Arc<NetSettings>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<RenewableAcceptor>>,
     clock: Clock,
 }
 
@@ -178,14 +178,15 @@ impl Listener {
 
     fn open<S: Serve>(self, stages: &Stages, service: impl FnOnce(Common) -> S) -> Result<Door, ListenError> {
         self.settings.check()?;
-        let tls = self.tls.as_ref().map(TlsSettings::acceptor).transpose()?;
+        let tls = self.tls.as_ref().map(TlsSettings::load).transpose()?;
+        let tls = tls.map(|certificates| Arc::new(RenewableAcceptor::new(certificates)));
         let bind_error = |source| ListenError::Bind { address: self.address, source };
         let listener = bind(self.address, self.settings.backlog).map_err(bind_error)?;
         let local = listener.local_addr().map_err(bind_error)?;
         let settings = Arc::new(self.settings);
-        let common = Common { settings: Arc::clone(&settings), tls, clock: stages.clock() };
+        let common = Common { settings: Arc::clone(&settings), tls: tls.clone(), clock: stages.clock() };
         let service = Arc::new(service(common));
-        let inner = Arc::new(DoorInner::new(stages.clone(), settings, local));
+        let inner = Arc::new(DoorInner::new(stages.clone(), settings, tls, local));
         // The loop must not keep the stages alive that it runs on.
         let accepting = stages.io().spawn("accept", accept(listener, Arc::downgrade(&inner), service))?;
         inner.accepts(accepting);
@@ -313,7 +314,8 @@ where
         let transport = match tls {
             None => Transport::Clear(stream),
             Some(acceptor) => {
-                let handshake = tokio::time::timeout(settings.handshake_timeout(), acceptor.accept(stream));
+                let handshake =
+                    tokio::time::timeout(settings.handshake_timeout(), acceptor.now().accept(stream));
                 match unless_ordered(&entry.link, handshake).await {
                     Ok(Ok(Ok(stream))) => Transport::Encrypted(Box::new(stream.into())),
                     Ok(Ok(Err(error))) => {

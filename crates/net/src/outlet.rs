@@ -73,6 +73,11 @@ impl Outlet {
         self.link.order(Order::Drain);
     }
 
+    /// Says who has logged in at this connection. A second call changes nothing.
+    pub fn logged_in_as(&self, user: &str) {
+        self.link.user.get_or_init(|| Arc::from(user));
+    }
+
     /// The connection's number.
     pub fn id(&self) -> ConnectionId {
         self.link.info.id

@@ -3,6 +3,7 @@
 use crate::outbound::Outbound;
 use crate::reason::CloseReason;
 use bytes::BytesMut;
+use filbert_pool::Origin;
 use std::borrow::Cow;
 use std::fmt;
 use std::net::SocketAddr;
@@ -97,6 +98,13 @@ impl std::error::Error for Close {}
 /// The number of a connection: unique in the process, never used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId(pub u64);
+
+impl ConnectionId {
+    /// Returns what work for that connection is reported under.
+    pub(crate) fn origin(self) -> Origin {
+        Origin::new(self.0)
+    }
+}
 
 impl fmt::Display for ConnectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

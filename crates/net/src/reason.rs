@@ -54,6 +54,8 @@ reasons! {
         Overflow = "overflow",
         /// It had not logged in, and made room for a newcomer: there were as many connections as there may be.
         Displaced = "displaced",
+        /// The user that logged in there was removed or changed.
+        UserChanged = "user_changed",
         /// [`Outlet::close`](crate::Outlet::close) was called.
         Asked = "asked",
         /// It was drained: all it was owed was sent.

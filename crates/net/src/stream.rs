@@ -17,6 +17,7 @@ use crate::protocol::{Close, ConnectionInfo};
 use crate::reason::CloseReason;
 use crate::settings::NetSettings;
 use crate::tls::handshake;
+use crate::tls::renewable::RenewableAcceptor;
 use crate::transport::Transport;
 use filbert_pool::Clock;
 use std::future::{Future, poll_fn};
@@ -29,7 +30,6 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
-use tokio_rustls::TlsAcceptor;
 
 /// The bytes of one connection, for a protocol that drives itself: see [`Listener::serve`](crate::Listener::serve).
 ///
@@ -47,16 +47,8 @@ pub(crate) struct Shared {
     ledger: Arc<Ledger>,
     clock: Clock,
     settings: Arc<NetSettings>,
-    acceptor: Option<Acceptor>,
+    acceptor: Option<Arc<RenewableAcceptor>>,
     state: Mutex<State>,
-}
-
-struct Acceptor(TlsAcceptor);
-
-impl std::fmt::Debug for Acceptor {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Acceptor")
-    }
 }
 
 #[derive(Debug)]
@@ -94,6 +86,11 @@ impl Stream {
         self.shared.lock().authenticated = true;
     }
 
+    /// Says who has logged in. A second call changes nothing.
+    pub fn logged_in_as(&self, user: &str) {
+        self.shared.link.user.get_or_init(|| Arc::from(user));
+    }
+
     /// True when the door drains: nothing more will be read.
     pub fn is_draining(&self) -> bool {
         self.shared.lock().draining
@@ -114,7 +111,7 @@ impl Stream {
     /// # Errors
     /// When the door has no certificate, the stream is encrypted already, or the handshake fails or takes too long.
     pub async fn encrypt(&mut self) -> io::Result<()> {
-        let Some(Acceptor(acceptor)) = &self.shared.acceptor else {
+        let Some(acceptor) = &self.shared.acceptor else {
             return Err(io::Error::new(io::ErrorKind::Unsupported, "this door has no certificate"));
         };
         let taken = self.shared.lock().transport.take();
@@ -122,7 +119,9 @@ impl Stream {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is encrypted already"));
         };
         let end = |reason| self.shared.lock().ended = Some(reason);
-        match tokio::time::timeout(self.shared.settings.handshake_timeout(), acceptor.accept(stream)).await {
+        match tokio::time::timeout(self.shared.settings.handshake_timeout(), acceptor.now().accept(stream))
+            .await
+        {
             Ok(Ok(stream)) => {
                 self.shared.lock().transport = Some(Transport::Encrypted(Box::new(stream.into())));
                 self.shared.link.counters.encrypted.store(true, Ordering::Relaxed);
@@ -235,7 +234,7 @@ impl Watch {
         stream: TcpStream,
         entry: Entry,
         settings: Arc<NetSettings>,
-        acceptor: Option<TlsAcceptor>,
+        acceptor: Option<Arc<RenewableAcceptor>>,
         clock: Clock,
     ) -> (Self, Stream) {
         let state = State {
@@ -254,7 +253,7 @@ impl Watch {
             ledger: Arc::clone(&entry.ledger),
             clock,
             settings,
-            acceptor: acceptor.map(Acceptor),
+            acceptor,
             state: Mutex::new(state),
         });
         let stream = Stream { shared: Arc::clone(&shared) };
@@ -295,7 +294,9 @@ impl Watch {
         }
         // If it never comes back, it panicked.
         self.entry.reason = CloseReason::Panicked;
+        let origin = self.entry.link.info.id.origin().enter();
         let polled = protocol.poll(context);
+        drop(origin);
         self.entry.reason = CloseReason::StagesEnded;
         if let Poll::Ready(said) = polled {
             return Poll::Ready(self.reason(said));

@@ -5,6 +5,7 @@
 
 use crate::context::{self, StageId};
 use crate::future::Callbacks;
+use crate::origin::OriginDirectories;
 use crate::panics::caught;
 use crate::rules::StageKind;
 use crate::sim::Simulator;
@@ -24,6 +25,7 @@ pub(crate) struct Env {
     /// Calendar time less [`Env::now`], in nanoseconds; fixed when the stages start.
     calendar: u64,
     callbacks: OnceLock<Weak<dyn Callbacks>>,
+    origins: OriginDirectories,
 }
 
 /// When simulated stages start: the first of January 2030.
@@ -64,6 +66,7 @@ impl Env {
             random: AtomicU64::new(seed),
             calendar,
             callbacks: OnceLock::new(),
+            origins: OriginDirectories::default(),
         }
     }
 
@@ -99,6 +102,11 @@ impl Env {
     /// 64 bits, from the seed.
     pub(crate) fn random(&self) -> u64 {
         split_mix(self.random.fetch_add(0x9e37_79b9_7f4a_7c15, Ordering::Relaxed))
+    }
+
+    /// Who knows the clients that work is done for.
+    pub(crate) fn origins(&self) -> &OriginDirectories {
+        &self.origins
     }
 
     /// The timers of this set of stages.

@@ -85,6 +85,7 @@ mod error;
 mod eventually;
 mod future;
 mod metrics;
+mod origin;
 mod panics;
 mod promise;
 mod rules;
@@ -116,6 +117,7 @@ pub use event::{EventSettings, EventSource, EventStage, Offer, Offered, Topic, T
 pub use filbert_sync::process_memory;
 pub use future::{Canceller, TaskFuture, TaskResult};
 pub use metrics::{RunningNow, SlowTask, StageSnapshot};
+pub use origin::{EnteredOrigin, Origin, OriginName, OriginNames};
 pub use panics::caught;
 pub use polled::{
     Checkpoint, Group, TURN_BUDGET, TaskHandle, TaskWaker, Tasklet, Turn, TurnContext, checkpoint,
@@ -135,3 +137,4 @@ pub use stages::{
 };
 pub use steal::{Completer, Forks, Scope, Vigil, WorkStealing, join, shape};
 pub use striped::{Called, StandaloneStriped, Strand, Striped, StripedSettings};
+pub use thread::{ThreadsRefused, try_threads};

@@ -5,6 +5,7 @@
 
 use crate::context::StageId;
 use crate::env::Env;
+use crate::origin::{Origin, OriginName};
 use crossbeam_utils::CachePadded;
 use filbert_sync::Running;
 use std::collections::VecDeque;
@@ -44,6 +45,15 @@ pub(crate) struct WorkerMetrics {
 pub struct SlowTask {
     /// The task's name.
     pub task: &'static str,
+    /// The structure, source of events or statement that it was about, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The address of the client that it was done for, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// The user that this client had logged in as.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// The worker that ran it; the number of workers when a caller ran it.
     pub worker: usize,
     /// How long it took.
@@ -142,41 +152,61 @@ impl StageMetrics {
         let counters = self.worker(worker);
         let began = self.env.now();
         counters.running.begin(task, began);
+        Origin::forget_last();
         let result = body();
         counters.running.end();
         let took = self.env.now().saturating_sub(began);
         bump(&counters.busy, took);
         if self.slow_limit.is_some_and(|limit| took > limit.as_nanos() as u64) {
-            self.report_slow(worker, task, took);
+            self.report_slow(worker, task, None, took);
         }
         result
     }
 
-    /// Times tasks that follow one another on `worker`: the end of one is the beginning of the next.
+    /// Times tasks that follow one another on `worker`: the end of one is the beginning of the next. Reports say what they are about.
     #[inline]
-    pub(crate) fn batch(&self, worker: usize) -> Batch<'_> {
-        Batch { metrics: self, worker, began: self.env.now() }
+    pub(crate) fn batch<'a>(&'a self, worker: usize, about: Option<&'a str>) -> Batch<'a> {
+        Batch { metrics: self, worker, about, began: self.env.now() }
     }
 
     /// Runs a task that a caller runs on its own thread: times it, and reports it when it was slow, as of a worker
     /// beyond the last one. Counting it is up to the mechanism.
     #[inline]
-    pub(crate) fn observe_caller<R>(&self, task: &'static str, body: impl FnOnce() -> R) -> R {
+    pub(crate) fn observe_caller<R>(
+        &self,
+        task: &'static str,
+        about: Option<&str>,
+        body: impl FnOnce() -> R,
+    ) -> R {
         let Some(limit) = self.slow_limit else { return body() };
         let began = self.env.now();
         let result = body();
         let took = self.env.now().saturating_sub(began);
         if took > limit.as_nanos() as u64 {
-            self.report_slow(self.workers.len(), task, took);
+            self.report_slow(self.workers.len(), task, about, took);
         }
         result
     }
 
     #[cold]
-    fn report_slow(&self, worker: usize, task: &'static str, took: u64) {
+    fn report_slow(&self, worker: usize, task: &'static str, about: Option<&str>, took: u64) {
         self.slow_count.fetch_add(1, Ordering::Relaxed);
-        let report = SlowTask { task, worker, took_ms: took / 1_000_000 };
-        tracing::warn!(stage = self.id.name, task, worker, took_ms = report.took_ms, "slow task");
+        let (client, user) = match self.env.origins().name(Origin::of_report()) {
+            Some(OriginName { client, user }) => (Some(client), user),
+            None => (None, None),
+        };
+        let took_ms = took / 1_000_000;
+        tracing::warn!(
+            stage = self.id.name,
+            task,
+            about,
+            client = client.as_deref(),
+            user = user.as_deref(),
+            worker,
+            took_ms,
+            "slow task"
+        );
+        let report = SlowTask { task, about: about.map(str::to_owned), client, user, worker, took_ms };
         let mut slow = self.slow.lock().unwrap_or_else(|broken| broken.into_inner());
         if slow.len() == SLOW_KEPT {
             slow.pop_front();
@@ -241,6 +271,7 @@ impl StageMetrics {
 pub(crate) struct Batch<'a> {
     metrics: &'a StageMetrics,
     worker: usize,
+    about: Option<&'a str>,
     began: u64,
 }
 
@@ -262,7 +293,7 @@ impl Batch<'_> {
         let took = now.saturating_sub(std::mem::replace(&mut self.began, now));
         bump(&counters.busy, took);
         if self.metrics.slow_limit.is_some_and(|limit| took > limit.as_nanos() as u64) {
-            self.metrics.report_slow(self.worker, task, took);
+            self.metrics.report_slow(self.worker, task, self.about, took);
         }
         result
     }

@@ -77,6 +77,45 @@ pub(crate) fn run_apart(name: String, body: impl FnOnce() + Send + 'static) -> b
     started.is_ok()
 }
 
+/// The refusal of the system to run as many threads as are needed.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the system allows {started} of the {wanted} threads that are needed: {source}; allow more processes (ulimit -u, or TasksMax of the service) and \
+     more memory (ulimit -v), or set fewer threads (`filbert stages --settings`)"
+)]
+pub struct ThreadsRefused {
+    started: usize,
+    wanted: usize,
+    source: std::io::Error,
+}
+
+/// Tries whether the system runs so many threads beside those that there are. They are started, and end at once; a program that needs them can then
+/// say why it does not start, where a stage would panic.
+///
+/// # Errors
+/// When the system refuses one of them.
+///
+/// ```
+/// filbert_pool::try_threads(4)?;
+/// # Ok::<(), filbert_pool::ThreadsRefused>(())
+/// ```
+pub fn try_threads(wanted: usize) -> Result<(), ThreadsRefused> {
+    let release = Arc::new(Latch::new());
+    let mut started = Vec::with_capacity(wanted);
+    let mut refused = None;
+    while started.len() < wanted && refused.is_none() {
+        let release = Arc::clone(&release);
+        match start("probe".to_owned(), move || release.wait()) {
+            Ok(entry) => started.push(entry),
+            Err(error) => refused = Some(error),
+        }
+    }
+    release.open();
+    let count = started.len();
+    started.into_iter().for_each(Entry::join);
+    refused.map_or(Ok(()), |source| Err(ThreadsRefused { started: count, wanted, source }))
+}
+
 #[expect(clippy::disallowed_methods, reason = "this is the one door")]
 fn start(name: String, body: impl FnOnce() + Send + 'static) -> std::io::Result<Entry> {
     let ended = Arc::new(Latch::new());

@@ -384,7 +384,8 @@ impl Session {
         };
         let clock = inner.stages.clock();
         let entry = inner.registry.add(&turnstile, text, &clock, &used, Box::new(start))?;
-        let control = inner.query.strand(id.0, Control::Waiting(Arc::clone(&entry), engaged));
+        let about: Arc<str> = text.chars().take(MOST_REPORTED).collect::<String>().into();
+        let control = inner.query.strand_about(id.0, &about, Control::Waiting(Arc::clone(&entry), engaged));
         let ways = (control.clone(), entry);
         let query = Query::new(id, ways, schema, receiver, settings.rows);
         if let Some(limit_ms) = time_limit_ms {
@@ -405,6 +406,9 @@ impl std::fmt::Debug for Session {
         f.debug_struct("Session").field("id", &self.id).finish_non_exhaustive()
     }
 }
+
+/// Letters of a statement that a report of a slow task shows.
+const MOST_REPORTED: usize = 100;
 
 /// Run time for which a query goes before others: what is planned and done by then does not wait behind those that run for long.
 const HEAD_START: Duration = Duration::from_millis(3);

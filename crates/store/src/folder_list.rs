@@ -77,10 +77,12 @@ impl FolderList {
     /// Reads the list of a data directory that others may use, and changes nothing.
     pub(crate) fn find(directory: &Path) -> Result<Self, StoreError> {
         let Some(marker) = Marker::find(directory) else {
-            let error = std::io::Error::new(
-                std::io::ErrorKind::NotFound,
-                "it is no data directory of a member, and no backup",
-            );
+            let problem = if directory.exists() {
+                "it is no data directory of a member, and no backup"
+            } else {
+                "there is no such file or folder"
+            };
+            let error = std::io::Error::new(std::io::ErrorKind::NotFound, problem);
             return Err(StoreError::io("read", directory, &error));
         };
         Self::read(directory, marker)

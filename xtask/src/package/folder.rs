@@ -1,4 +1,5 @@
-//! A folder that a package is put together in: files with the modes that they will have.
+//! A folder that a package is put together in: files and folders with the modes that they will have, whatever the umask of who makes it. A
+//! package whose folders only root may enter would be installed, and found by nobody.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ impl Folder {
         if path.exists() {
             std::fs::remove_dir_all(path).map_err(refused)?;
         }
-        std::fs::create_dir_all(path).map_err(refused)?;
+        std::fs::create_dir_all(path).and_then(|()| open_to_all(path)).map_err(refused)?;
         Ok(Self { path: path.to_owned() })
     }
 
@@ -52,7 +53,9 @@ impl Folder {
     ) -> Result<(), String> {
         let path = self.path.join(name);
         let parent = path.parent().unwrap_or(&self.path);
+        let folders = || parent.ancestors().take_while(|folder| folder.starts_with(&self.path));
         std::fs::create_dir_all(parent)
+            .and_then(|()| folders().try_for_each(open_to_all))
             .and_then(|()| put(&path))
             .and_then(|()| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)))
             .map_err(|error| format!("{} cannot be written: {error}", path.display()))
@@ -81,5 +84,32 @@ impl Folder {
     pub(super) fn remove(self) -> Result<(), String> {
         std::fs::remove_dir_all(&self.path)
             .map_err(|error| format!("the folder {} cannot be removed: {error}", self.path.display()))
+    }
+}
+
+/// Lets everybody enter a folder, and its owner change it.
+fn open_to_all(folder: &Path) -> std::io::Result<()> {
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Under a umask of 077 the folders of a package were closed to everybody but root.
+    #[test]
+    fn the_modes_of_folders_do_not_depend_on_who_makes_them() {
+        let path = std::env::temp_dir().join(format!("xtask-folder-{}", std::process::id()));
+        let folder = Folder::fresh(&path).unwrap();
+        for below in ["usr", "usr/share"] {
+            std::fs::create_dir(path.join(below)).unwrap();
+            std::fs::set_permissions(path.join(below), std::fs::Permissions::from_mode(0o700)).unwrap();
+        }
+        folder.write("usr/share/doc/filbert/LICENSE", "text").unwrap();
+        for below in ["", "usr", "usr/share", "usr/share/doc", "usr/share/doc/filbert"] {
+            let mode = std::fs::metadata(path.join(below)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o755, "{below:?}");
+        }
+        folder.remove().unwrap();
     }
 }

@@ -7,3 +7,8 @@ use std::path::Path;
 pub(super) fn read(path: Option<&Path>) -> Result<MemberConfig, StartError> {
     path.map_or_else(|| Ok(MemberConfig::default()), MemberConfig::from_file)
 }
+
+/// Reads its text.
+pub(super) fn text(path: &Path) -> Result<String, StartError> {
+    std::fs::read_to_string(path).map_err(|error| StartError::Unreadable { path: path.to_owned(), error })
+}

@@ -1,19 +1,21 @@
 //! `filbert start`: a member with its doors open, until it is told to end.
 
 use super::Outcome;
-use super::json_log::JsonLines;
+use super::log::{self, LogFormat};
 use super::open_files;
 use super::pid_file::PidFile;
 use super::progress;
+use super::reload::{Reload, SettingsFile};
 use super::settings_file;
 use super::spare_memory;
 use super::supervision::Supervision;
 use super::text::counted;
 use filbert::pool::process_memory;
-use filbert::{Member, MemberConfig, Shutdown};
+use filbert::{Member, MemberConfig, SettingValue, Shutdown, StartError};
 use filbert_wire::PARTITION_COUNT;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use tracing_subscriber::filter::LevelFilter;
 
 /// The options of `filbert start`.
@@ -40,34 +42,19 @@ pub(super) struct Arguments {
     /// Writes the process id to this file, for `filbert stop`.
     #[arg(long, value_name = "FILE")]
     pid_file: Option<PathBuf>,
-    /// What is logged to the standard error: off, error, warn, info, debug or trace.
-    #[arg(long, value_name = "LEVEL", default_value = "warn")]
-    log: LevelFilter,
+    /// What is logged to the standard error: off, error, warn, info, debug or trace. Without it, what log.level of the settings says: warn,
+    /// unless it is set.
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<LevelFilter>,
     /// How it is logged: text for people, json for programs, an object on each line.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     log_format: LogFormat,
 }
 
-/// How a member logs.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum LogFormat {
-    Text,
-    Json,
-}
-
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let log = tracing_subscriber::fmt()
-        .with_max_level(arguments.log)
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
-        // What cannot be written is lost: to tell of that on the same standard error would end the member.
-        .log_internal_errors(false);
-    match arguments.log_format {
-        LogFormat::Text => log.init(),
-        LogFormat::Json => log.event_format(JsonLines).init(),
-    }
-    let config = config(arguments)?;
-    let supervision = Supervision::find();
+    let (config, file) = config(arguments)?;
+    let log = log::begin(arguments.log_format, arguments.log, &config.log.level);
+    let supervision = Arc::new(Supervision::find());
     // Held, and thereby locked, until the member has ended.
     let _pid_file = arguments.pid_file.as_deref().map(PidFile::claim).transpose()?;
     let kept = kept_on_disk(&config);
@@ -80,6 +67,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let (version, process) = (env!("CARGO_PKG_VERSION"), std::process::id());
     tracing::info!(version, process, cluster, data_directory = directory, "the member starts");
     let is_seen = std::io::stderr().is_terminal();
+    filbert::pool::try_threads(threads_of(&config))?;
     process_memory::set_limit(config.memory.process_bytes());
     let member = Member::builder()
         .config(config)
@@ -97,7 +85,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         progress::show("");
     }
     spare_memory::give_back(member.stages());
-    let end = member.end_signal()?;
+    let reload = Reload::new(file, &member, log, &supervision);
+    let end = member.end_signal_or_reload(move || reload.begin())?;
     for (whom, address) in member.listening() {
         say(&format!("{whom} on {address}"));
     }
@@ -142,7 +131,8 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     say(&format!("the cluster is called {cluster:?}; Ctrl-C ends the member"));
     tracing::info!("the member serves");
-    let watched = supervision.ready(member.stages());
+    supervision.serves();
+    let watched = supervision.watched(member.stages());
     let signal = end.wait()?;
     supervision.stopping();
     if signal == "SIGINT" && std::io::stdout().is_terminal() {
@@ -150,10 +140,12 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         let _ = writeln!(std::io::stdout());
     }
     // A drain may take as long as its clients let it; whoever asks twice does not want to wait.
-    member.end_signal()?.on_told(|signal| {
-        say(&format!("{signal} again, ending at once"));
-        std::process::exit(1);
-    });
+    member
+        .end_signal_or_reload(|| tracing::warn!("SIGHUP: the settings are not read again, the member ends"))?
+        .on_told(|signal| {
+            say(&format!("{signal} again, ending at once"));
+            std::process::exit(1);
+        });
     say(&format!("{signal}, draining"));
     tracing::info!(signal, "the member drains");
     let report = member.shutdown(Shutdown::Drain)?;
@@ -165,6 +157,17 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         say(&format!("ended; not everything was done in time on {}", report.cut_short.join(", ")));
     }
     Ok(())
+}
+
+/// The threads that a member with these settings starts, roughly. Those of stage `dedicated` are made when they are needed.
+fn threads_of(config: &MemberConfig) -> usize {
+    let is_counted = |key: &str| key.ends_with(".threads") && key != "dedicated.threads";
+    let threads = config.stages.values().into_iter().filter(|(key, _)| is_counted(key));
+    let number = |value| match value {
+        SettingValue::Number(number) => usize::try_from(number).unwrap_or(usize::MAX),
+        SettingValue::Word(_) => 0,
+    };
+    threads.map(|(_, value)| number(value)).sum()
 }
 
 /// The names and patterns of maps that the settings keep on disk.
@@ -206,13 +209,21 @@ fn can_be_written(folder: &Path) -> Result<(), String> {
 }
 
 /// Says where the member stands. It serves and drains all the same when nobody reads that any more.
-fn say(line: &str) {
+pub(super) fn say(line: &str) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "filbert: {line}").and_then(|()| out.flush());
 }
 
-fn config(arguments: &Arguments) -> Result<MemberConfig, Box<dyn std::error::Error>> {
-    let mut config = settings_file::read(arguments.config.as_deref())?;
+/// Reads the settings, and keeps the text of their file for a reload.
+fn config(arguments: &Arguments) -> Result<(MemberConfig, Option<SettingsFile>), StartError> {
+    let (mut config, file) = match &arguments.config {
+        None => (MemberConfig::default(), None),
+        Some(path) => {
+            let text = settings_file::text(path)?;
+            let config = MemberConfig::from_text_of(path, &text)?;
+            (config, Some(SettingsFile { path: path.clone(), text }))
+        }
+    };
     if let Some(port) = arguments.port {
         config.hazelcast.address.set_port(port);
     }
@@ -228,5 +239,5 @@ fn config(arguments: &Arguments) -> Result<MemberConfig, Box<dyn std::error::Err
     if let Some(name) = &arguments.cluster_name {
         config.hazelcast.cluster_name.clone_from(name);
     }
-    Ok(config)
+    Ok((config, file))
 }

@@ -3,13 +3,14 @@
 use super::Monitor;
 use arrow::array::RecordBatch;
 use arrow::json::ArrayWriter;
-use filbert_grid::{LocalMapStats, MemoryAccount, Service};
+use filbert_grid::{LocalMapStats, Map, MemoryAccount, Service};
 use filbert_net::DoorStats;
-use filbert_pool::{StageSnapshot, TopicSnapshot, process_memory};
+use filbert_pool::{StageKind, StageSnapshot, TopicSnapshot, process_memory};
 use filbert_sql::SqlSnapshot;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
 
 /// Connections that are listed by door; the newest are left out.
 const LISTED: usize = 1_000;
@@ -27,6 +28,8 @@ pub(super) struct Figures {
     pub(super) stages: Vec<StageSnapshot>,
     pub(super) events: Vec<Events>,
     pub(super) maps: Vec<MapFigures>,
+    /// Writes that were refused, by the reason: `memory`, `disk`.
+    pub(super) refused_writes: BTreeMap<&'static str, u64>,
     /// How many structures there are, by kind.
     pub(super) structures: BTreeMap<&'static str, usize>,
     pub(super) doors: Vec<DoorFigures>,
@@ -82,6 +85,11 @@ pub(super) struct MapFigures {
     pub(super) expirations: u64,
     /// Partitions that are not served: what they held could not be read from disk. The other figures are of the rest.
     pub(super) damaged_partitions: usize,
+    /// Writes that were refused because they could not be kept on disk.
+    pub(super) refused_writes: u64,
+    /// Why writes are refused now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) refuses_writes: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -130,7 +138,7 @@ impl Figures {
                 && let Some(map) = monitor.grid.find_map(&name)
                 && let Ok(stats) = map.stats().await
             {
-                maps.push(MapFigures::new(&name, stats, map.damaged_partitions()));
+                maps.push(MapFigures::new(&map, stats));
             }
         }
         let doors = monitor.doors.iter();
@@ -141,8 +149,12 @@ impl Figures {
             uptime_seconds: stages.clock().now().saturating_sub(monitor.began).as_secs_f64(),
             resident_bytes: process::resident_bytes(),
             cpu_seconds: process::cpu_seconds(),
+            refused_writes: BTreeMap::from([
+                ("memory", monitor.grid.memory().refused()),
+                ("disk", maps.iter().map(|map| map.refused_writes).sum()),
+            ]),
             memory: MemoryFigures::of(monitor.grid.memory()),
-            stages: stages.snapshot(),
+            stages: shown_stages(monitor),
             events: stages.event().topics().into_iter().map(Events::from).collect(),
             maps,
             structures,
@@ -179,6 +191,17 @@ impl Figures {
 /// What stands in the place of a statement's text.
 const HIDDEN: &str = "(shown to those who log in: http.users)";
 
+/// What the stages say of themselves. Reports of slow tasks of stage `query` name statements, whose texts not everybody may read.
+fn shown_stages(monitor: &Monitor) -> Vec<StageSnapshot> {
+    let mut stages = monitor.stages().snapshot();
+    if !monitor.shows_texts.load(Ordering::Acquire) {
+        let of_query = stages.iter_mut().filter(|stage| stage.stage == StageKind::Query.as_str());
+        let slow = of_query.flat_map(|stage| &mut stage.slow_tasks).filter_map(|task| task.about.as_mut());
+        slow.for_each(|about| *about = HIDDEN.to_owned());
+    }
+    stages
+}
+
 /// The rows as objects.
 fn shown(monitor: &Monitor, rows: &RecordBatch) -> Option<Value> {
     let mut json = Vec::new();
@@ -189,7 +212,7 @@ fn shown(monitor: &Monitor, rows: &RecordBatch) -> Option<Value> {
         return Some(Value::Array(Vec::new()));
     }
     let mut rows: Value = serde_json::from_slice(&json).ok()?;
-    if !monitor.shows_texts {
+    if !monitor.shows_texts.load(Ordering::Acquire) {
         let texts = rows.as_array_mut().into_iter().flatten().filter_map(|row| row.get_mut("statement"));
         texts.for_each(|text| *text = Value::from(HIDDEN));
     }
@@ -216,9 +239,9 @@ impl From<TopicSnapshot> for Events {
 }
 
 impl MapFigures {
-    fn new(name: &str, stats: LocalMapStats, damaged_partitions: usize) -> Self {
+    fn new(map: &Map, stats: LocalMapStats) -> Self {
         Self {
-            name: name.to_owned(),
+            name: map.name().to_string(),
             entries: stats.entries,
             bytes: stats.bytes,
             locked: stats.locked,
@@ -228,7 +251,9 @@ impl MapFigures {
             removes: stats.removes,
             evictions: stats.evictions,
             expirations: stats.expirations,
-            damaged_partitions,
+            damaged_partitions: map.damaged_partitions(),
+            refused_writes: map.refused_writes(),
+            refuses_writes: map.why_writes_are_refused().map(|why| why.to_string()),
         }
     }
 }

@@ -19,7 +19,7 @@ use figures::Figures;
 use filbert_cube::CubeMemory;
 use filbert_flow::FlowMemory;
 use filbert_gate::http::{Page, Pages};
-use filbert_grid::{Grid, RecoveredMap};
+use filbert_grid::{Grid, RecoveredMap, Service};
 use filbert_pool::Stages;
 use filbert_sql::Sql;
 use filbert_wire::PARTITION_COUNT;
@@ -37,7 +37,7 @@ pub(crate) struct Monitor {
     jobs: FlowMemory,
     doors: Vec<Listening>,
     /// Whoever reads figures may read the texts of statements.
-    shows_texts: bool,
+    shows_texts: Arc<AtomicBool>,
     /// A stage that has been stuck for longer is told; `None`: none is.
     stuck_after: Option<Duration>,
     /// When it began, by the clock of the stages.
@@ -62,7 +62,13 @@ impl Monitor {
     ) -> Self {
         let began = grid.stages().clock().now();
         let (grid, sql, cubes, jobs) = (grid.clone(), sql.clone(), cubes.clone(), jobs.clone());
+        let shows_texts = Arc::new(AtomicBool::new(shows_texts));
         Self { grid, sql, cubes, jobs, doors, shows_texts, stuck_after, began, is_ending: Arc::default() }
+    }
+
+    /// From now on the texts of statements are shown, or not.
+    pub(crate) fn shows_texts(&self, shown: bool) {
+        self.shows_texts.store(shown, Ordering::Release);
     }
 
     /// From now on the member takes nobody in.
@@ -79,7 +85,7 @@ impl Monitor {
             return Page::text("ending\n").unwell();
         }
         let stuck = self.stuck();
-        let rest = format!("{}{}", self.full(), self.damaged());
+        let rest = format!("{}{}{}", self.full(), self.unwritable(), self.damaged());
         if stuck.is_empty() {
             Page::text(format!("ready\n{rest}"))
         } else {
@@ -104,6 +110,14 @@ impl Monitor {
             )
         };
         if memory.has_room(NEARLY_FULL_BYTES) { String::new() } else { line() }
+    }
+
+    /// A line for each map whose writes cannot be kept on disk: a member with one is ready, for reads, and for all other maps.
+    fn unwritable(&self) -> String {
+        let maps = self.grid.structures().list().into_iter().filter(|(service, _)| *service == Service::Map);
+        let maps = maps.filter_map(|(_, name)| self.grid.find_map(&name));
+        let refused = maps.filter_map(|map| Some((map.why_writes_are_refused()?, map)));
+        refused.map(|(why, map)| format!("map {:?}: writes are refused: {why}\n", map.name())).collect()
     }
 
     /// A line for each map that lacks something: a member with one is ready, for the rest of it and all others are served.

@@ -62,7 +62,13 @@ pub(super) fn text(figures: &Figures) -> String {
         "removes_total" "counter" "Removals that someone asked for." map.removes;
         "evictions_total" "counter" "Entries that went because there was no room." map.evictions;
         "expirations_total" "counter" "Entries whose time was over." map.expirations;
+        "refused_writes_total" "counter" "Writes that were refused because they could not be kept on disk." map.refused_writes;
+        "refuses_writes" "gauge" "1 while writes are refused because they cannot be kept on disk." u8::from(map.refuses_writes.is_some());
         "damaged_partitions" "gauge" "Partitions that are not served because they could not be read from disk." map.damaged_partitions;
+    );
+    let reasons: Vec<_> = figures.refused_writes.iter().collect();
+    of_each!(out, &reasons, "filbert_", |of_reason| label("reason", of_reason.0);
+        "refused_writes_total" "counter" "Writes that were refused, by the reason: memory, disk." of_reason.1;
     );
     let kinds: Vec<_> = figures.structures.iter().collect();
     of_each!(out, &kinds, "filbert_", |of_kind| label("kind", of_kind.0);

@@ -16,12 +16,14 @@ mod operation_pages;
 #[path = "../hostile/process.rs"]
 #[allow(dead_code, reason = "shared with the hostile tests, which use more of it")]
 mod process;
+mod reload;
 mod service;
 mod shell;
 mod sql;
 mod sql_files;
 mod standard_error;
 mod start;
+mod watching;
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};

@@ -83,24 +83,6 @@ fn the_log_says_who_comes_goes_and_is_refused() {
     }
 }
 
-/// Whoever closes a terminal does not mean to kill what runs in it.
-#[test]
-fn a_terminal_that_is_closed_drains_the_member() {
-    // Whoever runs the tests under `nohup` ignores the signal, and so would the child.
-    let mut child = Command::new("env")
-        .args(["--default-signal=HUP", env!("CARGO_BIN_EXE_filbert")])
-        .args(["start", "--port", "0", "--postgres-port", "0", "--http-port", "0"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let mut lines = lines.skip_while(|line| !line.contains("the cluster is called"));
-    lines.next().unwrap();
-    signal(child.id(), "HUP");
-    assert_eq!(lines.collect::<Vec<_>>(), ["filbert: SIGHUP, draining", "filbert: ended"]);
-    assert!(child.wait().unwrap().success());
-}
-
 /// `nohup filbert start &` outlives the terminal.
 #[test]
 fn a_hangup_that_was_ignored_stays_ignored() {
@@ -302,4 +284,22 @@ fn a_member_is_watched_over_http_and_logs_json() {
     assert_eq!((&line["level"], &line["asked_for"]), (&"WARN".into(), &"other".into()));
     let gone = command(&["top", "--once", "--address", &http]).output().unwrap();
     assert!(text(&gone.stderr).contains("http.address"), "{}", text(&gone.stderr));
+}
+
+/// A member ended with a panic from within, and advice for those who debug it.
+#[test]
+fn a_start_that_lacks_threads_says_so_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = folder.path().join("filbert.toml");
+    // The stacks of so many take more than the address space that is allowed.
+    std::fs::write(&settings, "[partition]\nthreads = 1024\n").unwrap();
+    let script = format!(
+        "ulimit -v 1000000; exec '{}' start --port 0 --postgres-port 0 --http-port 0 --config '{}'",
+        env!("CARGO_BIN_EXE_filbert"),
+        settings.display()
+    );
+    let refused = Command::new("sh").args(["-c", &script]).output().unwrap();
+    let said = text(&refused.stderr);
+    assert_eq!((refused.status.code(), said.lines().count()), (Some(1), 1), "{said}");
+    assert!(said.starts_with("filbert: the system allows ") && said.contains("ulimit"), "{said}");
 }

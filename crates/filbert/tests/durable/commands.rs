@@ -174,3 +174,16 @@ fn a_member_that_ends_in_order_loses_nothing_whatever_is_set() {
         assert_eq!(size(&member(folder.path(), fsync)), 300, "{fsync}");
     }
 }
+
+/// It was said to be no data directory, which sends the reader to look into it.
+#[test]
+fn what_is_not_there_is_said_not_to_be_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("nonexist");
+    let refused = filbert(&["verify"], &[&missing]);
+    assert!(!refused.status.success());
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("there is no such file or folder") && said.contains("nonexist"), "{said}");
+    let other = filbert(&["verify"], &[folder.path()]);
+    assert!(String::from_utf8_lossy(&other.stderr).contains("no data directory of a member"));
+}

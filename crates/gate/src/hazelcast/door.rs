@@ -4,7 +4,7 @@ use super::clients::Clients;
 use super::counters::DoorCounts;
 use super::host::Host;
 use super::session::Session;
-use super::settings::HazelcastSettings;
+use super::settings::{HazelcastSettings, User};
 use super::sql::Information;
 use crate::tables::HAZELCAST_INFORMATION;
 use filbert_grid::{Change, Grid, WatcherId};
@@ -74,7 +74,7 @@ impl Door {
         let stages = self.grid.stages().clone();
         let host = Arc::new(Host::new(self.grid, self.sql, self.settings));
         let shared = Arc::clone(&host);
-        let door = listener.listen(&stages, move |info, _| Session::new(&shared, info))?;
+        let door = listener.listen(&stages, move |info, outlet| Session::new(&shared, info, outlet))?;
         let watching = Arc::downgrade(&host);
         let watcher = host.grid.structures().watch(move |change, _, _| {
             if let (Change::Destroyed, Some(host)) = (change, watching.upgrade()) {
@@ -89,6 +89,12 @@ impl OpenDoor {
     /// What its sessions have seen.
     pub fn counts(&self) -> DoorCounts {
         self.kept.host.counters.read()
+    }
+
+    /// Lets these users in from now on, and closes the connections of those who were removed or changed. Returns how many were closed.
+    pub fn replace_users(&self, users: Vec<User>) -> usize {
+        let Some(outdated) = self.kept.host.users.replace(users) else { return 0 };
+        self.close_users(&outdated)
     }
 
     /// The clients that are logged in, each with what it last said of itself.

@@ -5,6 +5,7 @@ use super::counters::Counters;
 use super::settings::{HazelcastSettings, public_parts};
 use super::waiters::ParkedBytes;
 use crate::guesses::Guesses;
+use crate::users::Users;
 use filbert_grid::{Allowance, Grid, ResultSpace};
 use filbert_net::ConnectionInfo;
 use filbert_sql::Sql;
@@ -31,6 +32,8 @@ pub(super) struct Host {
     pub(super) cluster: Uuid,
     pub(super) clients: Clients,
     pub(super) counters: Counters,
+    /// Who may log in.
+    pub(super) users: Users,
     /// The logins that failed.
     pub(super) guesses: Guesses,
     /// The memory that large answers share.
@@ -42,7 +45,8 @@ pub(super) struct Host {
 }
 
 impl Host {
-    pub(super) fn new(grid: Grid, sql: Option<Sql>, settings: HazelcastSettings) -> Self {
+    pub(super) fn new(grid: Grid, sql: Option<Sql>, mut settings: HazelcastSettings) -> Self {
+        let users = Users::new(std::mem::take(&mut settings.users));
         let cluster = grid.new_id();
         let results = ResultSpace::new(settings.total_answer_bytes);
         let parked = ParkedBytes::new(settings.total_waiting_bytes);
@@ -53,6 +57,7 @@ impl Host {
             cluster,
             clients: Clients::default(),
             counters: Counters::default(),
+            users,
             guesses: Guesses::default(),
             results,
             parked,

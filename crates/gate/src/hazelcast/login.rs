@@ -35,9 +35,10 @@ pub(crate) enum Credentials<'a> {
 }
 
 impl Host {
-    /// Decides on a login; the client counts as present from then on.
+    /// Decides on a login by these users of the door; the client counts as present from then on.
     pub(super) fn log_in(
         &self,
+        users: &[User],
         cluster: &str,
         credentials: &Credentials<'_>,
         client: Option<Uuid>,
@@ -47,7 +48,7 @@ impl Host {
             return Err(Status::OtherSerialization);
         }
         let same_cluster = subtle_eq(cluster, &self.settings.cluster_name);
-        let user = self.user(credentials);
+        let user = known(users, credentials);
         let (true, Some((user, rights))) = (same_cluster, user) else { return Err(Status::WrongCredentials) };
         let client = client.unwrap_or_else(|| self.grid.new_id());
         if !self.clients.enter(client, user.as_ref()) {
@@ -55,16 +56,15 @@ impl Host {
         }
         Ok(Identity { client, user, rights: Arc::new(rights) })
     }
+}
 
-    /// Whose credentials these are; everybody's, with all rights, when there are no users.
-    fn user(&self, credentials: &Credentials<'_>) -> Option<(Option<Arc<str>>, Rights)> {
-        let users = &self.settings.users;
-        if users.is_empty() {
-            return Some((None, Rights::everything()));
-        }
-        let user = whose(users, credentials)?;
-        Some((Some(Arc::from(user.name.as_str())), user.may.clone()))
+/// Finds the user of these credentials, with the rights; everybody has all rights when there are no users.
+fn known(users: &[User], credentials: &Credentials<'_>) -> Option<(Option<Arc<str>>, Rights)> {
+    if users.is_empty() {
+        return Some((None, Rights::everything()));
     }
+    let user = whose(users, credentials)?;
+    Some((Some(Arc::from(user.name.as_str())), user.may.clone()))
 }
 
 /// Whose credentials these are. All users are looked at, so that the time does not tell which of them is known.

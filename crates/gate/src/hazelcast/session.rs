@@ -15,7 +15,7 @@ use super::login::{Credentials, Status};
 use super::skip::{Skip, Skipped, correlation};
 use crate::guesses::Turn;
 use bytes::{Buf, Bytes, BytesMut};
-use filbert_net::{Close, CloseReason, ConnectionInfo, Outbound, Protocol};
+use filbert_net::{Close, CloseReason, ConnectionInfo, Outbound, Outlet, Protocol};
 use filbert_wire::frame::{Limits, PREAMBLE, SplitError, Splitter};
 use filbert_wire::message::{MessageReader, Request};
 use filbert_wire::messages::client::{Authentication, AuthenticationCustom};
@@ -31,6 +31,7 @@ const TLS_HANDSHAKE: u8 = 0x16;
 pub(super) struct Session {
     host: Arc<Host>,
     info: ConnectionInfo,
+    outlet: Outlet,
     splitter: Splitter,
     phase: Phase,
     /// A message that is too long and is thrown away.
@@ -52,9 +53,9 @@ struct Held {
 }
 
 impl Session {
-    pub(super) fn new(host: &Arc<Host>, info: &ConnectionInfo) -> Self {
-        let (host, info) = (Arc::clone(host), info.clone());
-        Self { host, info, splitter: Splitter::new(Limits::BEFORE_LOGIN), phase: Phase::Preamble, skip: None }
+    pub(super) fn new(host: &Arc<Host>, info: &ConnectionInfo, outlet: Outlet) -> Self {
+        let (host, info, splitter) = (Arc::clone(host), info.clone(), Splitter::new(Limits::BEFORE_LOGIN));
+        Self { host, info, outlet, splitter, phase: Phase::Preamble, skip: None }
     }
 
     /// Passes the preamble; true when it is behind us.
@@ -185,6 +186,7 @@ impl Session {
     #[cold]
     fn log_in(&mut self, reader: &MessageReader, out: &mut Outbound) -> Result<(), Close> {
         let (mut asked, mut user) = (String::new(), String::new());
+        let users = self.host.users.now();
         let decided = match reader.id() {
             Authentication::ID => Authentication::decode(reader).map(|request| {
                 asked = shortened(&request.cluster_name);
@@ -194,6 +196,7 @@ impl Session {
                     password: request.password.as_deref(),
                 };
                 self.host.log_in(
+                    &users,
                     &request.cluster_name,
                     &credentials,
                     request.uuid,
@@ -204,6 +207,7 @@ impl Session {
                 asked = shortened(&request.cluster_name);
                 let credentials = Credentials::Token(&request.credentials);
                 self.host.log_in(
+                    &users,
                     &request.cluster_name,
                     &credentials,
                     request.uuid,
@@ -222,10 +226,17 @@ impl Session {
                 self.host.counters.logins.add();
                 self.host.guesses.succeeded(self.info.peer.ip(), &user);
                 let user_name = identity.user.as_deref();
+                if let Some(user) = user_name {
+                    self.outlet.logged_in_as(user);
+                }
                 tracing::info!(peer = %self.info.peer, client = %identity.client, user = user_name, "a client logged in");
                 let desk = Desk::new(&self.host, &self.info, identity);
                 self.splitter.set_limits(self.host.settings.limits());
                 self.phase = Phase::Ready(Box::new(Guest::new(desk)));
+                // A reload that came in between has not seen whose connection this is.
+                if !self.host.users.are_still(&users) {
+                    return Err(Close::because("the users were changed during the login"));
+                }
                 Status::Authenticated
             }
             Ok(Err(status)) => status,

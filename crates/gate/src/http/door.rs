@@ -5,6 +5,7 @@ use super::session;
 use super::settings::HttpSettings;
 use crate::guesses::Guesses;
 use crate::hazelcast::User;
+use crate::users::Users;
 use filbert_net::ListenError;
 use filbert_pool::Stages;
 use futures::future::BoxFuture;
@@ -52,13 +53,14 @@ pub enum DoorError {
 pub type OpenDoor = crate::OpenDoor<Watched>;
 
 /// What an open door keeps.
-pub struct Watched(#[expect(dead_code, reason = "kept for as long as the door is open")] Arc<Host>);
+pub struct Watched(Arc<Host>);
 
 /// What all connections share.
 pub(super) struct Host {
     pub(super) stages: Stages,
     pub(super) pages: Arc<dyn Pages>,
-    pub(super) users: Vec<User>,
+    /// Who may read what is not public.
+    pub(super) users: Users,
     /// Names that requests may be for where nobody logs in.
     pub(super) hosts: Vec<String>,
     /// The logins that failed.
@@ -84,12 +86,19 @@ impl Door {
         let host = Arc::new(Host {
             stages: self.stages.clone(),
             pages: self.pages,
-            users: self.settings.users,
+            users: Users::new(self.settings.users),
             hosts: self.settings.hosts,
             guesses: Guesses::default(),
         });
         let shared = Arc::clone(&host);
         let door = listener.serve(&self.stages, move |stream| session::serve(Arc::clone(&shared), stream))?;
         Ok(OpenDoor::new(door, Watched(host)))
+    }
+}
+
+impl OpenDoor {
+    /// Lets these users in from now on. Every request says who it is from, so no connection needs to be closed.
+    pub fn replace_users(&self, users: Vec<User>) {
+        self.kept.0.users.replace(users);
     }
 }

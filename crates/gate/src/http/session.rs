@@ -60,15 +60,16 @@ pub(super) async fn serve(host: Arc<Host>, mut stream: Stream) -> Result<(), Clo
 
 impl Host {
     async fn answer(&self, request: &Request, peer: IpAddr) -> Answer {
+        let users = self.users.now();
         let is_public = self.pages.is_public(&request.path);
-        if !is_public && self.users.is_empty() && !request.is_for_us(&self.hosts) {
+        if !is_public && users.is_empty() && !request.is_for_us(&self.hosts) {
             return Refused(
                 "421 Misdirected Request",
                 "this is no name of the member; ask for localhost or an address, or add the name to the setting http.hosts",
             )
             .into();
         }
-        if !is_public && !self.users.is_empty() {
+        if !is_public && !users.is_empty() {
             let user = match request.credentials() {
                 None => None,
                 Some(shown) => {
@@ -78,7 +79,7 @@ impl Host {
                         let why = "too many logins of this user failed from this address; try again in a few seconds";
                         return Refused("429 Too Many Requests", why).into();
                     }
-                    let user = whose(&self.users, &shown);
+                    let user = whose(&users, &shown);
                     match user {
                         Some(_) => self.guesses.succeeded(peer, name),
                         None => self.guesses.failed(peer, name, clock.now()),

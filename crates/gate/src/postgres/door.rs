@@ -3,8 +3,10 @@
 use super::catalog::{Catalog, Shelf};
 use super::counters::DoorCounts;
 use super::host::Host;
+use super::scram::Refused;
 use super::session;
 use super::settings::PostgresSettings;
+use crate::hazelcast::User;
 use filbert_net::ListenError;
 use filbert_pool::Stages;
 use filbert_sql::{Sql, SqlError};
@@ -43,6 +45,10 @@ pub type OpenDoor = crate::OpenDoor<Present>;
 /// What an open door keeps.
 pub struct Present(Arc<Host>);
 
+fn refused(Refused(why): Refused) -> DoorError {
+    DoorError::Settings { problems: vec![why.to_owned()] }
+}
+
 impl Door {
     /// To the tables of that engine.
     pub fn new(stages: &Stages, sql: &Sql, settings: PostgresSettings) -> Self {
@@ -62,8 +68,7 @@ impl Door {
         for shelf in [Shelf::Catalog, Shelf::Information] {
             self.sql.add_schema(shelf.schema(), Arc::new(Catalog(shelf)))?;
         }
-        let host = Host::new(&self.stages, self.sql, self.settings)
-            .map_err(|refused| DoorError::Settings { problems: vec![refused.0.to_owned()] })?;
+        let host = Host::new(&self.stages, self.sql, self.settings).map_err(refused)?;
         let host = Arc::new(host);
         let shared = Arc::clone(&host);
         let door = listener.serve(&self.stages, move |stream| session::serve(Arc::clone(&shared), stream))?;
@@ -72,6 +77,17 @@ impl Door {
 }
 
 impl OpenDoor {
+    /// Lets these users in from now on, and closes the connections of those who were removed or changed. Returns how many were closed.
+    ///
+    /// It hashes all passwords, so call it where computing is allowed.
+    ///
+    /// # Errors
+    /// When the system has no random numbers; then nothing has changed.
+    pub fn replace_users(&self, users: Vec<User>) -> Result<usize, DoorError> {
+        let outdated = self.kept.0.replace_users(users).map_err(refused)?;
+        Ok(outdated.map_or(0, |outdated| self.close_users(&outdated)))
+    }
+
     /// What its sessions have seen.
     pub fn counts(&self) -> DoorCounts {
         self.kept.0.counters.read()

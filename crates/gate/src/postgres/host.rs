@@ -5,11 +5,12 @@ use super::failure::Failure;
 use super::scram::{Passwords, Refused};
 use super::settings::PostgresSettings;
 use crate::guesses::Guesses;
-use crate::hazelcast::Rights;
+use crate::hazelcast::{Rights, User};
+use crate::users::OutdatedUsers;
 use filbert_pool::{Clock, Stages, WorkStealing};
 use filbert_sql::{QueryCanceller, Sql, SqlError};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use subtle::ConstantTimeEq;
 
 /// Bytes of the key that cancels; the protocol has room for four.
@@ -21,12 +22,39 @@ pub(super) struct Host {
     /// Where long texts and large values are taken apart.
     fragment: WorkStealing,
     pub(super) settings: PostgresSettings,
-    pub(super) passwords: Passwords,
+    access: RwLock<Arc<Access>>,
     pub(super) counters: Counters,
     /// The logins that failed.
     pub(super) guesses: Guesses,
     pub(super) clock: Clock,
     cancellable: Mutex<HashMap<i32, Arc<Cancellable>>>,
+}
+
+/// Who may come in at one moment, and what is kept of their passwords.
+pub(super) struct Access {
+    users: Arc<[User]>,
+    pub(super) passwords: Passwords,
+}
+
+impl Access {
+    /// Computes what is kept of the passwords, which takes some milliseconds for each.
+    fn new(users: Arc<[User]>) -> Result<Self, Refused> {
+        Ok(Self { passwords: Passwords::new(&users)?, users })
+    }
+
+    /// Returns true when a client must prove who it is.
+    pub(super) fn asks(&self) -> bool {
+        !self.users.is_empty()
+    }
+
+    /// Returns what a user who has logged in may do.
+    pub(super) fn rights(&self, user: &str) -> Rights {
+        if self.users.is_empty() {
+            return Rights::everything();
+        }
+        let known = self.users.iter().find(|known| known.name == user);
+        known.map(|known| known.may.clone()).unwrap_or_default()
+    }
 }
 
 /// A session as a cancel request finds it.
@@ -53,14 +81,14 @@ pub(super) struct Place {
 }
 
 impl Host {
-    pub(super) fn new(stages: &Stages, sql: Sql, settings: PostgresSettings) -> Result<Self, Refused> {
-        let passwords = Passwords::new(&settings.users)?;
+    pub(super) fn new(stages: &Stages, sql: Sql, mut settings: PostgresSettings) -> Result<Self, Refused> {
+        let access = RwLock::new(Arc::new(Access::new(std::mem::take(&mut settings.users).into())?));
         let fragment = stages.fragment().clone();
         Ok(Self {
             sql,
             fragment,
             settings,
-            passwords,
+            access,
             counters: Counters::default(),
             guesses: Guesses::default(),
             clock: stages.clock(),
@@ -68,13 +96,25 @@ impl Host {
         })
     }
 
-    /// What a user who has logged in may do.
-    pub(super) fn rights(&self, user: &str) -> Rights {
-        if self.settings.users.is_empty() {
-            return Rights::everything();
-        }
-        let known = self.settings.users.iter().find(|known| known.name == user);
-        known.map(|known| known.may.clone()).unwrap_or_default()
+    /// Returns who may come in now.
+    pub(super) fn access(&self) -> Arc<Access> {
+        Arc::clone(&self.access.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Returns true when no reload has come since [`Host::access`] gave `access`.
+    pub(super) fn is_current(&self, access: &Arc<Access>) -> bool {
+        Arc::ptr_eq(&self.access(), access)
+    }
+
+    /// Lets these users in from now on; returns whose sessions must end, or `None` when nothing has changed.
+    pub(super) fn replace_users(&self, users: Vec<User>) -> Result<Option<OutdatedUsers>, Refused> {
+        let Some(outdated) = OutdatedUsers::between(&self.access().users, &users.into()) else {
+            return Ok(None);
+        };
+        // Not under the lock: passwords take their time, and logins would wait for it on an io loop.
+        let access = Arc::new(Access::new(outdated.after())?);
+        *self.access.write().unwrap_or_else(PoisonError::into_inner) = access;
+        Ok(Some(outdated))
     }
 
     /// Does what would keep the io loop from its other connections: on stage `fragment`.
@@ -125,13 +165,14 @@ impl Cancellable {
 impl Place {
     /// A number that no other session has, and a key that nobody guesses.
     pub(super) fn take(host: &Arc<Host>) -> Result<Self, Refused> {
+        let access = host.access();
         let mut key = [0; KEY_BYTES];
-        host.passwords.fill(&mut key)?;
+        access.passwords.fill(&mut key)?;
         let session = Arc::new(Cancellable { key, exchange: Mutex::default() });
         let mut all = host.lock();
         let process = loop {
             let mut number = [0; 4];
-            host.passwords.fill(&mut number)?;
+            access.passwords.fill(&mut number)?;
             let number = i32::from_be_bytes(number) & i32::MAX;
             if number != 0 && !all.contains_key(&number) {
                 break number;

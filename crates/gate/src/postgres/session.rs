@@ -82,7 +82,7 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     fn new(host: &'a Host, guest: Guest, line: &'a mut Line) -> Result<Self, Failure> {
-        let tables = UserTables::new(&guest.user, Arc::new(host.rights(&guest.user)));
+        let tables = UserTables::new(&guest.user, Arc::new(guest.rights.clone()));
         let tables = Arc::new(SessionTables::new(tables));
         let sql = host.sql.session_as(Arc::clone(&tables) as _);
         let desk = Desk::new(&host.settings);

@@ -8,17 +8,19 @@
 
 use super::answer::{Answer, Transaction};
 use super::failure::Failure;
-use super::host::{Host, Place};
+use super::host::{Access, Host, Place};
 use super::line::{Ended, Line};
 use super::request::{Fields, Opening, Request};
 use super::scram::{self, Refused};
 use super::variables::{Variables, options};
+use crate::hazelcast::Rights;
 use bytes::{BufMut, Bytes};
 use std::sync::Arc;
 
 /// Someone who was let in.
 pub(super) struct Guest {
     pub(super) user: String,
+    pub(super) rights: Rights,
     pub(super) variables: Variables,
     pub(super) place: Place,
 }
@@ -69,8 +71,15 @@ pub(super) async fn start(host: &Arc<Host>, line: &mut Line) -> Result<Option<Gu
     if minor > 0 || !unknown.is_empty() {
         line.out.negotiate_version(0, &unknown);
     }
-    if !host.settings.users.is_empty() {
-        authenticate(host, line, &user).await?;
+    let access = host.access();
+    if access.asks() {
+        authenticate(host, &access, line, &user).await?;
+        line.stream.logged_in_as(&user);
+    }
+    // A reload that came in between has not seen whose connection this is.
+    if !host.is_current(&access) {
+        let text = "the users of the member were changed during the login; connect again";
+        return Err(Failure::fatal("57P01", text).into());
     }
     line.out.authentication(AUTHENTICATED, &[]);
     line.stream.authenticated();
@@ -101,7 +110,8 @@ pub(super) async fn start(host: &Arc<Host>, line: &mut Line) -> Result<Option<Gu
     let place = Place::take(host).map_err(|Refused(why)| Failure::fatal("53000", why))?;
     line.out.key_data(place.process, place.key());
     line.out.ready(Transaction::None);
-    Ok(Some(Guest { user, variables, place }))
+    let rights = access.rights(&user);
+    Ok(Some(Guest { user, rights, variables, place }))
 }
 
 async fn encrypt(line: &mut Line) -> Result<(), Ended> {
@@ -120,7 +130,7 @@ async fn encrypt(line: &mut Line) -> Result<(), Ended> {
 }
 
 /// Asks for a proof of the password.
-async fn authenticate(host: &Host, line: &mut Line, user: &str) -> Result<(), Ended> {
+async fn authenticate(host: &Host, access: &Access, line: &mut Line, user: &str) -> Result<(), Ended> {
     line.out.authentication(SASL, format!("{}\0\0", scram::MECHANISM).as_bytes());
     let (mechanism, first) = initial(password(line).await?)?;
     let (peer, clock) = (line.stream.info().peer.ip(), &host.clock);
@@ -132,7 +142,7 @@ async fn authenticate(host: &Host, line: &mut Line, user: &str) -> Result<(), En
         return Err(Failure::fatal("28000", text).into());
     }
     let checked = if mechanism == scram::MECHANISM {
-        host.passwords.begin(user, &first)
+        access.passwords.begin(user, &first)
     } else {
         Err(Refused("it knows another mechanism"))
     };

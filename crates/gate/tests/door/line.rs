@@ -125,8 +125,8 @@ pub(crate) fn blob(length: usize) -> Data {
 }
 
 /// One connection.
-pub(crate) struct Client {
-    pub(crate) stream: TcpStream,
+pub(crate) struct Client<S = TcpStream> {
+    pub(crate) stream: S,
     splitter: Splitter,
     buffer: BytesMut,
     next: i64,
@@ -147,6 +147,13 @@ impl Client {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         stream.set_write_timeout(Some(DEADLINE)).unwrap();
+        Self::over(stream)
+    }
+}
+
+impl<S: Read + Write> Client<S> {
+    /// Speaks over a stream, and has said nothing.
+    pub(crate) fn over(stream: S) -> Self {
         let limits = Limits { frame_bytes: 1 << 30, message_bytes: 1 << 30, open_fragments: 0 };
         let splitter = Splitter::new(limits);
         Self { stream, splitter, buffer: BytesMut::new(), next: 1, others: VecDeque::new() }
@@ -242,7 +249,11 @@ impl Client {
             match self.stream.read(&mut chunk) {
                 Ok(0) => return None,
                 Ok(length) => self.buffer.extend_from_slice(&chunk[..length]),
-                Err(error) if error.kind() == ErrorKind::ConnectionReset => return None,
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof) =>
+                {
+                    return None;
+                }
                 // A read with a deadline is not begun again by itself when the process was stopped meanwhile.
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => panic!("nothing came: {error}"),

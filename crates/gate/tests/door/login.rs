@@ -74,6 +74,30 @@ fn with_users_only_they_are_let_in() {
     assert!(by_token.call(&Ping {}).is_ok());
 }
 
+/// Whoever was removed went on for as long as the connection lasted.
+#[test]
+fn a_reload_closes_the_connections_of_changed_users_and_no_others() {
+    let member = Member::with(users());
+    let (mut ann, mut bob) = (Client::connect(member.address()), Client::connect(member.address()));
+    assert_eq!(ann.log_in(&with("ann", "open sesame")).status, 0);
+    assert_eq!(bob.call(&token(b"a token")).unwrap().status, 0);
+    let renewed = |known: User| User { token: Some("another".into()), ..known };
+    let [known, other] = <[User; 2]>::try_from(users().users).unwrap();
+    assert_eq!(member.door.replace_users(vec![known, renewed(other)]), 1);
+    assert!(bob.is_closed(), "his token is another");
+    ann.call(&Ping {}).unwrap();
+    let mut again = Client::connect(member.address());
+    assert_eq!(again.call(&token(b"a token")).unwrap().status, 1);
+    assert_eq!(again.call(&token(b"another")).unwrap().status, 0);
+    // Without users everybody may come in, and with them again nobody who came without a name may stay.
+    member.door.replace_users(Vec::new());
+    assert!(ann.is_closed() && again.is_closed());
+    let mut anybody = Client::connect(member.address());
+    assert_eq!(anybody.log_in(&authentication()).status, 0);
+    member.door.replace_users(users().users);
+    assert!(anybody.is_closed());
+}
+
 #[test]
 fn another_serialization_is_said_to_be_the_reason() {
     let member = Member::start();

@@ -51,6 +51,32 @@ fn a_wrong_password_and_an_unknown_user_look_the_same() {
     assert_eq!(client.until_ready().code(), "08P01");
 }
 
+/// Whoever was removed went on for as long as the connection lasted.
+#[test]
+fn a_reload_closes_the_sessions_of_changed_users_and_no_others() {
+    let settings = PostgresSettings {
+        users: ["ann", "bob", "eve"].map(|name| user(name, "secret", Rights::everything())).to_vec(),
+        ..PostgresSettings::default()
+    };
+    let member = Member::with(settings);
+    let [mut ann, mut bob, mut eve] = ["ann", "bob", "eve"].map(|name| {
+        let mut client = Client::connect(member.address());
+        client.scram(name, "secret").ok();
+        client
+    });
+    let fewer = user("eve", "secret", Rights::default());
+    let users =
+        vec![user("ann", "secret", Rights::everything()), fewer, user("new", "n", Rights::everything())];
+    assert_eq!(member.door.replace_users(users.clone()).unwrap(), 2);
+    assert!(bob.receive().is_none() && eve.receive().is_none(), "removed, and with other rights");
+    assert_eq!(ann.query("SELECT 1 AS one").ok().texts(), [["1"]]);
+    let log_in = |name: &str, password: &str| Client::connect(member.address()).scram(name, password);
+    log_in("new", "n").ok();
+    assert_eq!(log_in("bob", "secret").code(), "28P01");
+    assert_eq!(member.door.replace_users(users).unwrap(), 0, "nothing has changed");
+    assert_eq!(ann.query("SELECT 1 AS one").ok().texts(), [["1"]]);
+}
+
 /// So many guess at once.
 const GUESSERS: usize = 150;
 

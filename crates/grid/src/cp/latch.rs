@@ -71,8 +71,8 @@ acts! {
         }
         Step::done(is_free)
     };
-    /// It happened once more.
-    Put "latch.count_down" CountDown { round: u32, id: Uuid } -> () = |self, latch, turn| {
+    /// It happened once more. Others wait for it, and nobody else lets them go.
+    Put "latch.count_down" CountDown { round: u32, id: Uuid } -> (), relieves = |self, latch, turn| {
         if self.round == latch.round && latch.count > 0 && latch.counted.insert(self.id) {
             latch.count -= 1;
             if latch.count == 0 {
@@ -148,5 +148,33 @@ impl Structure for CountDownLatch {
 
     fn destroy(&self) {
         self.keeper.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use filbert_pool::{Stages, SubmitError};
+
+    /// The last step was refused as new work, and everybody who waited for it waited on.
+    #[test]
+    fn a_step_down_is_taken_while_other_work_is_refused() {
+        let stages = Stages::builder().set("partition.overload_ms", 1_000_u64).simulated(1).unwrap();
+        let (grid, simulation) = (Grid::new(&stages), stages.simulation().unwrap());
+        let latch = grid.count_down_latch("ready");
+        assert_eq!(latch.try_set_count(1).wait(), Ok(true));
+        let round = latch.round().wait().unwrap();
+        let waits = latch.wait_for(None);
+        let strands = latch.keeper.home().upgrade().unwrap();
+        let held = strands.try_look(latch.keeper.partition(), "hold", |_, _| {
+            let before = latch.round();
+            simulation.advance(Duration::from_millis(1_001));
+            let late = latch.try_set_count(2).now().unwrap().unwrap_err();
+            assert!(matches!(late, GridError::Refused(SubmitError::Late { .. })), "{late}");
+            (before, latch.count_down(round, Uuid::from_u128(7)))
+        });
+        let (before, down) = held.unwrap();
+        simulation.settle();
+        assert_eq!((before.wait(), down.wait(), waits.wait()), (Ok(round), Ok(()), Ok(true)));
     }
 }

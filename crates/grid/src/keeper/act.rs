@@ -18,6 +18,8 @@ pub(crate) trait Act: Serialize + DeserializeOwned + Send + Sized + 'static {
     const ACTION: Action;
     /// True when an io loop may run it at once.
     const SHORT: bool = true;
+    /// True when it may give back what others wait for; see [`Operation::RELIEVES`].
+    const RELIEVES: bool = matches!(Self::ACTION, Action::Lock | Action::Remove);
 
     /// Does it, or a part of it.
     fn run(&mut self, state: &mut Self::State, turn: &mut KeptTurn<'_, Self::State>) -> Step<Do<Self>>;
@@ -39,6 +41,7 @@ impl<A: Act> Operation for Do<A> {
     const NAME: &'static str = A::NAME;
     const ACTION: Action = A::ACTION;
     const SHORT: bool = A::SHORT;
+    const RELIEVES: bool = A::RELIEVES;
 
     fn run(&mut self, kept: &mut Kept<A::State>, turn: &mut KeptTurn<'_, A::State>) -> Step<Self> {
         match kept.gone() {
@@ -55,8 +58,8 @@ impl<A: Act> Operation for Do<A> {
     }
 }
 
-/// Declares acts of a state: what a caller must be allowed to do, the name, the fields, what it gives (`long` when no io loop may run it),
-/// what it does; and `or`, what it gives when it waited until its deadline.
+/// Declares acts of a state: what a caller must be allowed to do, the name, the fields, what it gives (`long` when no io loop may run it,
+/// `relieves` when it is taken also where others wait too long), what it does; and `or`, what it gives when it waited until its deadline.
 macro_rules! acts {
     ($state:ty; $(
         $(#[$doc:meta])*
@@ -91,6 +94,7 @@ macro_rules! acts {
         }
     )*};
     (@long) => { const SHORT: bool = false; };
+    (@relieves) => { const RELIEVES: bool = true; };
 }
 
 pub(crate) use acts;

@@ -13,7 +13,7 @@ use crate::structures::Service;
 use filbert_pool::Stages;
 use filbert_store::{Damage, MapLog, StoreError};
 use filbert_wire::PartitionId;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -45,6 +45,8 @@ pub(crate) struct MapContext {
     pub(crate) indexes: Vec<Arc<IndexSettings>>,
     /// What of it could not be read from disk; known before anyone uses the map.
     damage: OnceLock<Vec<Damage>>,
+    /// Writes that were refused because they could not be kept on disk.
+    refused: AtomicU64,
     destroyed: AtomicBool,
     /// Entries or bytes in all partitions, kept only when the map's bound is over all of them.
     used: AtomicI64,
@@ -88,6 +90,7 @@ impl MapContext {
             slice_entries: settings.scan_slice_entries.max(1),
             sweep_interval: Duration::from_millis(settings.sweep_interval_ms.max(1)),
             seed: stages.clock().random(),
+            refused: AtomicU64::new(0),
             destroyed: AtomicBool::new(false),
             used: AtomicI64::new(0),
         }
@@ -127,6 +130,22 @@ impl MapContext {
     pub(crate) fn damage_of(&self, partition: PartitionId) -> Option<StoreError> {
         let damage = self.damage.get()?.iter().find(|damage| damage.reaches(partition.number() as u16))?;
         Some(StoreError::Damaged { map: self.name.to_string(), damage: damage.clone() })
+    }
+
+    /// Counts a write that is refused because it could not be kept on disk.
+    #[cold]
+    pub(crate) fn count_refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many writes were refused because they could not be kept on disk.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    /// Why writes are refused now; `None` when they are taken.
+    pub(crate) fn why_refuses(&self) -> Option<StoreError> {
+        self.log.as_ref()?.refuses()
     }
 
     /// How many partitions are not served.

@@ -39,7 +39,9 @@ impl<T: Target> Strands<T> {
     {
         let lanes = if spread == Spread::Beside { self.lanes() } else { 0 };
         let operations: Vec<_> = operations.into_iter().collect();
-        if let Err(refused) = self.check_load(&operations, lanes > 0) {
+        if !(O::PRIORITY || O::RELIEVES)
+            && let Err(refused) = self.check_load(&operations, lanes > 0)
+        {
             return Invocation::ready(Err(refused.into()));
         }
         let wait = (lanes > 0).then(|| SpreadWait::new(&self.spread, lanes, operations.len())).flatten();

@@ -133,7 +133,7 @@ impl<T: Target> Strands<T> {
         target: impl FnOnce(&Weak<Self>) -> T,
     ) -> Arc<Self> {
         let strands = |home: &Weak<Self>| {
-            let made = Self::made(stages, memory, home, partition, target(home));
+            let made = Self::made(stages, memory, name, home, partition, target(home));
             Box::from([OnceLock::from(made)])
         };
         let never = |_: &_, _| unreachable!("the only strand is made with the structure");
@@ -164,13 +164,15 @@ impl<T: Target> Strands<T> {
     fn made(
         stages: &Stages,
         memory: &Arc<MemoryAccount>,
+        name: &Arc<str>,
         home: &Weak<Self>,
         partition: PartitionId,
         target: T,
     ) -> Place<T> {
         let mail = OldestMail::default();
         let cell = Cell::new(target, memory, partition, home.clone(), stages.clock(), mail.clone());
-        Place { strand: stages.partition().strand(u64::from(partition.number()), cell), mail }
+        let strand = stages.partition().strand_about(u64::from(partition.number()), name, cell);
+        Place { strand, mail }
     }
 
     /// The structure's name.
@@ -234,7 +236,7 @@ impl<T: Target> Strands<T> {
         let mut make = self.maker.0.lock().unwrap_or_else(PoisonError::into_inner);
         place.get_or_init(|| {
             let target = make(&self.home, partition);
-            Self::made(&self.stages, &self.memory, &self.home, partition, target)
+            Self::made(&self.stages, &self.memory, &self.name, &self.home, partition, target)
         })
     }
 

@@ -3,6 +3,9 @@
 //! The provider is ring: the other one, aws-lc, brings a large C build and no gain here.
 
 pub(crate) mod handshake;
+pub(crate) mod renewable;
+
+pub use renewable::Certificates;
 
 use filbert_pool::settings_fields::{Shape, is_path};
 use rustls::pki_types::pem::PemObject;
@@ -92,11 +95,14 @@ pub enum TlsError {
 impl TlsSettings {
     /// Reads the files, and says what is wrong with them.
     pub fn check(&self) -> Result<(), TlsError> {
-        self.acceptor().map(drop)
+        self.load().map(drop)
     }
 
-    /// Reads the files.
-    pub(crate) fn acceptor(&self) -> Result<TlsAcceptor, TlsError> {
+    /// Reads the files, for [`Door::renew`](crate::Door::renew).
+    ///
+    /// # Errors
+    /// When a file cannot be read, or certificate and key are no pair.
+    pub fn load(&self) -> Result<Certificates, TlsError> {
         let chain = certificates(&self.cert_pem_path)?;
         let key = private_key(&self.key_pem_path)?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -115,7 +121,7 @@ impl TlsSettings {
         let config = builder
             .with_single_cert(chain, key)
             .map_err(|error| identity_error(&self.cert_pem_path, &error))?;
-        Ok(TlsAcceptor::from(Arc::new(config)))
+        Ok(Certificates(TlsAcceptor::from(Arc::new(config))))
     }
 }
 

@@ -235,7 +235,7 @@ impl EventStage {
     fn open(&self, state: &mut State, name: &str) -> (usize, Arc<TopicCore>) {
         let id = state.accounts.open();
         let name: Arc<str> = Arc::from(name);
-        let strand = self.shared.striped.strand_unbounded(id as u64, ());
+        let strand = self.shared.striped.strand_unbounded(id as u64, &name, ());
         let core = Arc::new(TopicCore::new(Arc::clone(&self.shared), id, Arc::clone(&name), strand));
         let ledger = Ledger {
             name,

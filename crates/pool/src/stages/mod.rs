@@ -20,6 +20,7 @@ use crate::error::SubmitError;
 use crate::event::EventStage;
 use crate::future::TaskFuture;
 use crate::metrics::StageSnapshot;
+use crate::origin::OriginNames;
 use crate::promise::Promise;
 use crate::rules::StageKind;
 use crate::settings::{Settings, SettingsError};
@@ -113,6 +114,11 @@ impl Stages {
     /// Never: the defaults are sound.
     pub fn simulated(seed: u64) -> Self {
         Self::builder().simulated(seed).expect("the default settings are sound")
+    }
+
+    /// Asks `names` whom work was done for when a slow task is reported, for as long as the directory exists.
+    pub fn name_origins(&self, names: Weak<dyn OriginNames>) {
+        self.inner.env.origins().add(names);
     }
 
     /// Operations on partitions.

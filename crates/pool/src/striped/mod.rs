@@ -100,7 +100,7 @@ impl Striped {
     pub(crate) fn start(env: &Arc<Env>, id: StageId, settings: StripedSettings) -> Self {
         assert!(settings.threads > 0 && settings.strands > 0, "stage {id} needs a thread and a strand");
         let core = Core::new(env, id, &settings);
-        let table = (0..settings.strands).map(|key| Strand::new(&core, key as u64, (), None)).collect();
+        let table = (0..settings.strands).map(|key| Strand::new(&core, key as u64, (), None, None)).collect();
         match env.simulator() {
             Some(simulator) => {
                 let engine: Arc<dyn Engine> = core.clone();
@@ -167,12 +167,22 @@ impl Striped {
 
     /// A new strand with the value `state`, at home on stripe `key % threads`.
     pub fn strand<S: Send + 'static>(&self, key: u64, state: S) -> Strand<S> {
-        Strand::new(&self.core, key, state, None)
+        Strand::new(&self.core, key, state, None, None)
+    }
+
+    /// Makes a strand as [`Striped::strand`] does; reports of slow operations say that they are about that structure or statement.
+    pub fn strand_about<S: Send + 'static>(&self, key: u64, about: &Arc<str>, state: S) -> Strand<S> {
+        Strand::new(&self.core, key, state, None, Some(about))
     }
 
     /// A strand whose bound is kept by its owner (an event topic shares its bound with others).
-    pub(crate) fn strand_unbounded<S: Send + 'static>(&self, key: u64, state: S) -> Strand<S> {
-        Strand::new(&self.core, key, state, Some(usize::MAX))
+    pub(crate) fn strand_unbounded<S: Send + 'static>(
+        &self,
+        key: u64,
+        about: &Arc<str>,
+        state: S,
+    ) -> Strand<S> {
+        Strand::new(&self.core, key, state, Some(usize::MAX), Some(about))
     }
 
     /// Runs `f` on the strand that `key` hashes onto: operations with the same key keep their order.

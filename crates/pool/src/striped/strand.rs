@@ -8,6 +8,7 @@ use super::core::{Core, Turn};
 use crate::context;
 use crate::error::{SubmitError, TaskError};
 use crate::future::{Resolver, TaskFuture, TaskResult, task_future};
+use crate::origin::Origin;
 use crate::panics::{caught, discard};
 use filbert_sync::strand::{Held, Lane, Letter, Refused, Released, Strand as Protocol};
 use std::sync::Arc;
@@ -82,16 +83,25 @@ struct StrandCell<S: Send + 'static> {
     protocol: Protocol<S>,
     /// Operations run by callers; written by the holder alone.
     called: AtomicU64,
+    /// What its operations are about, for reports.
+    about: Option<Arc<str>>,
 }
 
 impl<S: Send + 'static> Strand<S> {
-    pub(super) fn new(core: &Arc<Core>, key: u64, state: S, capacity: Option<usize>) -> Self {
+    pub(super) fn new(
+        core: &Arc<Core>,
+        key: u64,
+        state: S,
+        capacity: Option<usize>,
+        about: Option<&Arc<str>>,
+    ) -> Self {
         let cell = Arc::new(StrandCell {
             core: Arc::clone(core),
             home: (key % core.stripes.len() as u64) as usize,
             capacity: capacity.unwrap_or(core.capacity),
             protocol: Protocol::new(state),
             called: AtomicU64::new(0),
+            about: about.cloned(),
         });
         let entry: Arc<dyn Turn> = cell.clone();
         core.register(&entry);
@@ -155,6 +165,7 @@ impl<S: Send + 'static> Strand<S> {
             Lane::Normal => cell.capacity,
             Lane::Priority => cell.capacity.saturating_add(KEPT_FREE),
         };
+        let letter = Sent { origin: Origin::current(), letter };
         match cell.protocol.submit(name, letter, lane, capacity) {
             Ok(false) => Ok(()),
             Ok(true) => {
@@ -205,7 +216,7 @@ impl<S: Send + 'static> Strand<S> {
         // Only the holder counts, so a load and a store are enough.
         cell.called.store(cell.called.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         let value = held.value();
-        let result = metrics.observe_caller(name, || caught(|| f(value)));
+        let result = metrics.observe_caller(name, cell.about.as_deref(), || caught(|| f(value)));
         Ok(result.map_err(|message| TaskError::Panicked { stage: metrics.id, task: name, message }))
     }
 
@@ -258,7 +269,7 @@ impl<S: Send + 'static> StrandCell<S> {
             None => BATCH,
             Some(_) => 1 + env.random_below(SIMULATED_BATCH),
         };
-        let mut observed = core.metrics.batch(worker);
+        let mut observed = core.metrics.batch(worker, self.about.as_deref());
         let turn_ends = observed.now() + TURN_NANOS;
         for _ in 0..batch {
             let Some(mail) = held.next(lane) else { break };
@@ -309,6 +320,19 @@ impl<S: Send + 'static> Drop for StrandCell<S> {
     fn drop(&mut self) {
         let called = *self.called.get_mut();
         self.core.forget(called);
+    }
+}
+
+/// A letter, and the client that it was sent for.
+struct Sent<L> {
+    origin: Origin,
+    letter: L,
+}
+
+impl<S, L: Letter<S>> Letter<S> for Sent<L> {
+    fn open(self, value: &mut S) -> bool {
+        let _origin = self.origin.enter();
+        self.letter.open(value)
     }
 }
 

@@ -60,15 +60,28 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
             writeln!(out, "{}: nothing wrong", file.display())?;
         }
         Command::Print { file, json } => {
-            let table = whole(&settings_file::read(file.as_deref())?)?;
+            let mut table = whole(&settings_file::read(file.as_deref())?)?;
             if *json {
                 writeln!(out, "{}", serde_json::to_string(&table)?)?;
             } else {
+                leave_out_default_folder(&mut table);
                 print::write(&table, out)?;
             }
         }
     }
     Ok(())
+}
+
+/// Leaves the default of the data directory out, which begins at the current directory: written into a file, it would begin at the folder of
+/// that file.
+fn leave_out_default_folder(table: &mut toml::Table) {
+    const KEY: &str = "data_directory";
+    let standard = MemberConfig::default().grid.data_directory;
+    if let Some(grid) = table.get_mut("grid").and_then(toml::Value::as_table_mut)
+        && grid.get(KEY).and_then(toml::Value::as_str) == Some(&standard)
+    {
+        grid.remove(KEY);
+    }
 }
 
 /// All settings as the tables of a settings file.
@@ -81,6 +94,7 @@ fn whole(config: &MemberConfig) -> Result<toml::Table, toml::ser::Error> {
     table.insert("hazelcast".to_owned(), hazelcast.into());
     table.insert("postgres".to_owned(), toml::Table::try_from(&config.postgres)?.into());
     table.insert("http".to_owned(), toml::Table::try_from(&config.http)?.into());
+    table.insert("log".to_owned(), toml::Table::try_from(&config.log)?.into());
     table.insert("memory".to_owned(), toml::Table::try_from(&config.memory)?.into());
     table.insert("sql".to_owned(), toml::Table::try_from(&config.sql)?.into());
     let mut grid = toml::Table::try_from(&config.grid)?;

@@ -8,6 +8,7 @@ use crate::map::operations::{
 use crate::map::partition::{EntryView, LocalMapStats, MapPartition};
 use crate::operation::Turn;
 use crate::strands::Spread;
+use filbert_store::StoreError;
 use filbert_wire::{Data, PartitionId};
 
 impl Map {
@@ -72,6 +73,16 @@ impl Map {
         self.strands().call_all(Spread::Here, operations, sum)
     }
 
+    /// Returns how many writes were refused because they could not be kept on disk, since the map was made.
+    pub fn refused_writes(&self) -> u64 {
+        self.structure.context.refused()
+    }
+
+    /// Says why writes are refused now: the disk is full, or cannot be written. `None` when they are taken.
+    pub fn why_writes_are_refused(&self) -> Option<StoreError> {
+        self.structure.context.why_refuses()
+    }
+
     /// How many of its partitions are not served, because what they held could not be read from disk.
     pub fn damaged_partitions(&self) -> usize {
         self.structure.context.damaged_partitions()
@@ -81,5 +92,34 @@ impl Map {
     /// first page to the last is on exactly one of them.
     pub fn fetch_entries(&self, partition: PartitionId, cursor: u32, batch: u32) -> Invocation<Page> {
         self.call(partition, FetchEntries { cursor, batch })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::grid::Grid;
+    use filbert_pool::Stages;
+    use filbert_wire::Data;
+    use std::time::Duration;
+
+    /// The figures of a map that had too much to do were refused: it was gone from `/metrics`, and each look counted as one that was turned away.
+    #[test]
+    fn a_map_says_what_it_holds_while_new_work_is_refused() {
+        let stages = Stages::builder().set("partition.overload_ms", 1_000_u64).simulated(1).unwrap();
+        let (map, simulation) = (Grid::new(&stages).map("m"), stages.simulation().unwrap());
+        let (key, value) = (Data::new(-7, &[0, 0, 0, 1]), Data::new(-7, &[0, 0, 0, 2]));
+        map.set(key.clone(), value.clone()).wait().unwrap();
+        let partition = map.strands().used_partitions()[0];
+        let held = map.strands().try_look(partition, "hold", |_, _| {
+            let waits = map.set(key.clone(), value.clone());
+            simulation.advance(Duration::from_millis(1_001));
+            assert!(map.set(key, value).now().unwrap().is_err(), "it is late");
+            (waits, map.stats())
+        });
+        let (waits, stats) = held.unwrap();
+        simulation.settle();
+        assert_eq!(waits.wait(), Ok(()));
+        assert_eq!(stats.wait().unwrap().entries, 1);
+        assert_eq!(stages.partition().snapshot().refused, 1, "the write alone");
     }
 }

@@ -21,7 +21,9 @@ impl MapPartition {
         if self.context.is_destroyed() {
             return Some(GridError::Destroyed { structure: format!("map {}", self.context.name) });
         }
-        self.context.log.as_ref()?.refuses().map(GridError::Store)
+        let refused = self.context.log.as_ref()?.refuses()?;
+        self.context.count_refused();
+        Some(GridError::Store(refused))
     }
 
     /// Stores an entry as it is now.
