@@ -22,6 +22,7 @@ mod sql;
 mod sql_files;
 mod standard_error;
 mod start;
+mod top;
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
