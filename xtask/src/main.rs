@@ -1,5 +1,5 @@
-//! Filbert's chores, one file each: `cargo xtask <chore>`. Standard library only, so that the chores build in a second and work
-//! even while the product does not compile.
+//! Filbert's chores, one file each: `cargo xtask <chore>`. Little but the standard library, and nothing of the
+//! product: so the chores build in seconds and work even while the product does not compile.
 
 #![forbid(unsafe_code)]
 #![expect(clippy::disallowed_methods, reason = "a chore says how long it took, and is never simulated")]

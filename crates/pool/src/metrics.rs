@@ -86,6 +86,8 @@ pub struct StageSnapshot {
     pub capacity: Option<usize>,
     /// Queued, not yet begun.
     pub depth: usize,
+    /// Futures that have begun and wait for something, such as bytes from a socket; zero on stages without futures.
+    pub suspended: usize,
     /// How long the oldest queued task has waited.
     pub oldest_ms: Option<u64>,
     /// What runs right now.
@@ -247,6 +249,7 @@ impl StageMetrics {
             threads_at_most: self.workers.len(),
             capacity,
             depth,
+            suspended: 0,
             oldest_ms: oldest.map(|queued| now.saturating_sub(queued) / 1_000_000),
             running: running.collect(),
             executed: sum(|worker| &worker.executed),

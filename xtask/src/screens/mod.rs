@@ -4,13 +4,19 @@
 //! A block of code of the kind `console` has commands behind a `$` and their output. The chore runs
 //! each block in a folder with the sample files and writes the output anew; `verify` fails where a
 //! page shows something else. Times differ from run to run: they are left out.
+//!
+//! Pictures of whole terminals show what is not the same twice: `verify` makes them too, looks at what is on them, and
+//! that the ones in docs/pictures are such pictures.
 
 mod console;
 mod picture;
+mod sessions;
+mod terminal;
 
 use crate::demo;
 use crate::workspace::Workspace;
 use console::Block;
+use sessions::{Place, Shot};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,7 +42,8 @@ const PICTURES: [(&str, &[&str]); 2] = [
 const SAMPLES: &str = "docs/samples";
 
 const HELP: &str = "\
-Runs the commands that the pages for users show, and writes their output and the pictures in docs/pictures anew.
+Runs the commands that the pages for users show, and writes their output and the pictures in docs/pictures anew:
+of commands, and of the SQL shell, `filbert top`, a cube and the demo in terminals of 80x24 and 120x40.
 
 Usage: cargo xtask screens [--binary <path>]
 
@@ -65,12 +72,21 @@ pub(crate) fn run(words: &[String]) -> Result<(), String> {
     let screens = Screens::new(&workspace, &binary)?;
     for (path, before, after) in screens.all()? {
         if before.as_deref() != Some(after.as_str()) {
-            let to = workspace.root().join(&path);
-            std::fs::write(&to, after).map_err(|error| format!("{path} cannot be written: {error}"))?;
-            println!("   {path} written");
+            write(&workspace, &path, &after)?;
         }
     }
+    // After the pages: what stands on them is of use also when a terminal does not show what it should.
+    for shot in screens.shots()? {
+        write(&workspace, &shot_path(&shot), &picture::of_screen(&shot.screen))?;
+    }
     screens.end()
+}
+
+fn write(workspace: &Workspace, path: &str, text: &str) -> Result<(), String> {
+    std::fs::write(workspace.root().join(path), text)
+        .map_err(|error| format!("{path} cannot be written: {error}"))?;
+    println!("   {path} written");
+    Ok(())
 }
 
 /// The step of `verify`: every page shows what its commands print, and every picture can be made
@@ -79,7 +95,16 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     demo::build().run(workspace)?;
     let screens = Screens::new(workspace, &workspace.target().join("debug/filbert"))?;
     let all = screens.all()?;
+    let shots = screens.shots()?;
     screens.end()?;
+    for shot in &shots {
+        let path = shot_path(shot);
+        let there = workspace.read(&path);
+        there
+            .and_then(|there| is_such(shot, &there))
+            .map_err(|why| format!("{path} is no such picture: {why}; run `cargo xtask screens`"))?;
+    }
+    println!("   {} pictures of terminals can be made and are there", shots.len());
     let stale: Vec<&str> = all
         .iter()
         .filter(|(_, before, after)| before.as_ref() != Some(after))
@@ -91,6 +116,33 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     } else {
         Err(format!("{}: not what the commands print; run `cargo xtask screens`", stale.join(", ")))
     }
+}
+
+/// The file of a picture, from the top of the workspace.
+fn shot_path(shot: &Shot) -> String {
+    format!("docs/pictures/{}.svg", shot.name)
+}
+
+/// Looks that a picture has the size of a terminal and shows what it is for. Figures differ from run to run.
+fn is_such(shot: &Shot, there: &str) -> Result<(), String> {
+    let size = |text: &str| text.split_once("\n").map(|(head, _)| head.to_owned());
+    if size(there) != size(&picture::of_screen(&shot.screen)) {
+        return Err("it has another size".to_owned());
+    }
+    match missing(there, shot.shows) {
+        Some(missing) => Err(format!("{missing:?} is not on it")),
+        None => Ok(()),
+    }
+}
+
+/// Finds a text that is not on a picture.
+fn missing<'a>(picture: &str, shows: &[&'a str]) -> Option<&'a str> {
+    let lines: Vec<&str> = picture.lines().filter_map(picture::shown).collect();
+    let is_missing = |part: &&&str| {
+        let part = picture::escaped(part.trim());
+        !lines.iter().any(|line| line.contains(&part))
+    };
+    shows.iter().find(is_missing).copied()
 }
 
 /// A file, its text as it is, and as it should be.
@@ -116,6 +168,11 @@ impl<'a> Screens<'a> {
 
     fn end(self) -> Result<(), String> {
         std::fs::remove_dir_all(&self.folder).map_err(|error| format!("{}: {error}", self.folder.display()))
+    }
+
+    /// Makes the pictures of terminals.
+    fn shots(&self) -> Result<Vec<Shot>, String> {
+        sessions::shots(&Place { folder: self.work("terminals")?, binary: self.folder.join("bin/filbert") })
     }
 
     fn all(&self) -> Result<Vec<Screen>, String> {
@@ -215,5 +272,33 @@ mod tests {
         for page in PAGES {
             assert!(workspace.read(page).is_ok(), "{page}");
         }
+    }
+
+    #[test]
+    fn a_picture_of_something_else_is_told() {
+        let drawn = |columns: u16, text: &str| {
+            let mut parser = vt100::Parser::new(3.try_into().unwrap(), columns.try_into().unwrap(), 0);
+            parser.process(text.as_bytes());
+            parser.screen().clone()
+        };
+        let shot =
+            Shot { name: "top".to_owned(), screen: drawn(30, "map     a < b"), shows: &["map ", "< b"] };
+        let same = |screen| is_such(&shot, &picture::of_screen(&screen));
+        assert_eq!(same(drawn(30, "\x1b[1mother map\x1b[0m\r\n    a < b")), Ok(()));
+        assert!(same(drawn(30, "map")).unwrap_err().contains("< b"));
+        assert!(same(drawn(31, "map     a < b")).unwrap_err().contains("size"));
+    }
+
+    /// The pages show them, and a page with a hole is noticed by readers only.
+    #[test]
+    fn every_picture_of_a_terminal_is_there_and_shows_what_it_is_for() {
+        let workspace = Workspace::find().unwrap();
+        let mut pictures = 0;
+        for (name, shows) in sessions::pictures() {
+            let picture = workspace.read(&format!("docs/pictures/{name}.svg")).unwrap();
+            assert_eq!(missing(&picture, shows), None, "{name}");
+            pictures += 1;
+        }
+        assert_eq!(pictures, 8);
     }
 }

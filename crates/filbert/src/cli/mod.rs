@@ -16,6 +16,7 @@ mod open_files;
 mod pid_file;
 mod ping;
 mod progress;
+mod readable;
 mod reload;
 mod screen_size;
 mod settings_file;

@@ -31,7 +31,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let clock = stages.clock();
     let begin = clock.now();
     let path = if arguments.live { "/health/live" } else { "/health/ready" };
-    let answer = Source::new(&stages, &arguments.at).and_then(|source| source.health(path));
+    let answer = Source::new(&stages, &arguments.at, None).and_then(|source| source.health(path));
     let address = &arguments.at.address;
     let milliseconds = clock.now().saturating_sub(begin).as_millis();
     let out = &mut std::io::stdout().lock();

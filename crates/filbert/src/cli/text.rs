@@ -1,9 +1,10 @@
 //! Sentences on a terminal: wrapped at words, further lines indented.
 
 use std::io::{self, Write};
+use unicode_width::UnicodeWidthStr;
 
-/// The longest line, indentation included.
-const WIDTH: usize = 100;
+/// The longest line, indentation included: the width of the narrowest terminal in use.
+const WIDTH: usize = 80;
 
 /// Writes `text` as lines of bearable length, each after `indent`, all but the first two letters deeper.
 pub(super) fn write_wrapped(out: &mut impl Write, indent: &str, text: &str) -> io::Result<()> {
@@ -22,6 +23,22 @@ pub(super) fn write_wrapped(out: &mut impl Write, indent: &str, text: &str) -> i
         empty = false;
     }
     writeln!(out, "{line}")
+}
+
+/// Stands for the rest of a text that has no room.
+const LEFT_OUT: &str = "…";
+
+/// Cuts a text to the columns of a terminal that there are for it.
+pub(super) fn clipped(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(LEFT_OUT.width());
+    // A sign behind a letter can make it wider than the two are by themselves.
+    let fits = |end: &usize| text[..*end].width() <= room;
+    let ends = text.char_indices().map(|(begin, letter)| begin + letter.len_utf8());
+    let end = ends.take_while(fits).last().unwrap_or(0);
+    text[..end].chars().chain(LEFT_OUT.chars().take(width)).collect()
 }
 
 /// A number with a comma after every thousand.
@@ -58,6 +75,14 @@ mod tests {
     fn thousands_are_grouped() {
         let numbers = [0, 999, 1_000, 20_000_000];
         assert_eq!(numbers.map(grouped), ["0", "999", "1,000", "20,000,000"]);
+    }
+
+    #[test]
+    fn a_text_is_cut_by_columns() {
+        assert_eq!(clipped("filbert", 7), "filbert");
+        assert_eq!(clipped("filberts", 7), "filber…");
+        assert_eq!(clipped("日本語", 5), "日本…");
+        assert_eq!(clipped("filbert", 0), "");
     }
 
     #[test]

@@ -36,7 +36,8 @@ pub(super) fn text(figures: &Figures) -> String {
     );
     of_each!(out, &figures.stages, "filbert_stage_", |stage| label("stage", stage.stage);
         "threads" "gauge" "Threads of the stage." stage.threads;
-        "queued" "gauge" "Tasks that wait." stage.depth;
+        "queued" "gauge" "Tasks that wait for a thread." stage.depth;
+        "suspended" "gauge" "Futures that have begun and wait for something, such as bytes from a socket." stage.suspended;
         "running" "gauge" "Tasks that run right now." stage.running.len();
         "oldest_queued_seconds" "gauge" "How long the oldest waiting task has waited." stage.oldest_ms.unwrap_or(0) as f64 / 1e3;
         "executed_total" "counter" "Tasks that ran to their end." stage.executed;

@@ -23,6 +23,7 @@ mod sql;
 mod sql_files;
 mod standard_error;
 mod start;
+mod top;
 mod watching;
 
 use std::process::{Command, Output};

@@ -45,7 +45,10 @@ struct Shared {
     slots: Slots,
     threads: usize,
     capacity: Option<usize>,
+    /// Tasks that were accepted and are not done.
     live: AtomicUsize,
+    /// Tasks of those that have not begun.
+    queued: AtomicUsize,
     closed: AtomicBool,
 }
 
@@ -108,6 +111,7 @@ impl Shared {
             threads: settings.threads,
             capacity: settings.capacity,
             live: AtomicUsize::new(0),
+            queued: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
         })
     }
@@ -132,7 +136,8 @@ impl Shared {
         let stage = self.metrics.id;
         // SeqCst here and in `is_drained`: either this sees "closed" or the other sees this task.
         let live = self.live.fetch_add(1, Ordering::SeqCst);
-        let admitted = Live(Arc::clone(self));
+        self.queued.fetch_add(1, Ordering::Relaxed);
+        let admitted = Live { shared: Arc::clone(self), has_begun: false };
         let refusal = if self.closed.load(Ordering::SeqCst) {
             SubmitError::ShutDown { stage }
         } else {
@@ -165,11 +170,24 @@ impl Shared {
 }
 
 /// One accepted task; whatever happens to it, it is counted out when this is dropped.
-struct Live(Arc<Shared>);
+struct Live {
+    shared: Arc<Shared>,
+    has_begun: bool,
+}
+
+impl Live {
+    /// Counts the task out of the queue, once.
+    fn begin(&mut self) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.shared.queued.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
 
 impl Drop for Live {
     fn drop(&mut self) {
-        self.0.live.fetch_sub(1, Ordering::SeqCst);
+        self.begin();
+        self.shared.live.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -185,7 +203,8 @@ impl Future for Observed {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        let shared = &this.live.0;
+        this.live.begin();
+        let shared = &this.live.shared;
         let polled = shared.observe(this.name, || this.future.as_mut().poll(context));
         polled.map(|sound| shared.done(sound))
     }
@@ -199,9 +218,10 @@ impl Host for TokioHost {
     }
 
     fn host_closure(&self, name: &'static str, closure: BoxedClosure) -> Result<(), SubmitError> {
-        let live = self.shared.admit()?;
+        let mut live = self.shared.admit()?;
         self.handles[0].spawn_blocking(move || {
-            let shared = &live.0;
+            live.begin();
+            let shared = &live.shared;
             let sound = shared.observe(name, closure);
             shared.done(sound);
         });
@@ -224,9 +244,10 @@ impl Engine for TokioHost {
 
     fn snapshot(&self) -> StageSnapshot {
         let live = self.shared.live.load(Ordering::Relaxed);
-        let mut snapshot = self.shared.metrics.snapshot("tokio", self.shared.capacity, live, None);
+        let depth = self.shared.queued.load(Ordering::Relaxed);
+        let mut snapshot = self.shared.metrics.snapshot("tokio", self.shared.capacity, depth, None);
         snapshot.threads = self.shared.threads;
-        snapshot.depth = live.saturating_sub(snapshot.running.len());
+        snapshot.suspended = live.saturating_sub(depth).saturating_sub(snapshot.running.len());
         snapshot
     }
 

@@ -1,5 +1,6 @@
-//! Act 6: events. A slow listener of one topic neither blocks nor starves another.
+//! Act 7: events. A slow listener of one topic neither blocks nor starves another.
 
+use super::snippet;
 use filbert::Member;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -32,6 +33,7 @@ pub(super) fn show(member: &Member, out: &mut impl Write) -> io::Result<()> {
         last.wait().map_err(io::Error::other)?;
     }
     let (delivered, took) = (delivered.load(Ordering::Relaxed), start.elapsed().as_secs_f64() * 1e3);
-    writeln!(out, "\nEvents: a topic whose listener takes 2 ms for each event, and a quick one beside it")?;
-    writeln!(out, "  {delivered} of 1000 events of topic quick were delivered in {took:.1} ms")
+    writeln!(out, "Events: a listener that takes 2 ms for each event, and a quick one beside it")?;
+    writeln!(out, "  {delivered} of 1000 events of topic quick were delivered in {took:.1} ms")?;
+    snippet::write(out, include_str!("snippets/events.txt"))
 }

@@ -3,15 +3,15 @@
 use super::super::job::in_order;
 use super::super::table::Table;
 use super::super::text::grouped;
+use super::{snippet, timing};
 use filbert::flow::aggregate::count;
 use filbert::flow::processors::{Collected, collect, iterate};
 use filbert::{Member, Pipeline};
 use std::error::Error;
 use std::io::Write;
-use std::time::Instant;
 
 pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result<(), Box<dyn Error>> {
-    let items: u64 = if quick { 200_000 } else { 20_000_000 };
+    let items: u64 = if quick { 40_000 } else { 4_000_000 };
     let counts = Collected::new();
     let dag = Pipeline::read(iterate(move |share| share.part_of(0..items)))
         .map(|number| number.wrapping_mul(number))
@@ -22,18 +22,16 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result
         .write(collect(&counts))
         .to_dag()?;
 
-    let start = Instant::now();
-    let job = member.submit(&dag)?;
-    job.wait()?;
-    let took = start.elapsed().as_secs_f64();
-    let shown = grouped(items);
-    writeln!(out, "Dataflow: {shown} numbers squared, filtered and counted by their last digit")?;
-    writeln!(
-        out,
-        "  in {:.0} ms, {:.0} million a second, encoded nowhere, boxed nowhere",
-        took * 1e3,
-        items as f64 / took / 1e6
-    )?;
+    let (job, took) = timing::best(|| {
+        counts.take();
+        let job = member.submit(&dag)?;
+        job.wait()?;
+        Ok::<_, Box<dyn Error>>(job)
+    })?;
+    let (shown, took) = (grouped(items), took.as_secs_f64());
+    writeln!(out, "Dataflow: {shown} numbers squared, filtered and counted")?;
+    let (speed, how) = (items as f64 / took / 1e6, timing::how());
+    writeln!(out, "  in {:.0} ms, {speed:.0} million a second ({how})", took * 1e3)?;
     let mut table = Table::new(&["vertex", "processors", "in", "out"]);
     let metrics = job.metrics();
     for vertex in in_order(&metrics) {
@@ -46,7 +44,7 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result
     let counts: Vec<String> =
         counts.iter().map(|(digit, count)| format!("{digit}: {}", grouped(*count))).collect();
     writeln!(out, "  squares end with {}", counts.join(", "))?;
-    writeln!(out, "  `filbert job --help` has more jobs: words of files, joins, windows, maps\n")?;
+    snippet::write(out, include_str!("snippets/flow.txt"))?;
     Ok(())
 }
 
@@ -60,7 +58,7 @@ mod tests {
         let mut out = Vec::new();
         show(&Member::start().unwrap(), &mut out, true).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.starts_with("Dataflow: 200,000 numbers"), "{text}");
+        assert!(text.starts_with("Dataflow: 40,000 numbers"), "{text}");
         let header = text.lines().position(|line| line.starts_with("  vertex")).unwrap();
         let table: Vec<&str> =
             text.lines().skip(header).take_while(|line| !line.contains("squares end")).collect();

@@ -1,10 +1,12 @@
 //! Act 1: the grid. A map that Python would see as well, a listener, and code that runs where the data is.
 
+use super::super::text::{grouped, write_wrapped};
+use super::{snippet, timing};
 use filbert::{Data, Entry, EntryProcessor, FromData, MapEventKind, Member, ToData};
 use std::error::Error;
 use std::io::Write;
 use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Adds a number to the value of an entry; registered with the demo's member as `add`.
 pub(super) struct Add(i64);
@@ -28,25 +30,30 @@ impl EntryProcessor for Add {
 }
 
 pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result<(), Box<dyn Error>> {
-    let count: i64 = if quick { 10_000 } else { 200_000 };
+    let count: i64 = if quick { 2_000 } else { 40_000 };
     let map = member.map::<String, i64>("numbers");
     let keys: Vec<String> = (0..count).map(|number| format!("key-{number}")).collect();
 
-    let start = Instant::now();
-    for (key, value) in keys.iter().zip(0..) {
-        map.set(key, &value).wait()?;
-    }
-    let set = per_item(start, count);
-    let start = Instant::now();
-    let mut sum = 0;
-    for key in &keys {
-        sum += map.get(key).wait()?.unwrap_or_default();
-    }
-    let get = per_item(start, count);
-    writeln!(out, "The grid: a map of {count} entries on 271 partitions, encoded as Hazelcast's clients do")?;
+    let ((), set) = timing::best(|| {
+        keys.iter().zip(0..).try_for_each(|(key, value)| map.set(key, &value).wait().map(drop))
+    })?;
+    let (sum, get) = timing::best(|| {
+        keys.iter()
+            .try_fold(0, |sum, key| Ok::<_, Box<dyn Error>>(sum + map.get(key).wait()?.unwrap_or_default()))
+    })?;
     writeln!(
         out,
-        "  set {set:.0} ns and get {get:.0} ns each, on the calling thread; the values sum up to {sum}"
+        "Grid: a map of {} entries, encoded as Hazelcast's clients do",
+        grouped(count.unsigned_abs())
+    )?;
+    let (set, get) = (per_item(set, count), per_item(get, count));
+    write_wrapped(
+        out,
+        "  ",
+        &format!(
+            "set {set:.0} ns and get {get:.0} ns each, on the calling thread ({}); the values sum up to {sum}",
+            timing::how()
+        ),
     )?;
 
     let (hear, heard) = mpsc::channel();
@@ -65,10 +72,10 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result
     let size = map.size().wait()?;
     map.clear().wait()?;
     writeln!(out, "  {size} entries counted over all partitions, then cleared")?;
-    writeln!(out, "  `filbert start` opens the same maps to Python and Node.js on 127.0.0.1:5701\n")?;
+    snippet::write(out, include_str!("snippets/grid.txt"))?;
     Ok(())
 }
 
-fn per_item(start: Instant, count: i64) -> f64 {
-    start.elapsed().as_nanos() as f64 / count as f64
+fn per_item(took: Duration, count: i64) -> f64 {
+    took.as_nanos() as f64 / count as f64
 }

@@ -1,11 +1,12 @@
-//! Act 4: the fork-join kernel. Sum of `fnv(i) % 5` over those of many numbers that are below 150, on one core and on all.
+//! Act 5: the fork-join kernel. Sums `fnv(i) % 5` over those of many numbers that are below 150, on one core and on all.
 
 use super::super::table::Table;
-use super::super::text::grouped;
+use super::super::text::{grouped, write_wrapped};
+use super::{snippet, timing};
 use filbert::Member;
+use std::convert::Infallible;
 use std::hint::black_box;
 use std::io::{self, Write};
-use std::time::{Duration, Instant};
 
 /// The Fowler-Noll-Vo hash (1a, 32 bits) of an integer's four bytes.
 fn fnv(value: u32) -> u32 {
@@ -16,7 +17,7 @@ fn fnv(value: u32) -> u32 {
 }
 
 pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> io::Result<()> {
-    let count: u32 = if quick { 1_000_000 } else { 20_000_000 };
+    let count: u32 = if quick { 1_000_000 } else { 10_000_000 };
     let mut state = 1_u32;
     let numbers: Vec<u32> = (0..count)
         .map(|_| {
@@ -29,30 +30,23 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> io::Re
         || black_box(&numbers).iter().filter(|i| **i < 150).map(|i| u64::from(fnv(*i) % 5)).sum::<u64>();
     let all = || cpu.slice(black_box(&numbers)).filter(|i| **i < 150).map(|i| u64::from(fnv(*i) % 5)).sum();
 
-    let (answer, alone) = best_of_three(one);
-    let (same, together) = best_of_three(all);
+    // The answer is put into a black box each time, or the compiler may leave a loop out whose answer it knows already.
+    let Ok((answer, alone)) = timing::best(|| Ok::<_, Infallible>(black_box(one())));
+    let Ok((same, together)) = timing::best(|| Ok::<u64, Infallible>(black_box(all())));
     assert_eq!(answer, same, "both ways give the same sum");
     let sizes = grouped(u64::from(count));
-    writeln!(out, "Fork-join: sum of fnv(i) % 5 over those of {sizes} numbers that are below 150")?;
-    let mut table = Table::new(&["", "ms", "ns per element", "speed-up", "sum"]);
-    for (name, took) in [("plain loop, one thread", alone), ("stage cpu", together)] {
+    writeln!(out, "Fork-join: a sum over those of {sizes} numbers that are below 150")?;
+    let mut table = Table::new(&["", "ms", "ns per number", "sum"]);
+    for (name, took) in [("plain loop, one thread", alone), ("stage cpu, all cores", together)] {
         table.row([
             name.to_owned(),
             format!("{:.1}", took.as_secs_f64() * 1e3),
             format!("{:.2}", took.as_nanos() as f64 / f64::from(count)),
-            format!("{:.2}", alone.as_secs_f64() / took.as_secs_f64()),
             answer.to_string(),
         ]);
     }
-    table.write(out, "  ")
-}
-
-/// The answer is put into a black box each time, or the compiler may leave a loop out whose answer it knows already.
-fn best_of_three(mut body: impl FnMut() -> u64) -> (u64, Duration) {
-    let mut runs = (0..3).map(|_| {
-        let start = Instant::now();
-        (black_box(body()), start.elapsed())
-    });
-    let first = runs.next().expect("three runs");
-    runs.fold(first, |best, run| (run.0, best.1.min(run.1)))
+    table.write(out, "  ")?;
+    let compared = timing::compared(alone, together, timing::cores());
+    write_wrapped(out, "  ", &format!("{compared} ({})", timing::how()))?;
+    snippet::write(out, include_str!("snippets/kernel.txt"))
 }

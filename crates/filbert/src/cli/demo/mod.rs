@@ -8,8 +8,10 @@ mod grid;
 mod kernel;
 mod rules;
 mod simulation;
+mod snippet;
 mod sql;
 mod strands;
+mod timing;
 
 use super::Outcome;
 use super::stages::write_counters;
@@ -26,9 +28,12 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let out = &mut std::io::stdout().lock();
-    let quick = arguments.quick;
-    writeln!(out, "Filbert {}: every kind of work on the threads made for it\n", env!("CARGO_PKG_VERSION"))?;
+    show(&mut std::io::stdout().lock(), arguments.quick)
+}
+
+/// Shows all acts, one below the other.
+fn show(out: &mut impl Write, quick: bool) -> Outcome {
+    writeln!(out, "Filbert {}: a tour of what works\n", env!("CARGO_PKG_VERSION"))?;
 
     let start = Instant::now();
     let member =
@@ -47,16 +52,54 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     rules::show(&member, out)?;
     simulation::show(out, quick)?;
 
-    writeln!(out, "\nWhat the stages did meanwhile")?;
+    writeln!(out, "What the stages did meanwhile")?;
     write_counters(out, &member.stages().snapshot(), "  ")?;
 
     let start = Instant::now();
     let report = member.shutdown(Shutdown::Drain)?;
     let ended = start.elapsed().as_secs_f64() * 1e3;
     writeln!(out, "\nShut down in {ended:.1} ms; {} threads left behind.", report.left_behind.len())?;
-    writeln!(
-        out,
-        "Next: `filbert start` and a Python client, `filbert map --help`, `filbert job --help`, `filbert sql`, `filbert cube --help`, `filbert stages`, README.md."
-    )?;
+    writeln!(out, "Next: `filbert start`, and docs/README.md for all that there is.")?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use unicode_width::UnicodeWidthStr;
+
+    #[test]
+    fn every_act_fits_a_terminal_and_ends_with_what_to_type() {
+        let mut out = Vec::new();
+        show(&mut out, true).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        for line in text.lines() {
+            assert!(line.width() <= 80, "{line:?} is wider than a terminal");
+        }
+        let acts = [
+            "Grid",
+            "Dataflow",
+            "SQL",
+            "Cube",
+            "Fork-join",
+            "Strands",
+            "Events",
+            "Rules",
+            "Simulation",
+            "What the stages",
+        ];
+        let begins =
+            acts.map(|act| text.find(&format!("\n\n{act}")).unwrap_or_else(|| panic!("no {act}: {text}")));
+        for act in begins.windows(2) {
+            let act = &text[act[0]..act[1]];
+            let (_, typed) =
+                act.split_once("\n  You would type:\n").or(act.split_once("\n  In Rust:\n")).unwrap();
+            assert!(
+                typed.lines().count() >= 1 && typed.lines().all(|line| line.starts_with("    ")),
+                "{act}"
+            );
+        }
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.matches(", best of 5)").count() >= 6, "{text}");
+    }
 }

@@ -1,12 +1,13 @@
-//! Act 7: the rules. A wait that could hold up the thread it waits for is refused, with both stages named.
+//! Act 8: the rules. A wait that could hold up the thread it waits for is refused, with both stages named.
 
 use super::super::text::write_wrapped;
+use super::snippet;
 use filbert::Member;
 use std::io::{self, Write};
 
 pub(super) fn show(member: &Member, out: &mut impl Write) -> io::Result<()> {
     let stages = member.stages();
-    writeln!(out, "\nRules: what the compiler cannot see is refused at run time")?;
+    writeln!(out, "Rules: what the compiler cannot see is refused at run time")?;
     let work = stages.generic().submit("work", || 1).map_err(io::Error::other)?;
     let wait = stages.partition().submit_any("waits", move || work.wait()).map_err(io::Error::other)?;
     if let Err(refused) = wait.wait().map_err(io::Error::other)? {
@@ -26,7 +27,7 @@ pub(super) fn show(member: &Member, out: &mut impl Write) -> io::Result<()> {
     if let Err(panicked) = failed {
         write_wrapped(out, "  ", &format!("{panicked} (and the executor works on)"))?;
     }
-    Ok(())
+    snippet::write(out, include_str!("snippets/rules.txt"))
 }
 
 /// The demonstration's own panic is not worth a backtrace on the terminal.

@@ -1,5 +1,6 @@
-//! Act 8: the same stages on one thread, with virtual time, every choice from a seed.
+//! Act 9: the same stages on one thread, with virtual time, every choice from a seed.
 
+use super::snippet;
 use filbert::Stages;
 use std::io::{self, Write};
 use std::time::Instant;
@@ -20,6 +21,7 @@ pub(super) fn show(out: &mut impl Write, quick: bool) -> io::Result<()> {
         assert_eq!(list, (0..10).collect::<Vec<_>>(), "seed {seed}: order within a strand");
     }
     let took = start.elapsed().as_secs_f64() * 1e3;
-    writeln!(out, "\nSimulation: all stages on this thread, in virtual time, every choice from a seed")?;
-    writeln!(out, "  order within a strand held for {seeds} seeds, checked in {took:.0} ms")
+    writeln!(out, "Simulation: all stages on one thread, in virtual time, every choice from a seed")?;
+    writeln!(out, "  order within a strand held for {seeds} seeds, checked in {took:.0} ms")?;
+    snippet::write(out, include_str!("snippets/simulation.txt"))
 }

@@ -2,11 +2,11 @@
 
 use super::super::sql::print::{Format, Summary};
 use super::super::text::grouped;
+use super::{snippet, timing};
 use filbert::{Json, Member, SqlError};
 use serde::{Deserialize, Serialize};
 use std::error::Error;
 use std::io::Write;
-use std::time::Instant;
 
 #[derive(Serialize, Deserialize)]
 struct Order {
@@ -17,8 +17,8 @@ struct Order {
 
 const PRODUCTS: [&str; 4] = ["filbert", "walnut", "almond", "cashew"];
 
-const STATEMENT: &str =
-    "SELECT products.this AS product, count(*) AS orders, sum(pieces) AS pieces, avg(price) AS price
+const STATEMENT: &str = "SELECT products.this AS product, count(*) AS orders,
+       sum(pieces) AS pieces, avg(price) AS price
 FROM orders JOIN products ON products.__key = orders.product
 WHERE pieces > 1 GROUP BY products.this ORDER BY pieces DESC, product";
 
@@ -34,15 +34,16 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result
         orders.set(&number, &Json(order)).wait()?;
     }
 
-    let start = Instant::now();
-    let mut query = member.sql().session().query(STATEMENT)?;
-    let read = async move { Ok::<_, SqlError>((query.description().await?, query.collect().await?)) };
-    let (description, batches) = member.stages().mixed().spawn("read rows", read)?.wait()??;
-    let took = start.elapsed();
+    let ((description, batches), took) = timing::best(|| {
+        let mut query = member.sql().session().query(STATEMENT)?;
+        let read = async move { Ok::<_, SqlError>((query.description().await?, query.collect().await?)) };
+        Ok::<_, Box<dyn Error>>(member.stages().mixed().spawn("read rows", read)?.wait()??)
+    })?;
     writeln!(
         out,
-        "SQL: maps are tables; {} orders in JSON joined with products",
-        grouped(count.unsigned_abs())
+        "SQL: maps are tables; {} orders joined with products ({})",
+        grouped(count.unsigned_abs()),
+        timing::how()
     )?;
     for line in STATEMENT.lines() {
         writeln!(out, "    {line}")?;
@@ -58,7 +59,7 @@ pub(super) fn show(member: &Member, out: &mut impl Write, quick: bool) -> Result
         writeln!(out, "  {line}")?;
     }
     orders.clear().wait()?;
-    writeln!(out, "  `filbert sql` is a shell for the same over files\n")?;
+    snippet::write(out, include_str!("snippets/sql.txt"))?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 //! Texts are made narrower first, down to a few letters; numbers are never cut, since part of a number is another number. Where that is
 //! not enough, columns in the middle are left out.
 
+use super::super::super::text::clipped;
 use super::view::Paint;
 use unicode_width::UnicodeWidthStr;
 
@@ -204,17 +205,4 @@ impl Slot {
         let (_, behind) = at_point(text);
         self.text(&format!("{text}{}", " ".repeat(self.fraction.saturating_sub(behind.width()))))
     }
-}
-
-/// As much of a text as has room.
-fn clipped(text: &str, width: usize) -> String {
-    if text.width() <= width {
-        return text.to_owned();
-    }
-    let room = width.saturating_sub(LEFT_OUT.width());
-    // A sign behind a letter can make it wider than the two are by themselves.
-    let fits = |end: &usize| text[..*end].width() <= room;
-    let ends = text.char_indices().map(|(begin, letter)| begin + letter.len_utf8());
-    let end = ends.take_while(fits).last().unwrap_or(0);
-    text[..end].chars().chain(LEFT_OUT.chars().take(width)).collect()
 }

@@ -62,6 +62,15 @@ impl Paint {
         self.with("2", text)
     }
 
+    pub(in crate::cli) fn inverse(self, text: &str) -> String {
+        self.with("7", text)
+    }
+
+    /// Bold and red.
+    pub(in crate::cli) fn alarming(self, text: &str) -> String {
+        self.with("1;31", text)
+    }
+
     fn with(self, code: &str, text: &str) -> String {
         if self.is_on && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
