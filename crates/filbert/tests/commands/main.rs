@@ -6,6 +6,7 @@ mod config;
 mod cube;
 mod cube_output;
 mod cube_signals;
+mod grid;
 mod job;
 #[path = "../../../gate/tests/door/line.rs"]
 #[allow(dead_code, reason = "shared with the tests of the door, which use more of it")]
@@ -22,6 +23,7 @@ mod sql;
 mod sql_files;
 mod standard_error;
 mod start;
+mod structures;
 
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
