@@ -273,3 +273,31 @@ fn a_map_is_watched() {
     assert_eq!(endless.next(), "added    b  1");
     assert_eq!(endless.next(), "expired  b  1");
 }
+
+/// Every command that the page shows prints what the page shows.
+#[test]
+fn the_page_shows_what_the_commands_print() {
+    let page = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/terminal.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let member = Process::start("");
+    let run = |line: &str| {
+        let line = format!("filbert() {{ \"$BINARY\" \"$@\" --address \"$ADDRESS\"; }}; {{ {line}; }} 2>&1");
+        let output = std::process::Command::new("sh")
+            .args(["-c", &line])
+            .env("BINARY", env!("CARGO_BIN_EXE_filbert"))
+            .env("ADDRESS", member.address().to_string())
+            .env_remove("FILBERT_PASSWORD")
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        text(&output.stdout)
+    };
+    let mut commands = 0;
+    for block in page.split("```text\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        for (line, shown) in block.split("$ ").skip(1).filter_map(|shown| shown.split_once('\n')) {
+            assert_eq!(run(line), shown.trim_end(), "{line}");
+            commands += 1;
+        }
+    }
+    assert!(commands > 15, "{commands}");
+}
