@@ -584,6 +584,7 @@ impl StatementOfQuery {
 
     /// Plans a statement whose rights are checked.
     async fn logical(&self, mut statement: Statement, state: &SessionState) -> Result<LogicalPlan, SqlError> {
+        let suggestion = maps::Suggestion::of(&statement, Names::of(state));
         plan::make_plannable(&mut statement, state, ColumnNames::Equal).await?;
         self.pause().await?;
         let mut logical = state.statement_to_plan(statement).await;
@@ -597,7 +598,13 @@ impl StatementOfQuery {
             plan::make_plannable(&mut statement, state, ColumnNames::All).await?;
             logical = state.statement_to_plan(*statement).await;
         }
-        logical.map_err(|error| of_planner(error, state, self.rights.as_ref()))
+        logical.map_err(|error| {
+            let error = of_planner(error, state, self.rights.as_ref());
+            match suggestion {
+                Some(suggestion) => suggestion.added_to(error),
+                None => error,
+            }
+        })
     }
 
     /// The columns of a query, which is planned for that alone.

@@ -1,29 +1,38 @@
 //! A small client of a running member, for commands: one connection, one request at a time, in the protocol of Hazelcast's clients.
 
+use super::interruption::Interruption;
+use super::progress::EVERY;
 use bytes::{Bytes, BytesMut};
 use filbert::{Shutdown, Stages};
 use filbert_net::{
     ClientTlsSettings, Close, CloseReason, Connector, NetSettings, Outbound, Outlet, Protocol, is_loopback,
 };
-use filbert_wire::frame::{Limits, PREAMBLE, Splitter};
-use filbert_wire::message::{MessageReader, Request};
-use filbert_wire::messages::client::Authentication;
+use filbert_wire::frame::{Flags, Limits, PREAMBLE, Splitter};
+use filbert_wire::message::{MessageReader, Raises, Record, Request};
+use filbert_wire::messages::client::{Authentication, Ping};
 use filbert_wire::messages::error::{ERROR_ID, ErrorResponse};
+use std::collections::VecDeque;
 use std::error::Error;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::time::Duration;
 use uuid::Uuid;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// A member closes a connection on which it hears nothing for minutes; who only listens says something that often.
+const KEEP_ALIVE: Duration = Duration::from_secs(30);
+
+/// The partition of a request that finds its partition by its key, or needs none.
+const ANY_PARTITION: i32 = -1;
+
 /// What an answer may have: more than a member gives unless it is set so.
 const LIMITS: Limits = Limits { frame_bytes: 1 << 30, message_bytes: 1 << 30, ..Limits::AFTER_LOGIN };
 
 /// Whom to talk to, and as whom.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(super) struct Whom {
     /// Where the member listens.
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:5701", global = true)]
@@ -33,7 +42,7 @@ pub(super) struct Whom {
 }
 
 /// As whom to talk to a member, and how.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub(super) struct Login {
     /// What the cluster is called.
     #[arg(long, value_name = "NAME", default_value = "dev", global = true)]
@@ -73,12 +82,39 @@ impl Login {
     }
 }
 
+impl Login {
+    /// Explains a refused login. The member does not say what is wrong, so that nobody can try things one by one.
+    fn refused(&self, is_password_set: bool) -> String {
+        let refused = format!(
+            "the member refuses the login: its cluster is not called {:?} (--cluster-name), or the user (--user) or the password \
+             (environment variable FILBERT_PASSWORD) is wrong",
+            self.cluster_name
+        );
+        match (is_password_set, &self.user) {
+            (true, Some(_)) => refused,
+            (true, None) => format!("{refused}; no user is named: --user"),
+            (false, Some(_)) => format!("{refused}; FILBERT_PASSWORD is not set"),
+            (false, None) => format!("{refused}; no user is named, and FILBERT_PASSWORD is not set"),
+        }
+    }
+}
+
 /// A connection to a member, logged in.
 pub(super) struct Client {
     stages: Stages,
     outlet: Outlet,
     answers: Receiver<Answer>,
     correlation: i64,
+    /// Events that came while an answer was waited for.
+    events: VecDeque<MessageReader>,
+    /// Correlation of the request that asked for events last.
+    subscribed: i64,
+    /// The number of partitions that keys are spread over.
+    partitions: i32,
+    /// Time of the last request, by the clock of the stages.
+    sent_at: Duration,
+    /// Gives up a request or a wait for events, where signals are heeded.
+    interruption: Option<Interruption>,
 }
 
 /// Hands whole messages over to the command.
@@ -154,7 +190,19 @@ impl Client {
         }
         let outlet = connect(&stages, &connector, &addresses, sender)?;
         outlet.send_slice(&PREAMBLE).map_err(|_| closed("the begin"))?;
-        let mut client = Self { stages, outlet, answers, correlation: 0 };
+        let sent_at = stages.clock().now();
+        let mut client = Self {
+            stages,
+            outlet,
+            answers,
+            correlation: 0,
+            events: VecDeque::new(),
+            subscribed: 0,
+            partitions: 0,
+            sent_at,
+            interruption: None,
+        };
+        let is_password_set = password.is_some();
         let request = Authentication {
             cluster_name: login.cluster_name.as_str().into(),
             username: login.user.as_deref().map(Into::into),
@@ -168,31 +216,111 @@ impl Client {
             routing_mode: 0,
             cp_direct_to_leader_routing: false,
         };
-        match client.call(&request)?.status {
+        let authenticated = client.call(&request)?;
+        client.partitions = authenticated.partition_count;
+        match authenticated.status {
             0 => Ok(client),
-            // The member does not say which, so that nobody can try them one by one.
-            1 => Err(format!(
-                "the member refuses the login: its cluster is not called {:?} (--cluster-name), or the user (--user) or the password \
-                 (environment variable FILBERT_PASSWORD) is wrong",
-                login.cluster_name
-            )
-            .into()),
-            other => Err(format!("the member refuses the login with status {other}: is it of another version?").into()),
+            1 => Err(login.refused(is_password_set).into()),
+            other => {
+                Err(format!("the member refuses the login with status {other}: is it of another version?")
+                    .into())
+            }
+        }
+    }
+
+    /// Returns how many partitions keys are spread over.
+    pub(super) fn partitions(&self) -> i32 {
+        self.partitions
+    }
+
+    /// Returns the milliseconds since 1970, as this machine tells them.
+    pub(super) fn unix_ms(&self) -> u64 {
+        self.stages.clock().unix_ms()
+    }
+
+    /// Gives up what waits when this interruption says so.
+    pub(super) fn heed(&mut self, interruption: &Interruption) {
+        self.interruption = Some(interruption.clone());
+    }
+
+    /// Goes on after an interruption.
+    pub(super) fn forget_interruption(&self) {
+        if let Some(interruption) = &self.interruption {
+            interruption.forget();
+        }
+    }
+
+    /// Returns whether the member has closed the connection; what it sent before is read.
+    pub(super) fn is_closed(&mut self) -> bool {
+        loop {
+            match self.answers.try_recv() {
+                Ok(Ok(_)) => {}
+                Ok(Err(_)) | Err(TryRecvError::Disconnected) => return true,
+                Err(TryRecvError::Empty) => return false,
+            }
         }
     }
 
     /// Sends a request and waits for its answer.
     pub(super) fn call<R: Request>(&mut self, request: &R) -> Result<R::Response, Box<dyn Error>> {
-        self.send(request)?;
-        let late = || format!("no answer to {} within {} s", R::NAME, PATIENCE.as_secs()).into();
-        self.answer::<R>(PATIENCE)?.ok_or_else(late)
+        self.call_within(request, ANY_PARTITION, PATIENCE)
+    }
+
+    /// Sends a request for a partition and waits for its answer.
+    pub(super) fn call_at<R: Request>(
+        &mut self,
+        partition: i32,
+        request: &R,
+    ) -> Result<R::Response, Box<dyn Error>> {
+        self.call_within(request, partition, PATIENCE)
+    }
+
+    /// Sends a request that the member may hold for that long, and waits for its answer.
+    pub(super) fn call_held<R: Request>(
+        &mut self,
+        held: Duration,
+        request: &R,
+    ) -> Result<R::Response, Box<dyn Error>> {
+        self.call_within(request, ANY_PARTITION, PATIENCE.saturating_add(held))
+    }
+
+    fn call_within<R: Request>(
+        &mut self,
+        request: &R,
+        partition: i32,
+        patience: Duration,
+    ) -> Result<R::Response, Box<dyn Error>> {
+        self.send_to(partition, request)?;
+        let until = self.sent_at.saturating_add(patience);
+        loop {
+            self.check_interruption()?;
+            let left = until.saturating_sub(self.stages.clock().now());
+            if left.is_zero() {
+                return Err(format!("no answer to {} within {} s", R::NAME, patience.as_secs()).into());
+            }
+            // Nobody looks for signals unless they are heeded.
+            let patience = if self.interruption.is_some() { EVERY.min(left) } else { left };
+            if let Some(answer) = self.answer::<R>(patience)? {
+                return Ok(answer);
+            }
+        }
+    }
+
+    fn check_interruption(&self) -> Result<(), Box<dyn Error>> {
+        let interrupted = self.interruption.as_ref().and_then(Interruption::interrupted);
+        interrupted.map_or(Ok(()), |interrupted| Err(interrupted.into()))
     }
 
     /// Sends a request; answers to those before it are no longer waited for.
     pub(super) fn send<R: Request>(&mut self, request: &R) -> Result<(), Box<dyn Error>> {
+        self.send_to(ANY_PARTITION, request)
+    }
+
+    fn send_to<R: Request>(&mut self, partition: i32, request: &R) -> Result<(), Box<dyn Error>> {
         self.correlation += 1;
+        self.sent_at = self.stages.clock().now();
         let mut bytes = BytesMut::new();
-        request.encode(self.correlation, -1, &mut bytes);
+        request.encode(self.correlation, partition, &mut bytes);
         self.outlet.send(bytes.freeze()).map_err(|_| closed(R::NAME).into())
     }
 
@@ -202,12 +330,13 @@ impl Client {
         patience: Duration,
     ) -> Result<Option<R::Response>, Box<dyn Error>> {
         loop {
-            let answer = match self.answers.recv_timeout(patience) {
-                Ok(answer) => answer.map_err(|why| format!("{}: {why}", R::NAME))?,
-                Err(RecvTimeoutError::Timeout) => return Ok(None),
-                Err(RecvTimeoutError::Disconnected) => return Err(closed(R::NAME).into()),
-            };
-            let reader = MessageReader::new(answer)?;
+            let Some(reader) = self.receive(R::NAME, patience)? else { return Ok(None) };
+            if reader.flags().contains(Flags::EVENT) {
+                if reader.correlation() == self.subscribed {
+                    self.events.push_back(reader);
+                }
+                continue;
+            }
             if reader.correlation() != self.correlation {
                 continue;
             }
@@ -218,6 +347,48 @@ impl Client {
                 return Err(format!("{}: {first}", R::NAME).into());
             }
             return Ok(Some(R::decode_response(&reader)?));
+        }
+    }
+
+    /// The next message; none when it has not come in time.
+    fn receive(
+        &self,
+        name: &'static str,
+        patience: Duration,
+    ) -> Result<Option<MessageReader>, Box<dyn Error>> {
+        match self.answers.recv_timeout(patience) {
+            Ok(Ok(message)) => Ok(Some(MessageReader::new(message)?)),
+            Ok(Err(why)) => Err(format!("{name}: {why}").into()),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => Err(closed(name).into()),
+        }
+    }
+
+    /// Asks for events; [`Self::event`] gives them.
+    pub(super) fn subscribe<R: Request>(&mut self, request: &R) -> Result<R::Response, Box<dyn Error>> {
+        self.events.clear();
+        // Events may come before the answer.
+        self.subscribed = self.correlation + 1;
+        self.call(request)
+    }
+
+    /// Waits for the next event of a subscription; fails when it is interrupted.
+    pub(super) fn event<R: Raises<E>, E: Record>(&mut self) -> Result<E, Box<dyn Error>> {
+        loop {
+            self.check_interruption()?;
+            let next = match self.events.pop_front() {
+                Some(event) => Some(event),
+                None => self.receive(R::NAME, EVERY)?,
+            };
+            let is_meant = |reader: &MessageReader| {
+                reader.id() == R::EVENT_ID && reader.correlation() == self.subscribed
+            };
+            if let Some(reader) = next.filter(is_meant) {
+                return Ok(R::decode_event(&reader)?);
+            }
+            if self.stages.clock().now().saturating_sub(self.sent_at) > KEEP_ALIVE {
+                self.send(&Ping {})?;
+            }
         }
     }
 }

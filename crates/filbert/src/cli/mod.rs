@@ -5,13 +5,19 @@ mod completions;
 mod config;
 mod cube;
 mod demo;
+mod form;
+mod grid;
+#[cfg(any(test, feature = "shell"))]
+mod history;
 mod http_page;
+mod input;
 mod interruption;
 mod job;
 mod json_log;
+#[cfg(feature = "shell")]
+mod line_editor;
 mod log;
 mod man;
-mod map;
 mod open_files;
 mod pid_file;
 mod ping;
@@ -26,6 +32,7 @@ mod stages;
 mod start;
 mod stop;
 mod store;
+mod structures;
 mod supervision;
 mod table;
 mod tell;
@@ -63,6 +70,8 @@ const EXAMPLES: &str = "Examples:
   filbert map put cities Oslo 709000 --value-as long
                                         writes a number into a map of a running member
   filbert map get cities Oslo           and reads from it
+  filbert queue poll jobs               takes from a queue; also topic, list, set
+  filbert grid                          a prompt for such commands
   filbert verify filbert-data           reads everything on disk, and names what is damaged
   filbert backup filbert-data shop.fbk  a backup, also while the member runs
   filbert job word-count 'docs/*.md'    counts the words of files, and shows how the job went
@@ -89,8 +98,10 @@ enum Command {
     Stop(stop::Arguments),
     /// Settings files: checked, and printed with every value.
     Config(config::Arguments),
-    /// The maps of a running member: look into them and change them.
-    Map(Box<map::Arguments>),
+    #[command(flatten)]
+    Structure(structures::StructureCommand<client::Whom>),
+    /// A prompt for commands on the maps, queues, topics, lists and sets of a running member.
+    Grid(Box<grid::Arguments>),
     /// Writes a backup of the maps in a data directory, also of one that a member uses.
     Backup(store::BackupArguments),
     /// Puts the maps of a backup into a data directory that no member uses.
@@ -121,7 +132,8 @@ pub(crate) fn run() -> ExitCode {
         Some(Command::Ping(arguments)) => ping::run(&arguments),
         Some(Command::Stop(arguments)) => stop::run(&arguments),
         Some(Command::Config(arguments)) => config::run(&arguments),
-        Some(Command::Map(arguments)) => map::run(&arguments),
+        Some(Command::Structure(command)) => structures::run(&command),
+        Some(Command::Grid(arguments)) => grid::run(&arguments),
         Some(Command::Backup(arguments)) => store::backup(&arguments),
         Some(Command::Restore(arguments)) => store::restore(&arguments),
         Some(Command::Verify(arguments)) => store::verify(&arguments),

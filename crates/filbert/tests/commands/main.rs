@@ -6,6 +6,7 @@ mod config;
 mod cube;
 mod cube_output;
 mod cube_signals;
+mod grid;
 mod job;
 #[path = "../../../gate/tests/door/line.rs"]
 #[allow(dead_code, reason = "shared with the tests of the door, which use more of it")]
@@ -23,6 +24,7 @@ mod sql;
 mod sql_files;
 mod standard_error;
 mod start;
+mod structures;
 mod top;
 mod watching;
 

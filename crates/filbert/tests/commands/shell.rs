@@ -7,18 +7,24 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
-/// A shell, and what it wrote so far.
-struct Shell {
+/// A prompt of `filbert` on a terminal, and what it wrote so far.
+pub(crate) struct Shell {
     child: Child,
     pieces: Receiver<Vec<u8>>,
     /// From the last prompt that was waited for.
     written: String,
+    prompt: &'static str,
 }
 
 impl Shell {
     /// Starts one in that folder, on a terminal with so many columns.
     fn start(folder: &Path, columns: u16, words: &str) -> Self {
-        let line = format!("stty cols {columns} rows 24; exec {} sql {words}", env!("CARGO_BIN_EXE_filbert"));
+        Self::open(folder, columns, &format!("sql {words}"), "filbert> ")
+    }
+
+    /// Starts a command of `filbert`, and waits for its prompt.
+    pub(crate) fn open(folder: &Path, columns: u16, words: &str, prompt: &'static str) -> Self {
+        let line = format!("stty cols {columns} rows 24; exec {} {words}", env!("CARGO_BIN_EXE_filbert"));
         let mut child = Command::new("script")
             .args(["--quiet", "--return", "--command", &line, "/dev/null"])
             .current_dir(folder)
@@ -43,13 +49,13 @@ impl Shell {
                 }
             }
         });
-        let mut shell = Self { child, pieces, written: String::new() };
-        shell.until("filbert> ");
+        let mut shell = Self { child, pieces, written: String::new(), prompt };
+        shell.until(prompt);
         shell
     }
 
     /// Waits until that is written; returns everything up to there, without what moves the cursor.
-    fn until(&mut self, text: &str) -> String {
+    pub(crate) fn until(&mut self, text: &str) -> String {
         let deadline = Instant::now() + DEADLINE;
         loop {
             if let Some(at) = self.written.find(text) {
@@ -64,18 +70,28 @@ impl Shell {
     }
 
     /// Types a line; returns what is written up to the next prompt.
-    fn ask(&mut self, line: &str) -> String {
+    pub(crate) fn ask(&mut self, line: &str) -> String {
         self.type_in(line);
         // The line is shown as it is typed, again and again.
-        self.until("\nfilbert> ")
+        self.until(&format!("\n{}", self.prompt))
     }
 
-    fn type_in(&mut self, line: &str) {
-        self.child.stdin.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
+    pub(crate) fn type_in(&mut self, line: &str) {
+        self.press(format!("{line}\n").as_bytes());
     }
 
-    fn end(mut self, line: &str) {
+    /// Sends what keys send.
+    pub(crate) fn press(&mut self, keys: &[u8]) {
+        self.child.stdin.as_mut().unwrap().write_all(keys).unwrap();
+    }
+
+    pub(crate) fn end(mut self, line: &str) {
         self.type_in(line);
+        self.wait();
+    }
+
+    /// Waits until it has ended by itself.
+    pub(crate) fn wait(&mut self) {
         assert!(self.child.wait().unwrap().success());
     }
 }
@@ -174,7 +190,7 @@ fn statements_are_edited_paged_and_watched() {
     for _ in 0..3 {
         shell.until("(40 of 50 rows shown");
     }
-    shell.child.stdin.as_mut().unwrap().write_all(b"\x03").unwrap();
+    shell.press(b"\x03");
     shell.until("cancelled");
     shell.until("filbert> ");
     shell.end("exit");

@@ -1,7 +1,7 @@
 //! Pages of the client protocol as Arrow batches, so that rows are shown in one way wherever they come from. Numbers stay numbers;
 //! everything that is shown as text is text.
 
-use super::super::super::map::Shown;
+use super::super::super::form::Shown;
 use super::super::print::SQL_TYPE;
 use filbert::arrow::array::{
     ArrayRef, BooleanArray, Float32Array, Float64Array, Int8Array, Int16Array, Int32Array, Int64Array,

@@ -1,5 +1,7 @@
 //! Keys and values as text on the command line.
 
+use super::text::counted;
+use filbert_wire::type_id;
 use filbert_wire::{Data, FromData, LocalDate, LocalDateTime, LocalTime, ToData, Value};
 use serde_json::Value as Json;
 use std::fmt;
@@ -67,23 +69,33 @@ impl Form {
 }
 
 /// A value as people and programs are shown it.
-pub(in crate::cli) struct Shown {
-    /// What it is: the word of its [`Form`] where it has one.
+pub(super) struct Shown {
+    /// The word of its [`Form`] where it has one, else words for what it is.
     pub(super) kind: String,
-    /// As JSON, as near as JSON comes to it.
+    /// The value as JSON, as near as JSON comes to it.
     pub(super) json: Json,
+    /// The length of what only its own program can read.
+    opaque_bytes: Option<usize>,
 }
 
 impl Shown {
-    pub(in crate::cli) fn of(data: &Data) -> Self {
+    pub(super) fn of(data: &Data) -> Self {
         match Value::from_data(data) {
-            Ok(value) => Self { kind: kind(&value), json: as_json(&value) },
-            Err(error) => Self { kind: "unreadable".to_owned(), json: error.to_string().into() },
+            Ok(value) => {
+                let opaque_bytes = match &value {
+                    Value::Opaque(data) => Some(data.payload().len()),
+                    _ => None,
+                };
+                Self { kind: kind(&value), json: as_json(&value), opaque_bytes }
+            }
+            Err(error) => {
+                Self { kind: "unreadable".to_owned(), json: error.to_string().into(), opaque_bytes: None }
+            }
         }
     }
 
     /// As text for people.
-    pub(in crate::cli) fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match &self.json {
             Json::String(text) => text.clone(),
             other => other.to_string(),
@@ -99,12 +111,30 @@ impl Shown {
         };
         text.chars().map(escaped).collect()
     }
+
+    /// Returns the line beside which its kind stands, so that it is not said twice.
+    pub(super) fn cell(&self) -> String {
+        self.opaque_bytes.map_or_else(|| self.line(), |bytes| format!("({})", in_bytes(bytes)))
+    }
+}
+
+/// A length in words.
+fn in_bytes(bytes: usize) -> String {
+    counted(bytes as u64, "byte", "bytes")
+}
+
+/// Names a value that only its own program can read.
+fn opaque_kind(data: &Data) -> String {
+    let (words, number) = (type_id::describe(data.type_id()), data.type_id());
+    let words = words.split_once(' ').map_or(words, |(_, noun)| noun);
+    // A number alone tells the others apart.
+    if words.ends_with("serializer") { format!("{words}, type {number}") } else { words.to_owned() }
 }
 
 fn kind(value: &Value) -> String {
     match value {
         Value::String(_) => "string".to_owned(),
-        Value::Opaque(data) => format!("type {}", data.type_id()),
+        Value::Opaque(data) => opaque_kind(data),
         // The name of the variant: what stands before its parts.
         other => {
             let mut name = format!("{other:?}");
@@ -151,7 +181,7 @@ fn as_json(value: &Value) -> Json {
         Value::Date(millis) => {
             moment(*millis).map_or_else(|| (*millis).into(), |moment| format!("{moment}Z").into())
         }
-        Value::Opaque(data) => format!("({} bytes)", data.payload().len()).into(),
+        Value::Opaque(data) => format!("({}, {})", opaque_kind(data), in_bytes(data.payload().len())).into(),
         // A kind that this program does not know yet.
         _ => Json::Null,
     }
@@ -222,7 +252,23 @@ mod tests {
         );
         let day = LocalDate::new(2024, 2, 29).unwrap();
         assert_eq!(shown(&|| Value::LocalDate(day).to_data().unwrap()), of("localdate", "\"2024-02-29\""));
-        assert_eq!(shown(&|| Data::new(-77, &[1, 2, 3])), of("type -77", "\"(3 bytes)\""));
+        let said = [
+            (-120, "pickled Python object"),
+            (-100, "Java Serializable object"),
+            (-1, "Portable object"),
+            (-2, "IdentifiedDataSerializable object"),
+            (-110, ".NET object"),
+            (-140, "Go object"),
+            (-55, "Compact object"),
+            (77, "object of a custom serializer, type 77"),
+            (-77, "object of an unknown serializer, type -77"),
+        ];
+        for (number, words) in said {
+            let json = format!("\"({words}, 3 bytes)\"");
+            assert_eq!(shown(&|| Data::new(number, &[1, 2, 3])), of(words, &json));
+        }
+        assert_eq!(Shown::of(&Data::new(-120, &[1, 2, 3])).cell(), "(3 bytes)");
+        assert_eq!(Shown::of(&7_i32.to_data().unwrap()).cell(), "7");
     }
 
     #[test]
