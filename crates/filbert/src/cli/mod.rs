@@ -5,10 +5,15 @@ mod completions;
 mod config;
 mod cube;
 mod demo;
+#[cfg(any(test, feature = "shell"))]
+mod history;
 mod http_page;
+mod input;
 mod interruption;
 mod job;
 mod json_log;
+#[cfg(feature = "shell")]
+mod line_editor;
 mod man;
 mod map;
 mod open_files;

@@ -1,54 +1,27 @@
 //! Lines with editing, history and completion. A statement may have many lines; those behind the first have another prompt.
 
+use super::super::super::input::Input;
+use super::super::super::line_editor::LineEditor;
 use super::completion::{Completion, Names, complete, files_in};
-use super::{CONTINUED, FindNames, Input, PROMPT, history, is_whole};
+use super::{CONTINUED, FindNames, PROMPT, is_whole};
+use rustyline::Context;
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
-use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
-use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
-use rustyline::{CompletionType, Config, Context, Editor};
 use std::cell::RefCell;
 use std::io;
-use std::path::PathBuf;
-
-/// Statements that are kept.
-const KEPT: usize = 10_000;
 
 /// Reads statements of any number of lines.
 pub(super) struct Lines {
-    editor: Editor<Typing, FileHistory>,
-    /// None when it cannot be written.
-    history: Option<PathBuf>,
+    editor: LineEditor<Typing>,
 }
 
 impl Lines {
     pub(super) fn open(find_names: FindNames) -> io::Result<Self> {
-        let config = Config::builder()
-            .max_history_size(KEPT)
-            .and_then(|config| config.history_ignore_dups(true))
-            .map_err(told)?
-            .history_ignore_space(true)
-            .completion_type(CompletionType::List)
-            .build();
-        let mut editor = Editor::with_config(config).map_err(told)?;
         let names = RefCell::default();
         let typing = Typing { find_names, names, paths: FilenameCompleter::new(), before: String::new() };
-        editor.set_helper(Some(typing));
-        let history = history::path(|name| std::env::var_os(name).map(PathBuf::from));
-        let history = history.filter(|path| match history::prepare(path) {
-            Ok(()) => true,
-            Err(error) => {
-                println!("what you type is not kept: {}: {error}", path.display());
-                false
-            }
-        });
-        if let Some(path) = &history {
-            // One that cannot be read is begun anew.
-            let _ = editor.load_history(path);
-        }
-        Ok(Self { editor, history })
+        Ok(Self { editor: LineEditor::open(typing, "sql_history")? })
     }
 
     pub(super) fn read(&mut self) -> io::Result<Input> {
@@ -57,36 +30,16 @@ impl Lines {
             if let Some(typing) = self.editor.helper_mut() {
                 typing.begin(&text);
             }
-            let prompt = if text.is_empty() { PROMPT } else { CONTINUED };
-            match self.editor.readline(prompt) {
-                Ok(line) => text += &line,
-                Err(ReadlineError::Eof) => return Ok(Input::End),
-                Err(ReadlineError::Interrupted | ReadlineError::Signal(_)) => return Ok(Input::Interrupted),
-                Err(error) => return Err(told(error)),
+            match self.editor.read(if text.is_empty() { PROMPT } else { CONTINUED })? {
+                Input::Text(line) => text += &line,
+                other => return Ok(other),
             }
             if is_whole(&text) {
-                self.keep(&text);
+                self.editor.keep(&text);
                 return Ok(Input::Text(text));
             }
             text.push('\n');
         }
-    }
-
-    /// At once, so that a shell that is ended by force has lost nothing. A disk that is full is no reason to stop.
-    fn keep(&mut self, text: &str) {
-        if text.trim().is_empty() || !matches!(self.editor.add_history_entry(text), Ok(true)) {
-            return;
-        }
-        if let Some(path) = &self.history {
-            let _ = self.editor.append_history(path);
-        }
-    }
-}
-
-fn told(error: ReadlineError) -> io::Error {
-    match error {
-        ReadlineError::Io(error) => error,
-        other => io::Error::other(other),
     }
 }
 

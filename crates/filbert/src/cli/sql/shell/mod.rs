@@ -6,8 +6,6 @@
 mod catalog;
 #[cfg_attr(not(any(test, feature = "shell")), expect(dead_code, reason = "plain lines are not completed"))]
 mod completion;
-#[cfg(any(test, feature = "shell"))]
-mod history;
 #[cfg(feature = "shell")]
 #[path = "editor.rs"]
 mod lines;
@@ -16,6 +14,7 @@ mod lines;
 mod lines;
 
 use super::super::Outcome;
+use super::super::input::Input;
 use super::super::interruption::Interrupted;
 use super::super::is_broken_pipe;
 use super::super::tell::tell;
@@ -28,16 +27,6 @@ use lines::Lines;
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
-
-/// What was typed.
-enum Input {
-    /// Whole statements or commands.
-    Text(String),
-    /// Ctrl-C: the line is given up.
-    Interrupted,
-    /// Ctrl-D: nothing more comes.
-    End,
-}
 
 /// Finds what can be named, the columns of these files too; asked again only when a statement may have changed it.
 type FindNames = Box<dyn Fn(&[String]) -> Names>;

@@ -1,6 +1,7 @@
 //! Plain lines from the standard input, with a prompt.
 
-use super::{CONTINUED, FindNames, Input, PROMPT, is_whole};
+use super::super::super::input::Input;
+use super::{CONTINUED, FindNames, PROMPT, is_whole};
 use std::io::{self, Write};
 
 /// Reads statements of any number of lines.

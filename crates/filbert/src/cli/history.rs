@@ -1,16 +1,16 @@
-//! Where the shell keeps what was typed: a file of the user alone, below the folder for state of the XDG rules.
+//! Where prompts keep what was typed: a file of the user alone, below the folder for state of the XDG rules.
 
 use std::fs::{DirBuilder, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The file; none when there is no home.
-pub(super) fn path(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
+/// Returns the path of the file of that name; none when there is no home.
+pub(super) fn path(name: &str, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     // A relative path is to be ignored, say the rules.
     let state = variable("XDG_STATE_HOME").filter(|state| state.is_absolute());
     let state = state.or_else(|| variable("HOME").map(|home| home.join(".local/state")));
-    state.map(|state| state.join("filbert/sql_history"))
+    state.map(|state| state.join("filbert").join(name))
 }
 
 /// Makes the file, unless it is there; nobody but its owner may read it from now on: statements have data in them.
@@ -29,7 +29,7 @@ mod tests {
     #[test]
     fn the_file_is_where_the_rules_say() {
         let of = |state: Option<&str>, home: Option<&str>| {
-            path(|name| if name == "HOME" { home } else { state }.map(PathBuf::from))
+            path("sql_history", |name| if name == "HOME" { home } else { state }.map(PathBuf::from))
         };
         assert_eq!(of(Some("/s"), Some("/h")), Some("/s/filbert/sql_history".into()));
         assert_eq!(of(Some("s"), Some("/h")), Some("/h/.local/state/filbert/sql_history".into()));
