@@ -8,8 +8,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
 /// A shell, and what it wrote so far.
-struct Shell {
+pub(crate) struct Shell {
     child: Child,
+    prompt: &'static str,
     pieces: Receiver<Vec<u8>>,
     /// From the last prompt that was waited for.
     written: String,
@@ -18,7 +19,12 @@ struct Shell {
 impl Shell {
     /// Starts one in that folder, on a terminal with so many columns.
     fn start(folder: &Path, columns: u16, words: &str) -> Self {
-        let line = format!("stty cols {columns} rows 24; exec {} sql {words}", env!("CARGO_BIN_EXE_filbert"));
+        Self::run(folder, columns, &format!("sql {words}"), "filbert> ")
+    }
+
+    /// Starts a command that shows this prompt.
+    pub(crate) fn run(folder: &Path, columns: u16, words: &str, prompt: &'static str) -> Self {
+        let line = format!("stty cols {columns} rows 24; exec {} {words}", env!("CARGO_BIN_EXE_filbert"));
         let mut child = Command::new("script")
             .args(["--quiet", "--return", "--command", &line, "/dev/null"])
             .current_dir(folder)
@@ -43,8 +49,8 @@ impl Shell {
                 }
             }
         });
-        let mut shell = Self { child, pieces, written: String::new() };
-        shell.until("filbert> ");
+        let mut shell = Self { child, prompt, pieces, written: String::new() };
+        shell.until(prompt);
         shell
     }
 
@@ -64,17 +70,17 @@ impl Shell {
     }
 
     /// Types a line; returns what is written up to the next prompt.
-    fn ask(&mut self, line: &str) -> String {
+    pub(crate) fn ask(&mut self, line: &str) -> String {
         self.type_in(line);
         // The line is shown as it is typed, again and again.
-        self.until("\nfilbert> ")
+        self.until(&format!("\n{}", self.prompt))
     }
 
     fn type_in(&mut self, line: &str) {
         self.child.stdin.as_mut().unwrap().write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
-    fn end(mut self, line: &str) {
+    pub(crate) fn end(mut self, line: &str) {
         self.type_in(line);
         assert!(self.child.wait().unwrap().success());
     }
