@@ -102,6 +102,14 @@ pub enum CubeError {
         /// What is wrong and what to do.
         problem: String,
     },
+    /// A format of numbers that is not known.
+    #[error(
+        "the format {format:?} is not known; write 0, 0.00, #,##0, #,##0.00, 0% or 0.0%, with up to 15 decimals"
+    )]
+    InvalidFormat {
+        /// The format, as it was written.
+        format: String,
+    },
     /// An expression of a combinator or a calculated column that cannot be read.
     #[error("expression at character {at}: {problem}")]
     InvalidExpression {

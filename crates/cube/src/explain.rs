@@ -1,6 +1,7 @@
 //! How a query was computed: as a tree of text, and as a Mermaid flow chart.
 
 use crate::execute::{Run, StepTrace, SubTrace, Trace};
+use crate::filter::Filter;
 use crate::plan::{Level, Operation, Step, StepId};
 use crate::query::Query;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,10 +53,10 @@ impl Explanation {
             .filter(|root| seen.insert(*root))
             .collect();
         let head = format!(
-            "{} by {} where {}\n{}: {} {}, {} {} in {}{}; {} of {} steps aggregate it; {} partitions{}, parallelism {}; at most {} bytes held",
+            "{} by {}{}\n{}: {} {}, {} {} in {}{}; {} of {} steps aggregate it; {} partitions{}, parallelism {}; at most {} of memory",
             query.measures.join(", "),
             if query.group_by.is_empty() { "nothing".to_owned() } else { query.group_by.join(", ") },
-            query.filter,
+            under(&query.filter),
             if trace.cubes.is_empty() { "table" } else { "cubes" },
             trace.batches,
             if trace.batches == 1 { "batch" } else { "batches" },
@@ -78,10 +79,10 @@ impl Explanation {
                 shard => format!(" by {}", shard.join(", ")),
             },
             run.parallelism,
-            run.memory.peak(),
+            size(run.memory.peak() as u64),
         );
         let spilled = run.spill.as_ref().map_or(0, |space| space.written());
-        let head = if spilled > 0 { format!("{head}, {spilled} bytes spilled to disk") } else { head };
+        let head = if spilled > 0 { format!("{head}, {} spilled to disk", size(spilled)) } else { head };
         let mut head = match &trace.how {
             Some(how) => format!("{head}\nread by: {}", cut(how)),
             None => head,
@@ -148,18 +149,19 @@ fn node(step: &Step, cost: Option<&StepTrace>, failure: Option<&str>) -> Node {
             };
             let spread = if cost.is_spread_anew { ", spread anew" } else { "" };
             format!(
-                "{}{}{with}{cache}{spread}, {} slices, {} bytes, skew {:.1}",
+                "{}{}{with}{cache}{spread}, {} {}, {}{}",
                 time(cost.time),
                 on(&cost.stages),
                 cost.slices,
-                cost.bytes,
-                cost.skew
+                if cost.slices == 1 { "group" } else { "groups" },
+                size(cost.bytes as u64),
+                uneven(cost)
             )
         },
     );
     Node {
         title: format!("{}: {what}", step.measure),
-        place: format!("by {} where {}", level(&step.level), step.filter),
+        place: format!("by {}{}", level(&step.level), under(&step.filter)),
         cost,
         sample,
         inputs: step.inputs().iter().map(|input| input.0).collect(),
@@ -183,9 +185,41 @@ fn on(stages: &str) -> String {
     if stages.is_empty() { String::new() } else { format!(" ({stages})") }
 }
 
+/// The condition that rows must hold; nothing when all rows count.
+fn under(filter: &Filter) -> String {
+    if *filter == Filter::All { String::new() } else { format!(" where {filter}") }
+}
+
+/// So many groups are worth a word about how evenly they are spread over partitions.
+const MANY: usize = 10_000;
+
+/// From here on one partition has so much more than the others that its threads wait for it.
+const UNEVEN: f64 = 2.0;
+
+fn uneven(cost: &StepTrace) -> String {
+    match cost.slices >= MANY && cost.skew >= UNEVEN {
+        true => format!(", uneven: the largest partition has {:.1} times the average", cost.skew),
+        false => String::new(),
+    }
+}
+
 fn time(time: Duration) -> String {
-    let micros = time.as_micros();
-    if micros < 10_000 { format!("{micros} us") } else { format!("{} ms", micros / 1_000) }
+    let millis = time.as_secs_f64() * 1e3;
+    match millis {
+        ..10.0 => format!("{millis:.2} ms"),
+        ..1_000.0 => format!("{millis:.0} ms"),
+        _ => format!("{:.2} s", millis / 1e3),
+    }
+}
+
+fn size(bytes: u64) -> String {
+    let count = bytes as f64;
+    match count {
+        ..1e3 => format!("{bytes} bytes"),
+        ..1e6 => format!("{:.1} kB", count / 1e3),
+        ..1e9 => format!("{:.1} MB", count / 1e6),
+        _ => format!("{:.1} GB", count / 1e9),
+    }
 }
 
 impl fmt::Display for Explanation {
@@ -216,5 +250,18 @@ impl fmt::Display for Explanation {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_times_are_readable() {
+        let sizes = [48, 5_471, 5_471_142, 12_300_000_000].map(size);
+        assert_eq!(sizes, ["48 bytes", "5.5 kB", "5.5 MB", "12.3 GB"]);
+        let times = [164, 12_345, 2_500_000].map(|micros| time(Duration::from_micros(micros)));
+        assert_eq!(times, ["0.16 ms", "12 ms", "2.50 s"]);
     }
 }

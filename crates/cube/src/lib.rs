@@ -49,13 +49,14 @@ pub use filter::{Comparison, Filter, Matcher, Pattern};
 pub use forest::{
     Aggregation, Aggregator, CalculatedColumn, CellFunction, ColumnFormula, Columnator, Combination,
     Combinator, Custom, CustomMeasure, Decomposition, DecompositionFunction, Dispatchor, ExpressionText,
-    FilterText, Filtrator, Forest, ForestBuilder, ForestText, Measure, Partitionor, Quantile, Route,
-    RouteFunction, Routing, Shift, ShiftFunction, Shiftor, TargetsFunction, Unfiltered, Unfiltrator,
+    FilterText, Filtrator, Forest, ForestBuilder, ForestText, Measure, NumberFormat, Partitionor, Quantile,
+    Route, RouteFunction, Routing, Shift, ShiftFunction, Shiftor, TargetsFunction, Unfiltered, Unfiltrator,
 };
 pub use memory::{CubeMemory, MemoryAccount, Reservation};
+pub use nearest::nearest;
 pub use query::{Position, Query};
 pub use query_handle::{QueryHandle, QueryProgress};
-pub use result::CubeResult;
+pub use result::{CubeResult, TableLayout, TableText};
 #[cfg(feature = "postgres")]
 pub use table::PostgresTable;
 #[cfg(feature = "sql")]

@@ -2,8 +2,8 @@
 
 use filbert_pool::settings_fields;
 
-/// The name out of `known` that is nearest to this one, if any is near: a slip of the finger, or else a few letters.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+/// Finds the name out of `known` that is nearest to this one, if any is near: a slip of the finger, or else a few letters.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let slip = known.clone().filter(|known| is_slip(known, name));
     let slip = slip.min_by_key(|known| known.len().abs_diff(name.len()));
     slip.or_else(|| settings_fields::nearest(name, known))

@@ -334,7 +334,7 @@ fn explanations_show_the_queries_of_the_cubes() {
     let query = Query::new(["both", "euro"]).by(["desk"]).explain();
     let result = cube.query(query).unwrap().wait().unwrap();
     let text = result.explanation().unwrap().to_string();
-    assert!(text.contains("cube options, for #") && text.contains("  vega by desk where true"), "{text}");
+    assert!(text.contains("cube options, for #") && text.contains("  vega by desk\n"), "{text}");
     assert!(text.contains("  pnl by desk where ccy = 'EUR'"), "{text}");
     let chart = result.explanation().unwrap().mermaid();
     assert!(chart.contains("c0[\"cube options<br/>") && chart.contains("c0 --> s"), "{chart}");

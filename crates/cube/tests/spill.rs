@@ -95,7 +95,7 @@ fn a_query_over_its_memory_goes_on_with_the_same_answer() {
     assert_eq!(answer.batch(), expected.batch());
     let explanation = answer.explanation().unwrap();
     assert!(explanation.spilled_bytes() > 0 && explanation.peak_bytes() <= limit);
-    assert!(explanation.to_string().contains("bytes spilled to disk"), "{explanation}");
+    assert!(explanation.to_string().contains("B spilled to disk"), "{explanation}");
     let parallel = with.query(query().memory_limit(limit).parallelism(4)).unwrap().wait().unwrap();
     assert_eq!(parallel.batch(), expected.batch());
     // With enough memory nothing is written.

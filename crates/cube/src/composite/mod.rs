@@ -112,10 +112,14 @@ impl Composite {
 
     /// A forest over these cubes: their measures, and what the builder has on top of them.
     pub fn forest(&self, on_top: ForestBuilder) -> Result<Forest, CubeError> {
-        let named = |builder: ForestBuilder, name: &String| {
-            builder.measure(name, Aggregator::new(name, Aggregation::Custom(OF_CUBE.to_owned())))
+        let named = |builder: ForestBuilder, (name, (cube, measure)): (&String, &(usize, String))| {
+            let named = builder.measure(name, Aggregator::new(name, Aggregation::Custom(OF_CUBE.to_owned())));
+            match self.inner.cubes[*cube].cube.forest().format(measure) {
+                Some(format) => named.format(name, format),
+                None => named,
+            }
         };
-        self.inner.measures.keys().fold(on_top.aggregation(OF_CUBE, OfCube), named).build()
+        self.inner.measures.iter().fold(on_top.aggregation(OF_CUBE, OfCube), named).build()
     }
 
     /// Refuses a forest that wants rows.

@@ -5,7 +5,7 @@ use crate::error::CubeError;
 use crate::execute::CancelToken;
 use crate::memory::MemoryAccount;
 use crate::query_handle::QueryProgress;
-use crate::result::{csv, json, text};
+use crate::result::{csv, json, table_of_rows};
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
 use filbert_pool::{TaskFuture, WeakStages};
@@ -132,7 +132,7 @@ impl DrilledRows {
 
     /// The rows as an aligned table.
     pub fn to_text(&self) -> Result<String, CubeError> {
-        text::of(&self.batch)
+        table_of_rows(&self.batch)
     }
 
     /// The rows as CSV, with the names of the columns first.

@@ -155,6 +155,10 @@ fn literal(tokens: &mut Tokens) -> Result<Coordinate, CubeError> {
         Some(token) if !negative && token.is_word("null") => Coordinate::Null,
         Some(token) if !negative && token.is_word("true") => Coordinate::Bool(true),
         Some(token) if !negative && token.is_word("false") => Coordinate::Bool(false),
+        Some(Token::Name(word) | Token::Quoted(word)) if !is_keyword(word) => {
+            let text = word.replace('\'', "''");
+            return Err(tokens.error(format!("a text stands in single quotes: '{text}'")));
+        }
         _ => {
             return Err(tokens.error(
                 "a number, a text in single quotes, true, false or null is expected here".to_owned(),

@@ -4,7 +4,7 @@ use super::calculated::{CalculatedColumn, ColumnFormula};
 use super::constructors::names;
 use super::measure::Measure;
 use super::registry::{CustomMeasure, DecompositionFunction, Registry};
-use super::{Forest, Inner, validate};
+use super::{Forest, Inner, NumberFormat, validate};
 use crate::aggregate::CustomAggregate;
 use crate::coordinate::Coordinate;
 use crate::error::CubeError;
@@ -21,6 +21,7 @@ use std::sync::Arc;
 pub struct ForestBuilder {
     pub(super) measures: Vec<(String, Measure)>,
     pub(super) shards: Vec<(String, Vec<String>)>,
+    pub(super) formats: Vec<(String, NumberFormat)>,
     pub(super) columns: Vec<CalculatedColumn>,
     pub(super) registry: Registry,
 }
@@ -36,6 +37,12 @@ impl ForestBuilder {
     /// measures say so, the columns that they have in common count; where there are none, nobody said anything.
     pub fn shard(mut self, measure: &str, columns: &[&str]) -> Self {
         self.shards.push((measure.to_owned(), names(columns)));
+        self
+    }
+
+    /// Gives the numbers of a measure a format, for tables that people read.
+    pub fn format(mut self, measure: &str, format: NumberFormat) -> Self {
+        self.formats.push((measure.to_owned(), format));
         self
     }
 
@@ -147,6 +154,7 @@ impl ForestBuilder {
 
     /// Checks everything and makes the forest.
     pub fn build(self) -> Result<Forest, CubeError> {
+        let order = self.measures.iter().map(|(name, _)| name.clone()).collect();
         let mut measures = BTreeMap::new();
         let mut places = BTreeMap::new();
         for (index, (name, measure)) in self.measures.into_iter().enumerate() {
@@ -168,8 +176,11 @@ impl ForestBuilder {
             }
             shards.insert(measure, columns);
         }
-        Ok(Forest {
-            inner: Arc::new(Inner { measures, shards, columns: self.columns, registry: self.registry }),
-        })
+        if let Some((unknown, _)) = self.formats.iter().find(|(name, _)| !measures.contains_key(name)) {
+            return Err(validate::unknown(&measures, unknown, Vec::new()));
+        }
+        let formats = self.formats.into_iter().collect();
+        let (columns, registry) = (self.columns, self.registry);
+        Ok(Forest { inner: Arc::new(Inner { measures, order, formats, shards, columns, registry }) })
     }
 }

@@ -8,6 +8,8 @@ mod calculated;
 mod columnator;
 mod constructors;
 mod measure;
+mod number_format;
+mod plainly;
 mod quantile;
 mod registry;
 mod routing;
@@ -22,6 +24,7 @@ pub use measure::{
     Aggregation, Aggregator, Combination, Combinator, Custom, Decomposition, Dispatchor, ExpressionText,
     FilterText, Filtrator, Measure, Partitionor, Shift, Shiftor, Unfiltered, Unfiltrator,
 };
+pub use number_format::NumberFormat;
 pub use quantile::Quantile;
 pub(crate) use registry::Registry;
 pub use registry::{
@@ -54,7 +57,7 @@ impl Aggregation {
 ///     .measure("trades", Aggregator::count())
 ///     .measure("pnl per trade", Combinator::divide("pnl", "trades"))
 ///     .build()?;
-/// assert_eq!(forest.names().collect::<Vec<_>>(), ["pnl", "pnl per trade", "trades"]);
+/// assert_eq!(forest.names().collect::<Vec<_>>(), ["pnl", "trades", "pnl per trade"]);
 /// # Ok::<(), filbert_cube::CubeError>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -65,6 +68,10 @@ pub struct Forest {
 #[derive(Debug)]
 struct Inner {
     measures: BTreeMap<String, Measure>,
+    /// The names of all measures, in the order of their definitions.
+    order: Vec<String>,
+    /// The formats of the measures that have one.
+    formats: BTreeMap<String, NumberFormat>,
     /// The columns that slices are spread by for the sake of a measure.
     shards: BTreeMap<String, Vec<String>>,
     columns: Vec<CalculatedColumn>,
@@ -77,14 +84,19 @@ impl Forest {
         ForestBuilder::default()
     }
 
-    /// The names of all measures, in order.
+    /// The names of all measures, in the order of their definitions.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.inner.measures.keys().map(String::as_str)
+        self.inner.order.iter().map(String::as_str)
     }
 
     /// A measure.
     pub fn measure(&self, name: &str) -> Option<&Measure> {
         self.inner.measures.get(name)
+    }
+
+    /// The format of a measure's numbers, if it has one.
+    pub fn format(&self, name: &str) -> Option<NumberFormat> {
+        self.inner.formats.get(name).copied()
     }
 
     /// The calculated columns, in the order that they are computed in.

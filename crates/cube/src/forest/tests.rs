@@ -136,11 +136,19 @@ fn toml_problem(text: &str) -> String {
 fn a_value_that_a_key_cannot_have_is_told_with_its_line() {
     let begin = "[[measure]]\nname = 'a'\n";
     for (text, line, told) in [
-        ("kind = 'nope'", 3, "unknown variant `nope`"),
+        ("kind = 'nope'", 3, "\"nope\" is not known here; there are: aggregator, combinator"),
         ("kind = 'filtrator'\nunderlying = 'b'\nfilter = 'x ='", 5, "filter at character 3"),
-        ("kind = 'aggregator'\naggregation = 'summ'\ncolumn = 'x'", 4, "unknown variant `summ`"),
+        (
+            "kind = 'aggregator'\naggregation = 'summ'\ncolumn = 'x'",
+            4,
+            "\"summ\" is not known here; is it \"sum\"? There are: sum, count",
+        ),
         ("kind = 'combinator'\ncombination = { expression = 'a +' }", 4, "expression at character 3"),
-        ("kind = 'routing'\nrules = [\n  { to = 'b', bye = ['x'] },\n]", 5, "unknown field `bye`"),
+        (
+            "kind = 'routing'\nrules = [\n  { to = 'b', bye = ['x'] },\n]",
+            5,
+            "there is no key \"bye\" here; is it \"by\"?",
+        ),
         ("kind = 'shiftor'\nunderlying = 'b'\ncolumn = 'x'\nshift = { to = 1, offset = 2 }", 6, "exactly 1"),
     ] {
         let error = toml_problem(&[begin, text].concat());
@@ -159,11 +167,14 @@ fn keys_that_do_not_belong_together_are_told_with_their_measure() {
         ("kind = 'unfiltrator'\nunderlying = 'b'\nsuppress = ['x']\nretain = ['y']", both),
         (
             "kind = 'unfiltrator'\nunderlying = 'b'\nsuppress = ['x']\nretian = ['y']",
-            "unknown field `retian`",
+            "there is no key \"retian\" here; is it \"retain\"?",
         ),
         ("kind = 'unfiltrator'\nunderlying = 'b'", "it needs columns in `suppress` or in `retain`"),
-        ("kind = 'aggregator'\ncolumn = 'x'\nby = ['y']", "unknown field `by`, expected `column` or"),
-        ("kind = 'filtrator'\nunderlying = 'b'", "missing field `filter`"),
+        (
+            "kind = 'aggregator'\ncolumn = 'x'\nby = ['y']",
+            "there is no key \"by\" here; there are: column, aggregation",
+        ),
+        ("kind = 'filtrator'\nunderlying = 'b'", "the key \"filter\" is missing"),
     ] {
         let error = toml_problem(&format!("\n[[measure]]\nname = 'a'\n{keys}"));
         assert!(error.contains(&format!("measure \"a\", line 3: {told}")), "{error}");
@@ -174,7 +185,7 @@ fn keys_that_do_not_belong_together_are_told_with_their_measure() {
         "{single}"
     );
     let nameless = toml_problem("[[measure]]\nkind = 'aggregator'\naggregation = 'count'");
-    assert!(nameless.contains("measure 1 of the list: missing field `name`"), "{nameless}");
+    assert!(nameless.contains("measure 1 of the list: the key \"name\" is missing"), "{nameless}");
     let json = r#"{"measure": [{"name": "a", "kind": "unfiltrator", "underlying": "b", "suppress": [], "retain": []}]}"#;
     let error = ForestText::from_json(json).unwrap_err().to_string();
     assert!(error.contains("measure \"a\", measure 1 of the list") && error.contains(both), "{error}");
@@ -185,8 +196,8 @@ fn a_column_has_one_formula_and_no_other_keys() {
     let function = "function = { name = 'f', inputs = [] }";
     for (keys, told) in [
         (format!("expression = 'x'\n{function}"), "column \"a\" has both `expression` and `function`"),
-        ("expression = 'x'\ninputs = ['x']".to_owned(), "unknown field `inputs`"),
-        (function.replace("[]", "[], of = 1"), "unknown field `of`"),
+        ("expression = 'x'\ninputs = ['x']".to_owned(), "there is no key \"inputs\" here"),
+        (function.replace("[]", "[], of = 1"), "there is no key \"of\" here"),
         (String::new(), "column \"a\" needs an `expression` or a `function`"),
     ] {
         let error = toml_problem(&format!("[[column]]\nname = 'a'\n{keys}"));
@@ -212,4 +223,23 @@ fn a_file_that_is_too_large_is_not_read() {
     assert_eq!(ForestText::from_json(&long), Err(CubeError::ForestTooLarge { limit }));
     let missing = ForestText::from_file(folder.path().join("none.json")).unwrap_err();
     assert!(matches!(missing, CubeError::InvalidForest { .. }), "{missing}");
+}
+
+/// Measures came in the order of their names, whatever the order of the file.
+#[test]
+fn measures_keep_the_order_and_the_formats_of_their_text() {
+    let measure = |name: &str, more: &str| {
+        format!("[[measure]]\nname = '{name}'\nkind = 'aggregator'\ncolumn = 'x'\n{more}\n")
+    };
+    let text = [measure("z", "format = '#,##0.0'"), measure("a", "")].concat();
+    let read = ForestText::from_toml(&text).unwrap();
+    let forest = read.clone().into_builder().build().unwrap();
+    assert_eq!(forest.names().collect::<Vec<_>>(), ["z", "a"]);
+    let formats = ["z", "a"].map(|name| forest.format(name).map(|format| format.to_string()));
+    assert_eq!(formats, [Some("#,##0.0".to_owned()), None]);
+    let written = ForestText::from(&forest);
+    assert_eq!(ForestText::from_toml(&written.to_toml().unwrap()).unwrap(), read);
+    assert_eq!(ForestText::from_json(&written.to_json().unwrap()).unwrap(), read);
+    let slip = read.into_builder().format("zz", NumberFormat::decimals(2)).build().unwrap_err();
+    assert!(slip.to_string().contains("there is no measure \"zz\"; is it \"z\"?"), "{slip}");
 }

@@ -2,7 +2,7 @@
 
 use super::calculated::CalculatedColumn;
 use super::measure::Measure;
-use super::{Forest, ForestBuilder, trouble};
+use super::{Forest, ForestBuilder, NumberFormat, trouble};
 use crate::error::CubeError;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -59,6 +59,9 @@ pub struct NamedMeasure {
     /// By which columns slices are spread when it is asked for; nothing to leave that to others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shard: Vec<String>,
+    /// The format of its numbers in tables for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<NumberFormat>,
     /// What it is.
     #[serde(flatten)]
     pub measure: Measure,
@@ -117,10 +120,11 @@ impl ForestText {
     /// The same as a builder, to which code can be registered.
     pub fn into_builder(self) -> ForestBuilder {
         let mut builder = ForestBuilder { columns: self.columns, ..ForestBuilder::default() };
-        for NamedMeasure { name, shard, measure } in self.measures {
+        for NamedMeasure { name, shard, format, measure } in self.measures {
             if !shard.is_empty() {
                 builder.shards.push((name.clone(), shard));
             }
+            builder.formats.extend(format.map(|format| (name.clone(), format)));
             builder.measures.push((name, measure));
         }
         builder
@@ -145,7 +149,7 @@ impl From<&Forest> for ForestText {
         let named = |name: &str| {
             let measure = forest.measure(name)?.clone();
             let shard = forest.shards().get(name).cloned().unwrap_or_default();
-            Some(NamedMeasure { name: name.to_owned(), shard, measure })
+            Some(NamedMeasure { name: name.to_owned(), shard, format: forest.format(name), measure })
         };
         Self { columns: forest.columns().to_vec(), measures: forest.names().filter_map(named).collect() }
     }

@@ -9,6 +9,8 @@
 //! | [`Each`]: every measure by itself | a key that is unknown or missing, and keys that exclude each other | the measure and the keys |
 
 use super::measure::{Aggregation, Combination, Decomposition, FilterText, Shift};
+use super::number_format::NumberFormat;
+use super::plainly::plainly;
 use super::routing::Route;
 use super::text::NamedMeasure;
 use crate::error::CubeError;
@@ -28,6 +30,7 @@ struct AnyForest {
 struct AnyMeasure {
     name: Option<String>,
     shard: Option<Vec<String>>,
+    format: Option<NumberFormat>,
     kind: Option<AnyKind>,
     column: Option<String>,
     aggregation: Option<Aggregation>,
@@ -88,14 +91,15 @@ pub(super) fn in_toml(text: &str, error: &toml::de::Error) -> CubeError {
     let of_key = toml::from_str::<AnyForest>(text).err().map(|error| error.to_string());
     let of_measure = || of_measure(toml::from_str(text).ok()?, |index| line_in_toml(text, index));
     let problem = single_brackets(text).or(of_key).or_else(of_measure).unwrap_or_else(|| error.to_string());
-    CubeError::InvalidForest { problem: problem.trim_end().to_owned() }
+    CubeError::InvalidForest { problem: plainly(problem.trim_end()) }
 }
 
 /// The same of a JSON text.
 pub(super) fn in_json(text: &str, error: &serde_json::Error) -> CubeError {
     let of_key = serde_json::from_str::<AnyForest>(text).err().map(|error| error.to_string());
     let of_measure = || of_measure(serde_json::from_str(text).ok()?, place_in_list);
-    CubeError::InvalidForest { problem: of_key.or_else(of_measure).unwrap_or_else(|| error.to_string()) }
+    let problem = of_key.or_else(of_measure).unwrap_or_else(|| error.to_string());
+    CubeError::InvalidForest { problem: plainly(&problem) }
 }
 
 /// There are many measures and columns, so each begins with two brackets; one is the usual mistake.

@@ -126,8 +126,9 @@ pub(crate) fn build(query: &Query, run: &Run, results: &Results) -> Result<CubeR
         logical: run.keys.logical(name),
     };
     let keys = query.group_by.iter().map(key).collect();
+    let formats = query.measures.iter().map(|measure| run.forest.format(measure)).collect();
     let all_failed = levels.iter().flatten().all(Result::is_err);
-    Ok(CubeResult { batch, keys, failures, all_failed, explanation: None })
+    Ok(CubeResult { batch, keys, formats, failures, all_failed, explanation: None })
 }
 
 /// The row of the total over everything, without a value.

@@ -5,14 +5,14 @@
 use super::CubeResult;
 use crate::error::CubeError;
 use arrow::array::{Array, ArrayRef, BooleanArray};
-use arrow::compute::{cast, nullif};
+use arrow::compute::{SortOptions, cast, nullif};
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, Rows, SortField};
 use std::sync::Arc;
 
 impl CubeResult {
-    /// The coordinates of all rows in these columns: the same exactly where all of them are, and in the order of the result, missing values
-    /// first, numbers and dates in their own order, totals last.
+    /// The coordinates of all rows in these columns: the same exactly where all of them are. Numbers and dates are in
+    /// their own order, then come missing values, then totals: the order of tables for people.
     pub(super) fn coordinates(&self, columns: &[usize]) -> Result<Rows, CubeError> {
         self.comparable(columns).map_err(|error| CubeError::arrow("coordinates", &error))
     }
@@ -29,7 +29,9 @@ impl CubeResult {
         if arrays.is_empty() {
             arrays.push(Arc::new(BooleanArray::from(vec![true; self.rows()])));
         }
-        let fields = arrays.iter().map(|array| SortField::new(array.data_type().clone())).collect();
+        let options = SortOptions { descending: false, nulls_first: false };
+        let field = |array: &ArrayRef| SortField::new_with_options(array.data_type().clone(), options);
+        let fields = arrays.iter().map(field).collect();
         RowConverter::new(fields)?.convert_columns(&arrays)
     }
 

@@ -6,23 +6,31 @@
 //! | `failed` | measures that failed |
 //! | `totals` | what stands for all values of a column |
 //! | `coordinates` | rows told apart by what they are, not by how they look |
-//! | `text`, `pivot` | for people |
+//! | `layout`, `grid`, `flat`, `pivot`, `number` | tables for people |
+//! | `rounded` | numbers with fewer digits |
 //! | `csv`, `json` | for programs |
 
 mod build;
 mod coordinates;
 pub(crate) mod csv;
 mod failed;
+mod flat;
+mod grid;
 pub(crate) mod json;
+mod layout;
+mod number;
 mod order;
 mod pivot;
-pub(crate) mod text;
+mod rounded;
 mod totals;
 
 pub(crate) use build::build;
+pub(crate) use flat::table_of_rows;
+pub use layout::{TableLayout, TableText};
 
 use crate::error::CubeError;
 use crate::explain::Explanation;
+use crate::forest::NumberFormat;
 use arrow::array::RecordBatch;
 use arrow::datatypes::DataType;
 
@@ -32,6 +40,8 @@ pub struct CubeResult {
     pub(crate) batch: RecordBatch,
     /// Of the first columns, which were grouped by.
     keys: Vec<KeyColumn>,
+    /// The formats of the measures, in their order.
+    formats: Vec<Option<NumberFormat>>,
     pub(crate) failures: Vec<(String, CubeError)>,
     all_failed: bool,
     pub(crate) explanation: Option<Explanation>,

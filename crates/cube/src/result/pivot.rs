@@ -1,7 +1,10 @@
-//! Results as a pivot: the values of one column become columns.
+//! Results as a pivot: the values of one column become columns, or groups of columns where there are several measures.
 
 use super::CubeResult;
-use super::text::{MISSING, NO_VALUE, cells, head, table};
+use super::flat::name;
+use super::grid::{Column, Grid, Group};
+use super::layout::TableLayout;
+use super::number::{MISSING, cells};
 use crate::error::CubeError;
 use arrow::row::Row;
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,11 +46,9 @@ impl CubeResult {
         })
     }
 
-    /// The rows as an aligned table in which each value of `column` is a column of its own, for each measure. Lines and columns are in the
-    /// order of their values, missing ones (`NULL`) first, totals (`*`) last.
-    ///
-    /// Refused when `column` was not grouped by, or has more than 200 values.
-    pub fn to_pivot(&self, column: &str) -> Result<String, CubeError> {
+    /// Makes a pivot: each value of `column` is a column of its own, or a group of them if there are several measures. Lines and columns are
+    /// in the order of their values, then come missing ones, then totals.
+    pub(super) fn pivot(&self, column: &str, layout: &TableLayout) -> Result<Grid, CubeError> {
         let across = self.across(column)?;
         let down: Vec<usize> = (0..self.keys.len()).filter(|position| *position != across).collect();
         let (heads_of, lines_of) = (self.coordinates(&[across])?, self.coordinates(&down)?);
@@ -70,46 +71,42 @@ impl CubeResult {
             }
         }
         let heads: Vec<usize> = heads.into_iter().map(|(_, row)| row).collect();
-        self.laid_out(across, &down, &heads, &lines.into_values().collect::<Vec<_>>())
+        self.laid_out((across, &down), &heads, &lines.into_values().collect::<Vec<_>>(), layout)
     }
 
-    /// The text of a pivot: `heads` are rows of the result that have the values side by side.
+    /// Lays out a pivot: `heads` are rows of the result that have the values side by side.
     fn laid_out(
         &self,
-        across: usize,
-        down: &[usize],
+        (across, down): (usize, &[usize]),
         heads: &[usize],
         lines: &[Line],
-    ) -> Result<String, CubeError> {
-        let schema = self.batch.schema();
-        let name = |position: usize| head(schema.field(position).name());
-        let mut names: Vec<String> = down.iter().map(|position| name(*position)).collect();
-        let mut columns: Vec<(bool, Vec<String>)> = Vec::new();
+        layout: &TableLayout,
+    ) -> Result<Grid, CubeError> {
+        let mut keys = Vec::with_capacity(down.len());
         for position in down {
             let texts = cells(self.batch.column(*position).as_ref(), MISSING)?;
-            columns.push((false, lines.iter().map(|line| texts[line.at].clone()).collect()));
+            let texts = lines.iter().map(|line| texts[line.at].clone()).collect();
+            keys.push(Column::new(name(&self.batch, *position), false, texts));
         }
         let values = cells(self.batch.column(across).as_ref(), MISSING)?;
         let mut measures = Vec::new();
         for position in self.keys.len()..self.batch.num_columns() {
-            let column = self.batch.column(position);
-            measures.push((
-                name(position),
-                column.data_type().is_numeric(),
-                cells(column.as_ref(), NO_VALUE)?,
-            ));
+            measures.push(self.measure(&self.batch, position, layout)?);
         }
-        for (number, row) in heads.iter().enumerate() {
-            for (measure, is_number, texts) in &measures {
-                let value = &values[*row];
-                names.push(match measures.len() {
-                    1 => value.clone(),
-                    _ => format!("{value} {measure}"),
-                });
-                let cell = |line: &Line| line.rows[number].map_or_else(String::new, |row| texts[row].clone());
-                columns.push((*is_number, lines.iter().map(cell).collect()));
-            }
-        }
-        Ok(table(&names, &columns))
+        let group = |(number, row): (usize, &usize)| {
+            let value = &values[*row];
+            let column = |measure: &Column| {
+                let cell = |line: &Line| {
+                    line.rows[number].map_or_else(String::new, |row| measure.cells[row].trim_end().to_owned())
+                };
+                let name = if measures.len() == 1 { value } else { &measure.name };
+                Column::new(name.clone(), measure.is_number, lines.iter().map(cell).collect())
+            };
+            let head = (measures.len() > 1).then(|| value.clone());
+            let is_total = self.is_total(*row, across);
+            Group { head, is_total, columns: measures.iter().map(column).collect() }
+        };
+        let groups = heads.iter().enumerate().map(group).collect();
+        Ok(Grid { keys, groups, rows: lines.len() })
     }
 }

@@ -78,6 +78,7 @@ const EXAMPLES: &str = "Examples:
   filbert sql                           a shell for SQL over files
   filbert sql 'SELECT 6 * 7' --format csv
                                         the same for one statement, or several
+  filbert cube --example risk           sample data and measures to try
   filbert cube --forest risk.toml --table trades.parquet --measures pnl,var95 --by desk,ccy
                                         measures over files, as a pivot
   filbert stages                        the stages of a member with default settings

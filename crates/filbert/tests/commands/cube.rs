@@ -63,16 +63,16 @@ fn a_pivot_is_shown() {
     let flat = "desk   ccy  pnl\n-----  ---  ---\nFX     EUR  5.5\nFX     USD  3.0\nRates  EUR  2.0";
     assert_eq!(folder.shown(&["--measures", "pnl", "--by", "desk,ccy", "--flat"]), flat);
     let words = ["--measures", "pnl,each", "--by", "desk", "--where", "not ccy = 'USD'", "--totals", "desk"];
-    let totals = "desk   pnl  each\n-----  ---  ----\nFX     5.5  2.75\nRates  2.0   2.0\n*      7.5   2.5";
+    let totals = "desk   pnl  each\n-----  ---  ----\nFX     5.5  2.75\nRates  2.0  2.0\n*      7.5  2.5";
     assert_eq!(folder.shown(&words), totals);
 }
 
 #[test]
 fn programs_read_csv_and_json() {
     let folder = Folder::new();
-    // Without measures: all of them.
+    // Without measures: all of them, in the order of the forest.
     let csv = folder.shown(&["--by", "desk", "--format", "csv", "--parallelism", "1", "--memory-mb", "64"]);
-    assert_eq!(csv, "desk,each,pnl,trades\nFX,2.8333333333333335,8.5,3\nRates,2.0,2.0,1");
+    assert_eq!(csv, "desk,pnl,trades,each\nFX,8.5,3,2.8333333333333335\nRates,2.0,1,2.0");
     let json = folder.shown(&["--measures", "trades", "--by", "ccy", "--format", "json"]);
     let expected = serde_json::json!([{ "ccy": "EUR", "trades": 3 }, { "ccy": "USD", "trades": 1 }]);
     assert_eq!(serde_json::from_str::<serde_json::Value>(&json).unwrap(), expected);
@@ -232,7 +232,10 @@ fn mistakes_are_told() {
             &["--forest", &forest, "--table", &table, "--by", "dsk"],
             "has no column \"dsk\"; it has: ccy, desk, pnl; is it \"desk\"?",
         ),
-        (&["--forest", &forest, "--table", &table, "--where", "ccy ="], "filter at character"),
+        (
+            &["--forest", &forest, "--table", &table, "--where", "ccy ="],
+            "filter: a number, a text in single quotes, true, false or null is expected here\n  ccy =\n       ^",
+        ),
         (&["--forest", &forest, "--table", &missing], "no such file"),
         (&["--forest", &missing, "--table", &table], "missing.parquet"),
         (&["--forest", &cycle, "--table", &table], "cycle.toml: the measures form a cycle: each -> each"),

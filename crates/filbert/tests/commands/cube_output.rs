@@ -220,7 +220,7 @@ fn values_are_shown_as_what_they_are() {
     std::fs::write(folder.path("trades.csv"), trades).unwrap();
     let words = ["--measures", "pnl", "--by", "desk,ccy", "--totals", "ccy"];
     let pivot = folder.shown(&words);
-    let expected = "desk           NULL  '*'  EUR  *\n-------------  ----  ---  ---  -\nFX                2         4  6\na\\nb\\u{1b}[2J          1       1";
+    let expected = "desk           '*'  EUR  (none)  *\n-------------  ---  ---  ------  -\nFX                    4       2  6\na\\nb\\u{1b}[2J    1               1";
     assert_eq!(pivot, expected);
     let csv = folder.shown(&[&words[..], &["--format", "csv"]].concat());
     let odd = "\"a\nb\u{1b}[2J\"";

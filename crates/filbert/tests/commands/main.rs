@@ -6,6 +6,8 @@ mod config;
 mod cube;
 mod cube_output;
 mod cube_signals;
+mod cube_tables;
+mod cube_try;
 mod grid;
 mod job;
 #[path = "../../../gate/tests/door/line.rs"]

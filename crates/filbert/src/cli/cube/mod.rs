@@ -2,11 +2,16 @@
 //!
 //! The query runs in a member of the command's own. The program's own thread waits for it, looks at the signals meanwhile, and writes.
 
+mod arguments;
 mod destination;
 mod duckdb;
+mod example;
+mod filter;
+mod interactive;
 #[path = "../../../examples/market_risk.rs"]
 #[expect(dead_code, reason = "an example is a program of its own as well")]
 pub(super) mod market_risk;
+mod no_rows;
 mod path;
 mod postgres;
 mod rows;
@@ -16,176 +21,51 @@ use super::Outcome;
 use super::interruption::Interruption;
 use super::progress::{self, Progress};
 use super::settings_file;
-use super::text::{self, grouped};
+use super::text::grouped;
+pub(super) use arguments::Arguments;
 use destination::Destination;
 use filbert::cube::{
-    Cube, CubeError, CubeResult, Forest, ForestText, PostgresTable, Query, QueryProgress, SqlTable,
-    TableGroups,
+    Cube, CubeBuilder, CubeResult, Forest, ForestText, PostgresTable, Query, QueryProgress, SqlTable,
 };
-use filbert::{MachineMemory, Member, MemorySettings, Shutdown};
-use show::{Explain, Format};
+use filbert::{Member, Shutdown};
+use show::Format;
 use std::error::Error;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// The options of `filbert cube`.
-#[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
-pub(super) struct Arguments {
-    /// Measures and calculated columns: a TOML or JSON file.
-    #[arg(long, value_name = "FILE")]
-    forest: PathBuf,
-    /// Where the rows are: a file, folder or pattern of Parquet, CSV, JSON or Arrow files, an SQL query, a table of a
-    /// PostgreSQL server: postgres://user@host/database?sslmode=require#schema.table, with the password in PGPASSWORD, or one of DuckDB:
-    /// duckdb:file#schema.table, with the path of libduckdb in FILBERT_DUCKDB_LIBRARY (only if built with the feature duckdb).
-    #[arg(long, value_name = "PATH")]
-    table: String,
-    /// Measures, separated by commas; all of the forest when there are none.
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = text::name)]
-    measures: Vec<String>,
-    /// Columns to group by, separated by commas.
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = text::name)]
-    by: Vec<String>,
-    /// Which rows count, such as "ccy = 'EUR' and desk in ('FX', 'Rates')".
-    #[arg(long = "where", value_name = "FILTER")]
-    filter: Option<String>,
-    /// Adds rows of totals over these columns, in which the column is *.
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = text::name)]
-    totals: Vec<String>,
-    /// The values of this column stand side by side; without it, those of the last of several columns, if they are few.
-    #[arg(long, value_name = "COLUMN", conflicts_with = "flat")]
-    across: Option<String>,
-    /// A line for each combination of values, and no values side by side.
-    #[arg(long)]
-    flat: bool,
-    /// How the answer is written; without it as the ending of --output says, or as a table.
-    #[arg(long, value_enum)]
-    format: Option<Format>,
-    /// Writes to a file instead of the standard output, which is there when it is whole; .csv, .json, .ndjson, .jsonl, .arrow, .ipc, .feather
-    /// and .parquet say how.
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Writes how the answer was computed, instead of the answer.
-    #[arg(long, value_enum, value_name = "AS", num_args = 0..=1, default_missing_value = "text", conflicts_with_all = ["format", "output"])]
-    explain: Option<Explain>,
-    /// Writes the rows behind the cells, instead of the cells. Where measures use different rows, columns say which use a row.
-    #[arg(long, conflicts_with_all = ["explain", "totals", "across", "flat"])]
-    drill_through: bool,
-    /// Of the cells with these coordinates only: column=value, separated by commas; nothing after the = is the missing value, and one with a
-    /// comma in it stands in single quotes.
-    #[arg(long, value_name = "COORDINATES", requires = "drill_through")]
-    cell: Vec<String>,
-    /// The columns of the rows, separated by commas; all when there are none.
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = text::name, requires = "drill_through")]
-    columns: Vec<String>,
-    /// At most so many rows; 0 is all.
-    #[arg(long, value_name = "ROWS", default_value_t = 1_000, requires = "drill_through")]
-    limit: usize,
-    /// What routings may choose by and custom measures are told: a scenario, say.
-    #[arg(long, value_name = "TEXT")]
-    marker: Option<String>,
-    /// A measure that fails is told in its column and on the standard error, and the others are there. If all fail, the status is 1.
-    #[arg(long)]
-    errors_as_values: bool,
-    /// A measure that the forest does not have is a column without values, instead of an error.
-    #[arg(long)]
-    unknown_measures_as_empty: bool,
-    /// Gives up after so many milliseconds.
-    #[arg(long, value_name = "MS")]
-    timeout_ms: Option<u64>,
-    /// At most so many threads compute at a time, at least 1; the answer is the same for any number.
-    #[arg(long, value_name = "THREADS")]
-    parallelism: Option<usize>,
-    /// Into how many partitions slices are spread; the answer is the same for any number.
-    #[arg(long, value_name = "PARTITIONS")]
-    partitions: Option<usize>,
-    /// By which columns slices are spread, separated by commas; without, the forest, the table or the planner chooses.
-    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', value_parser = text::name)]
-    shard_by: Vec<String>,
-    /// The query may hold so many megabytes; half of the memory of the machine, or of its control group, unless this says otherwise.
-    #[arg(long, value_name = "MB")]
-    memory_mb: Option<usize>,
-    /// Groups that have no room in memory go to files in this folder, which are gone when the query is; without, that is an error.
-    #[arg(long, value_name = "FOLDER")]
-    spill_directory: Option<PathBuf>,
-    /// At most so many megabytes go there.
-    #[arg(long, value_name = "MB", default_value_t = 10_240, requires = "spill_directory")]
-    spill_mb: u64,
-    /// Whether the table makes groups itself, if it can.
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t)]
-    table_groups: Groups,
-    /// A TOML file with settings; no door is opened.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-}
-
-/// When groups are made by the table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Groups {
-    /// Where a table would rather, and the answer is the same to the last bit.
-    #[default]
-    WhereExact,
-    /// Wherever it can, sums of floats included.
-    Always,
-    /// They are made by the cube.
-    Never,
-}
-
-impl From<Groups> for TableGroups {
-    fn from(groups: Groups) -> Self {
-        match groups {
-            Groups::WhereExact => Self::WhereExact,
-            Groups::Always => Self::Always,
-            Groups::Never => Self::Never,
-        }
-    }
-}
-
-const EXAMPLES: &str = "Examples:
-  filbert cube --forest risk.toml --table trades.parquet --measures pnl,var95 --by desk,ccy
-  filbert cube --forest risk.toml --table 'trades/*.parquet' --measures pnl --by desk --where \"ccy <> 'EUR'\" --totals desk
-  filbert cube --forest risk.toml --table trades.csv --by desk,ccy --format csv
-  filbert cube --forest risk.toml --table trades.csv --by desk,ccy -o report.parquet
-  filbert cube --forest risk.toml --table trades.csv --measures var95 --by desk --explain mermaid
-  filbert cube --forest risk.toml --table trades.csv --measures pnl --by desk --drill-through --cell desk=FX --limit 20
-  filbert cube --forest risk.toml --measures pnl --by region \\
-      --table \"SELECT * FROM 'trades.csv' JOIN 'books.csv' USING (book)\"
-  filbert cube --forest risk.toml --measures pnl --by desk --table 'postgres://risk@localhost/markets#public.trades'
-  filbert cube --forest risk.toml --measures pnl --by desk \\
-      --table 'postgres://risk@db.example/markets?sslmode=require#SELECT * FROM trades JOIN books USING (book)'
-  filbert cube --forest risk.toml --measures pnl --by desk --table 'duckdb:markets.duckdb#trades'
-
-docs/cube.md explains forests and filters. Ctrl-C cancels the query, also while the answer is written; a second one ends it at once.";
+use std::path::Path;
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
+    if let Some(folder) = &arguments.example {
+        return example::write(folder, &mut std::io::stdout().lock());
+    }
     let mut config = settings_file::read(arguments.config.as_deref())?;
     // Whoever names the files may read them anyway; a settings file may say less.
     if arguments.config.is_none() {
         config.sql.files = vec!["/".into()];
     }
     let format = Format::of(arguments)?;
-    let output = arguments.output.as_deref();
-    if let Some(refusal) =
-        output.and_then(|output| path::refused_output(output, &arguments.table, &arguments.forest))
-    {
-        return Err(refusal.into());
-    }
-    let forest = forest(&arguments.forest)?;
-    let query = query(arguments, &forest)?;
+    path::check_output(arguments)?;
+    let forest = forest(arguments.forest())?;
     let builder = Member::builder().stage_settings(config.stages).grid(config.grid).sql(config.sql);
-    let member = builder.memory(memory(arguments, config.memory)).start()?;
+    let builder = builder.memory(arguments.memory(config.memory));
+    if arguments.is_interactive() {
+        let member = builder.start()?;
+        let ended = interactive::run(&member, arguments, &forest);
+        member.shutdown(Shutdown::Cancel)?;
+        return ended;
+    }
+    let query = arguments.query(&forest)?;
+    let member = builder.start()?;
     let interruption = Interruption::heeded_by(&member)?;
-    let progress = Progress::begin(&member.stages().clock(), std::io::stderr().is_terminal());
-    let watch = Watch { member: &member, interruption: &interruption, progress };
+    let watch = Watch::begin(&member, &interruption);
     // Before anything is computed: a query is not run for nothing.
-    let out = Destination::open(output, &interruption)?;
+    let out = Destination::open(arguments.output.as_deref(), &interruption)?;
     // The answer is written while the member is there: it is what hears the signals.
-    let ended = watch.run((arguments, format), forest, query, out);
-    let ended = ended.map_err(|error| match interruption.interrupted() {
-        Some(interrupted) => interrupted.into(),
-        None => error,
+    let open = |forest: Forest| watch.open(arguments, forest);
+    let ended = open(forest.clone()).and_then(|cube| {
+        let source = Source { cube: &cube, forest: &forest, open: &open };
+        watch.ask((arguments, format), &source, query, out)
     });
+    let ended = ended.map_err(|error| watch.cause(error));
     member.shutdown(Shutdown::Cancel)?;
     ended
 }
@@ -209,78 +89,53 @@ fn forest(path: &Path) -> Result<Forest, String> {
     }
 }
 
-/// The memory of this process, which does nothing else: half of what there is goes to the one query.
-fn memory(arguments: &Arguments, of_file: MemorySettings) -> MemorySettings {
-    let asked = arguments.memory_mb.map(|megabytes| (megabytes as u64).saturating_mul(1 << 20));
-    let most = of_file.limit_bytes.unwrap_or(u64::MAX);
-    let bytes = asked.unwrap_or_else(|| (MachineMemory::measure().bytes / 2).min(most));
-    MemorySettings { cube_bytes: Some(bytes), ..of_file }
+/// A cube to be asked, and a way to others over the same table.
+struct Source<'a> {
+    cube: &'a Cube,
+    forest: &'a Forest,
+    open: &'a dyn Fn(Forest) -> Result<Cube, Box<dyn Error>>,
 }
 
-fn query(arguments: &Arguments, forest: &Forest) -> Result<Query, CubeError> {
-    let measures = match arguments.measures.is_empty() {
-        true => forest.names().map(str::to_owned).collect(),
-        false => arguments.measures.clone(),
-    };
-    let mut query = Query::new(measures).by(arguments.by.clone()).totals(arguments.totals.clone());
-    query = query.table_groups(arguments.table_groups.into()).shard_by(arguments.shard_by.clone());
-    if let Some(partitions) = arguments.partitions {
-        query = query.partitions(partitions);
+impl<'a> Watch<'a> {
+    fn begin(member: &'a Member, interruption: &'a Interruption) -> Self {
+        let progress = Progress::begin(&member.stages().clock(), std::io::stderr().is_terminal());
+        Self { member, interruption, progress }
     }
-    if arguments.unknown_measures_as_empty {
-        query = query.unknown_measures_are_empty();
-    }
-    if let Some(filter) = &arguments.filter {
-        query = query.filter(filter.parse()?);
-    }
-    if let Some(timeout) = arguments.timeout_ms {
-        query = query.timeout(Duration::from_millis(timeout));
-    }
-    if let Some(threads) = arguments.parallelism {
-        query = query.parallelism(threads);
-    }
-    if let Some(megabytes) = arguments.memory_mb {
-        query = query.memory_limit(megabytes.saturating_mul(1 << 20));
-    }
-    if let Some(marker) = &arguments.marker {
-        query = query.marker(marker);
-    }
-    if arguments.errors_as_values {
-        query = query.errors_are_values();
-    }
-    Ok(match arguments.explain {
-        Some(Explain::Debug) => query.debug(),
-        Some(Explain::Text | Explain::Mermaid) => query.explain(),
-        None => query,
-    })
-}
 
-impl Watch<'_> {
+    /// The signal behind an error, if one came; else the error.
+    fn cause(&self, error: Box<dyn Error>) -> Box<dyn Error> {
+        match self.interruption.interrupted() {
+            Some(interrupted) => interrupted.into(),
+            None => error,
+        }
+    }
+
     /// Asks, and writes the answer or the rows behind it.
-    fn run(
+    fn ask(
         &self,
         (arguments, format): (&Arguments, Format),
-        forest: Forest,
+        source: &Source<'_>,
         query: Query,
         mut out: Destination,
     ) -> Outcome {
-        let cube = self.open(arguments, forest)?;
         if arguments.drill_through {
-            rows::write((arguments, format), self, &cube, query, &mut out)?;
+            rows::write((arguments, format), self, source.cube, query, &mut out)?;
             return out.keep();
         }
-        let answer = self.answer(&cube, query)?;
-        drop(cube);
+        let answer = self.answer(source.cube, query)?;
         show::tell_failures(&answer);
         // The answer of yesterday is worth more than none.
         if !(answer.all_failed() && out.is_file()) {
             show::write((arguments, format), self, &answer, &mut out)?;
             out.keep()?;
         }
-        match answer.all_failed() {
-            true => Err("every measure failed".into()),
-            false => Ok(()),
+        if answer.all_failed() {
+            return Err("every measure failed".into());
         }
+        if answer.rows() == 0 && format == Format::Table {
+            no_rows::tell_why(self, arguments, source)?;
+        }
+        Ok(())
     }
 
     /// An error when a signal came.
@@ -306,7 +161,7 @@ impl Watch<'_> {
 
     /// Opens the table.
     fn open(&self, arguments: &Arguments, forest: Forest) -> Result<Cube, Box<dyn Error>> {
-        let (member, table) = (self.member, &arguments.table);
+        let (member, table) = (self.member, arguments.table());
         let of_server = postgres::place(table, std::env::var("PGPASSWORD").ok().as_deref()).transpose()?;
         let builder = match (of_server, duckdb::place(table).transpose()?) {
             (Some(place), _) => {
@@ -329,12 +184,7 @@ impl Watch<'_> {
                 member.cube(forest, opened.map_err(|error| path::missing(table, &error))?)
             }
         };
-        let builder = builder.memory_limit(member.cube_memory().limit());
-        let builder = match &arguments.spill_directory {
-            Some(folder) => builder.spill(folder, arguments.spill_mb.saturating_mul(1 << 20)),
-            None => builder,
-        };
-        Ok(builder.build()?)
+        built(builder, member, arguments)
     }
 
     /// Asks.
@@ -343,6 +193,16 @@ impl Watch<'_> {
         let seen = asked.progress();
         Ok(self.wait("read answer", asked, || rows_read(&seen))??)
     }
+}
+
+/// Builds a cube that may hold what the command line says.
+fn built(builder: CubeBuilder, member: &Member, arguments: &Arguments) -> Result<Cube, Box<dyn Error>> {
+    let builder = builder.memory_limit(member.cube_memory().limit());
+    let builder = match &arguments.spill_directory {
+        Some(folder) => builder.spill(folder, arguments.spill_mb.saturating_mul(1 << 20)),
+        None => builder,
+    };
+    Ok(builder.build()?)
 }
 
 /// The query that a table is, in parentheses or not; none of a file.

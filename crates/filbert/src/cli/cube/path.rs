@@ -4,6 +4,7 @@
 //! rows.
 
 use super::super::sql::print::ending;
+use super::Arguments;
 use filbert::cube::ForestText;
 use filbert::sql::file_endings;
 use std::fmt::Display;
@@ -34,18 +35,22 @@ pub(super) fn place(table: &str) -> String {
     if is_folder { format!("./{table}/") } else { table.to_owned() }
 }
 
-/// Why an answer is not written to this file; nothing where it may be.
-pub(super) fn refused_output(output: &Path, table: &str, forest: &Path) -> Option<String> {
-    let there = output.canonicalize().ok()?;
+/// Refuses to write an answer to a file that it is made from.
+pub(super) fn check_output(arguments: &Arguments) -> Result<(), String> {
+    let Some((output, there)) =
+        arguments.output.as_ref().and_then(|output| Some((output, output.canonicalize().ok()?)))
+    else {
+        return Ok(());
+    };
     let is_it = |path: &Path| path.canonicalize().is_ok_and(|path| path == there);
-    let what = if is_it(Path::new(table)) {
+    let what = if is_it(Path::new(arguments.table())) {
         "the table that is read"
-    } else if is_it(forest) {
+    } else if is_it(arguments.forest()) {
         "the forest"
     } else {
-        return None;
+        return Ok(());
     };
-    Some(format!("--output {} is {what}, which it would replace; name another file", output.display()))
+    Err(format!("--output {} is {what}, which it would replace; name another file", output.display()))
 }
 
 /// What is said of a table that could not be opened: what SQL said, and of what looks like a file which ones are read.

@@ -1,14 +1,16 @@
 //! The answer of a cube as it is written: a table for people, text or columns for programs.
 
 use super::super::Outcome;
+use super::super::screen_size::screen_size;
 use super::super::sql::print::{
     self, ColumnarPrinter, CsvPrinter, JsonPrinter, PrintError, Printer, Summary, ending,
 };
 use super::super::tell::tell;
+use super::destination::Destination;
 use super::{Arguments, Watch};
 use filbert::arrow::datatypes::SchemaRef;
-use filbert::cube::CubeResult;
 use filbert::cube::cell::on_terminal;
+use filbert::cube::{CubeError, CubeResult, TableLayout};
 use filbert::sql::FileEncoder;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -109,15 +111,21 @@ pub(super) fn write(
     (arguments, format): (&Arguments, Format),
     watch: &Watch<'_>,
     answer: &CubeResult,
-    out: &mut dyn Write,
+    out: &mut Destination,
 ) -> Outcome {
     if let (Some(explain), Some(explanation)) = (arguments.explain, answer.explanation()) {
         match explain {
-            Explain::Text | Explain::Debug => write!(out, "{explanation}")?,
+            Explain::Text | Explain::Debug => write!(out, "{explanation}{}", legend(arguments))?,
             Explain::Mermaid => write!(out, "{}", explanation.mermaid())?,
         }
         return Ok(());
     }
+    // Programs get all digits, unless somebody says how many.
+    let rounded = match (arguments.digits, format) {
+        (None, _) | (_, Format::Table) => None,
+        (Some(digits), _) => Some(answer.clone().rounded(digits)),
+    };
+    let answer = rounded.as_ref().unwrap_or(answer);
     let (batch, rows) = (answer.batch(), answer.rows());
     match format.printer(&batch.schema()).map_err(PrintError::plainly)? {
         Some(mut printer) => {
@@ -128,20 +136,49 @@ pub(super) fn write(
             }
             printer.end(&Summary { rows: rows as u64, elapsed: None }, out).map_err(PrintError::plainly)?;
         }
-        None => write!(out, "{}", table(arguments, answer)?)?,
+        None => {
+            let width = screen_size().map(|(width, _)| width).filter(|_| out.is_terminal);
+            write!(out, "{}", table(arguments, answer, width)?)?;
+        }
     }
     Ok(())
 }
 
-/// A pivot where it is asked for, or where its columns are few.
-fn table(arguments: &Arguments, answer: &CubeResult) -> Result<String, filbert::cube::CubeError> {
-    if let Some(column) = &arguments.across {
-        return answer.to_pivot(column);
+/// Says how an explanation is read.
+fn legend(arguments: &Arguments) -> String {
+    let group = match arguments.by.as_slice() {
+        [] => "all rows".to_owned(),
+        by => format!("the rows of one {}", by.join(" and ")),
+    };
+    format!(
+        "\nEach line is a step: what it computes, its time, its groups of rows and their memory. Steps that it reads are below it, further in.\n\
+         A group is, in the answer, {group}; a partition is a part of the groups that one thread computes at a time.\n"
+    )
+}
+
+/// A pivot where it is asked for, or where its columns are few; as many columns as have room.
+fn table(arguments: &Arguments, answer: &CubeResult, width: Option<usize>) -> Result<String, CubeError> {
+    let across = match (&arguments.across, arguments.by.as_slice()) {
+        (Some(column), _) => Some(column),
+        (None, [_, .., last]) if !arguments.flat && answer.pivot_columns(last)? <= MOST_ACROSS => Some(last),
+        _ => None,
+    };
+    let mut layout = TableLayout::new();
+    layout = arguments.digits.into_iter().fold(layout, TableLayout::digits);
+    layout = width.into_iter().fold(layout, TableLayout::width);
+    let has_members = across.is_some();
+    if let Some(column) = across {
+        layout = layout.across(column);
     }
-    match arguments.by.as_slice() {
-        [_, .., last] if !arguments.flat && answer.pivot_columns(last)? <= MOST_ACROSS => {
-            answer.to_pivot(last)
-        }
-        _ => answer.to_text(),
+    let mut table = answer.to_table(&layout)?;
+    if table.left_out > 0 {
+        let (shown, all) = (table.columns - table.left_out, table.columns);
+        let rather = match has_members {
+            true => "flat has a line for each value",
+            false => "measures chooses some",
+        };
+        table.text +=
+            &format!("({shown} of {all} columns have room; --{rather}, and -o FILE writes all of them)\n");
     }
+    Ok(table.text)
 }
