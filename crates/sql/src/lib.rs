@@ -64,7 +64,7 @@ pub use description::{Description, StatementKind};
 pub use engine::{Sql, SqlSnapshot};
 pub use error::SqlError;
 pub use exchange::ExchangeExec;
-pub use files::{CacheSnapshot, FileEncoder, file_endings};
+pub use files::{CacheSnapshot, FileEncoder, FileProgress, file_endings};
 pub use interval::Interval;
 pub use maps::{MapScanExec, has_own_scales, visible_columns, without_zeros};
 pub use parameter::{numbered_parameters, scalar_of};

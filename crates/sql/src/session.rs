@@ -365,6 +365,7 @@ impl Session {
         let (Some(sender), Some(receiver)) = (senders.pop(), receivers.pop()) else {
             unreachable!("one of each was asked for")
         };
+        let files = context.files().clone();
         let (promise, schema) = inner.stages.promise(StageKind::Fragment, "plan");
         let statement = StatementOfQuery {
             session: self.context.clone(),
@@ -386,7 +387,7 @@ impl Session {
         let entry = inner.registry.add(&turnstile, text, &clock, &used, Box::new(start))?;
         let control = inner.query.strand(id.0, Control::Waiting(Arc::clone(&entry), engaged));
         let ways = (control.clone(), entry);
-        let query = Query::new(id, ways, schema, receiver, settings.rows);
+        let query = Query::new(id, ways, schema, receiver, settings.rows, files);
         if let Some(limit_ms) = time_limit_ms {
             let canceller = query.canceller().downgrade();
             clock.after(Duration::from_millis(limit_ms), move || {
