@@ -523,8 +523,13 @@ impl StatementOfQuery {
         let running = SessionContext::new_with_state(state);
         let logical = match logical {
             LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create)) => {
-                tables::create_table(create, &declared, &running).await?;
-                LogicalPlanBuilder::empty(false).build()?
+                let has_query = tables::has_query(&create);
+                let rows = tables::create_table(create, &declared, &running).await?;
+                if has_query {
+                    description::count(rows)?
+                } else {
+                    LogicalPlanBuilder::empty(false).build()?
+                }
             }
             LogicalPlan::DescribeTable(described) => {
                 tables::columns_of(&described.schema, &described.output_schema)?
@@ -682,6 +687,7 @@ impl StatementOfQuery {
 fn parsed(text: &str, state: &SessionState) -> Result<maps::Parsed, SqlError> {
     let mut parsed = maps::parse(text, Names::of(state))?;
     if let maps::Parsed::Other(statement) = &mut parsed {
+        tables::select_into(statement);
         stream::rewritten(statement)?;
     }
     Ok(parsed)
