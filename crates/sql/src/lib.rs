@@ -23,6 +23,7 @@
 mod bounded;
 mod column_form;
 mod column_names;
+mod database;
 mod description;
 mod dialect;
 mod engine;
@@ -59,6 +60,7 @@ pub mod walk;
 
 pub use column_form::ColumnForm;
 pub use column_names::{ColumnNaming, has_made_names, postgres_name, shown_columns};
+pub use database::{Database, DatabaseError};
 pub use datafusion::scalar::ScalarValue;
 pub use description::{Description, StatementKind};
 pub use engine::{Sql, SqlSnapshot};

@@ -531,6 +531,15 @@ impl StatementOfQuery {
                     LogicalPlanBuilder::empty(false).build()?
                 }
             }
+            // It is read again where it is kept, so it stays as its user wrote it.
+            LogicalPlan::Ddl(DdlStatement::CreateView(mut view)) => {
+                view.definition = Some(self.text.trim().to_owned());
+                LogicalPlan::Ddl(DdlStatement::CreateView(view))
+            }
+            LogicalPlan::Ddl(DdlStatement::CreateExternalTable(mut table)) => {
+                table.definition = Some(self.text.trim().to_owned());
+                LogicalPlan::Ddl(DdlStatement::CreateExternalTable(table))
+            }
             LogicalPlan::DescribeTable(described) => {
                 tables::columns_of(&described.schema, &described.output_schema)?
             }

@@ -1,6 +1,7 @@
 //! Tables in memory, made by `CREATE TABLE`: what they hold, and how their rows are changed.
 
 mod change;
+mod content;
 mod create;
 mod declared;
 mod described;
@@ -13,6 +14,7 @@ mod select_into;
 mod serial;
 
 pub(crate) use change::ChangeTables;
+pub(crate) use content::TableContent;
 pub(crate) use create::{create_table, has_query};
 pub(crate) use declared::Declared;
 pub(crate) use described::columns_of;
