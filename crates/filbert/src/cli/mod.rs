@@ -15,6 +15,7 @@ mod open_files;
 mod pid_file;
 mod ping;
 mod progress;
+mod progress_bar;
 mod screen_size;
 mod settings_file;
 mod spare_memory;

@@ -37,6 +37,16 @@ pub(super) fn grouped(number: u64) -> String {
     out
 }
 
+/// Bytes as people read them.
+pub(super) fn bytes(count: f64) -> String {
+    match count {
+        ..1e4 => format!("{count:.0} B"),
+        ..1e7 => format!("{:.1} kB", count / 1e3),
+        ..1e10 => format!("{:.1} MB", count / 1e6),
+        _ => format!("{:.1} GB", count / 1e9),
+    }
+}
+
 /// So many of something, in words: `1 map`, `2 maps`.
 pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { many })

@@ -19,6 +19,7 @@ mod process;
 mod service;
 mod shell;
 mod sql;
+mod sql_database;
 mod sql_files;
 mod standard_error;
 mod start;

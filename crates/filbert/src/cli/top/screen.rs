@@ -1,6 +1,7 @@
 //! What a member says, as tables: busiest first, rates since the last look.
 
 use crate::cli::table::Table;
+use crate::cli::text::bytes;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::error::Error;
@@ -39,16 +40,6 @@ fn text(value: &Value, key: &str) -> String {
 
 fn items<'a>(value: &'a Value, key: &str) -> &'a [Value] {
     value[key].as_array().map_or(&[], Vec::as_slice)
-}
-
-/// Bytes as people read them.
-fn bytes(count: f64) -> String {
-    match count {
-        ..1e4 => format!("{count:.0} B"),
-        ..1e7 => format!("{:.1} kB", count / 1e3),
-        ..1e10 => format!("{:.1} MB", count / 1e6),
-        _ => format!("{:.1} GB", count / 1e9),
-    }
 }
 
 impl Look<'_> {

@@ -22,7 +22,7 @@ pub(super) struct TablePrinter {
 
 #[derive(Clone, Copy)]
 struct Done {
-    /// The end of a sentence that begins with their number, or all of it.
+    /// The end of a sentence that begins with their number, or all of it; nothing where the number is said as that of a result.
     word: &'static str,
     counted: Option<u64>,
 }
@@ -34,6 +34,7 @@ impl TablePrinter {
             StatementKind::Update => Some("updated"),
             StatementKind::Delete => Some("deleted"),
             StatementKind::Copy => Some("written"),
+            StatementKind::CreateTableAs => Some(""),
             _ => schema.fields().is_empty().then_some("done"),
         };
         let fields = schema.fields();
@@ -75,6 +76,10 @@ impl Printer for TablePrinter {
     }
 
     fn end(&mut self, summary: &Summary, out: &mut dyn Write) -> Result<(), PrintError> {
+        if let Some(Done { word: "", counted }) = self.done {
+            writeln!(out, "{}", Summary { rows: counted.unwrap_or_default(), ..*summary })?;
+            return Ok(());
+        }
         if let Some(Done { word, counted }) = self.done {
             let count = counted.map(|count| format!("{} ", grouped(count))).unwrap_or_default();
             let time = summary.elapsed.map(|elapsed| format!(" ({})", super::time(elapsed)));
@@ -119,6 +124,7 @@ mod tests {
         assert_eq!(said(StatementKind::Insert, Format::Table), "1,200 inserted\n");
         assert_eq!(said(StatementKind::Delete, Format::Table), "1,200 deleted\n");
         assert_eq!(said(StatementKind::Copy, Format::Table), "1,200 written\n");
+        assert_eq!(said(StatementKind::CreateTableAs, Format::Table), "(1,200 rows)\n");
         assert_eq!(said(StatementKind::Update, Format::Csv), "count\n1200\n");
         assert_eq!(said(StatementKind::Update, Format::Ndjson), "{\"count\":1200}\n");
         let none = Arc::new(Schema::empty());
