@@ -3,12 +3,11 @@
 
 use super::super::super::table::{Layout, Table};
 use super::super::super::text::grouped;
-use super::value::shown;
-use super::{LOOKED_AT, PrintError, Printer, Summary, written};
+use super::value::{Values, shown};
+use super::{LOOKED_AT, PrintError, Printer, Summary};
 use filbert::StatementKind;
 use filbert::arrow::array::{AsArray, RecordBatch};
 use filbert::arrow::datatypes::{Schema, UInt64Type};
-use filbert::arrow::util::display::ArrayFormatter;
 use std::io::Write;
 
 /// Prints a table, then how many rows there were.
@@ -57,13 +56,14 @@ impl Printer for TablePrinter {
             done.counted = done.counted.or_else(|| count(batch));
             return Ok(());
         }
-        let options = written().with_null("NULL");
-        let columns = batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options));
-        let columns: Vec<ArrayFormatter<'_>> = columns.collect::<Result<_, _>>()?;
+        let columns = batch.schema_ref().fields().iter().zip(batch.columns());
+        let columns: Vec<Values<'_>> =
+            columns.map(|(field, array)| Values::of(field, array)).collect::<Result<_, _>>()?;
         for row in 0..batch.num_rows() {
-            let cells = columns.iter().map(|column| column.value(row).try_to_string());
-            let cells: Vec<String> =
-                cells.map(|cell| cell.map(|cell| shown(&cell))).collect::<Result<_, _>>()?;
+            let cells = columns.iter().map(|column| column.cell(row));
+            let cells: Vec<String> = cells
+                .map(|cell| cell.map(|cell| cell.unwrap_or_else(|| "NULL".to_owned())))
+                .collect::<Result<_, _>>()?;
             match &self.layout {
                 Some(layout) => layout.write_row(out, "", &cells)?,
                 None => self.begin.row(cells),
@@ -103,8 +103,8 @@ mod tests {
     use super::super::Format;
     use super::super::tests::{batch, printed, printed_as};
     use super::*;
-    use filbert::arrow::array::UInt64Array;
-    use filbert::arrow::datatypes::{DataType, Field};
+    use filbert::arrow::array::{DurationSecondArray, TimestampSecondArray, UInt64Array};
+    use filbert::arrow::datatypes::{DataType, Field, TimeUnit};
     use std::sync::Arc;
 
     #[test]
@@ -112,6 +112,21 @@ mod tests {
         let expected = "   n  text       n\n----  -----  -----\n  -7  a,\"b\"    0.5\n      c\nNULL           NaN\n 100  NULL   1e300\n(3 rows)\n";
         assert_eq!(printed(Format::Table, &[batch()]), expected);
         assert_eq!(printed(Format::Table, &[]), "n  text  n\n-  ----  -\n(0 rows)\n");
+    }
+
+    #[test]
+    fn moments_and_intervals_are_written_as_on_a_terminal() {
+        let schema = Schema::new(vec![
+            Field::new("t", DataType::Timestamp(TimeUnit::Second, None), true),
+            Field::new("i", DataType::Duration(TimeUnit::Second), true),
+        ]);
+        let moments = TimestampSecondArray::from(vec![Some(1_719_430_738), None]);
+        let times = DurationSecondArray::from(vec![Some(31_535_911), None]);
+        let schema = Arc::new(schema);
+        let rows = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(moments), Arc::new(times)]);
+        let said = printed_as(StatementKind::Rows, &schema, Format::Table, &[rows.unwrap()]);
+        assert!(said.contains("2024-06-26 19:38:58  364 days 23:58:31"), "{said}");
+        assert!(said.contains("NULL                 NULL"), "{said}");
     }
 
     #[test]
