@@ -108,7 +108,7 @@ impl Runner {
         let rows = Cell::new(0);
         let files = RefCell::new(FileProgress::default());
         let mut watch = || -> Outcome {
-            let (read, total) = { (files.borrow().read_bytes(), files.borrow().total_bytes()) };
+            let (read, total) = (files.borrow().read_bytes(), files.borrow().total_bytes());
             match total {
                 0 => progress.show(|| format!("{} rows so far", grouped(rows.get()))),
                 total => progress.show_bytes(read, total),
