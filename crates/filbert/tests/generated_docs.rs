@@ -51,3 +51,17 @@ fn only_the_part_between_its_marks_changes() {
     assert_eq!(replace(expected, "a", "new\n").as_deref(), Ok(expected));
     assert!(replace("no marks", "a", "new").unwrap_err().contains("<!-- begin a"));
 }
+
+/// The page shows the settings that bound queries, with the values that they have.
+#[test]
+fn the_limits_of_sql_are_the_defaults() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sql.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let (_, limits) = page.split_once("## Limits").unwrap();
+    let (_, shown) = limits.split_once("```toml\n").unwrap();
+    let (shown, _) = shown.split_once("```").unwrap();
+    let shown = filbert::MemberConfig::from_toml(shown).unwrap().sql;
+    let defaults = filbert::SqlSettings::default();
+    let half = Some(defaults.memory_bytes / 2);
+    assert_eq!(shown, filbert::SqlSettings { table_bytes: half, ..defaults });
+}

@@ -1,10 +1,13 @@
 //! What a statement is, known when it is planned: its parameters, its columns, and what a door tells its client when it is done.
 
 use crate::returning;
+use crate::tables::has_query;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use datafusion::common::tree_node::TreeNode;
 use datafusion::error::DataFusionError;
-use datafusion::logical_expr::{DmlStatement, LogicalPlan, Statement, WriteOp};
+use datafusion::logical_expr::{
+    DdlStatement, DmlStatement, LogicalPlan, LogicalPlanBuilder, Statement, WriteOp, col, lit,
+};
 use std::sync::Arc;
 
 /// What a planned statement says of itself.
@@ -35,14 +38,16 @@ pub enum StatementKind {
     Delete,
     /// Writes rows to a file; its one row has the `count`.
     Copy,
+    /// Makes a table of a query's rows; its one row has the `count`.
+    CreateTableAs,
     /// Changes something else; the name of the statement, such as `CREATE VIEW`.
     Other(String),
 }
 
 impl StatementKind {
-    /// True when its one row says how many rows it changed.
+    /// Tells whether its one row says how many rows it changed.
     pub fn is_count(&self) -> bool {
-        matches!(self, Self::Insert | Self::Update | Self::Delete | Self::Copy)
+        matches!(self, Self::Insert | Self::Update | Self::Delete | Self::Copy | Self::CreateTableAs)
     }
 
     pub(crate) fn of(plan: &LogicalPlan) -> Self {
@@ -53,6 +58,9 @@ impl StatementKind {
                 WriteOp::Delete => Self::Delete,
                 other => Self::Other(other.name().to_uppercase()),
             },
+            LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create)) if has_query(create) => {
+                Self::CreateTableAs
+            }
             LogicalPlan::Ddl(ddl) => Self::Other(spaced(ddl.name())),
             LogicalPlan::Statement(statement) => Self::Other(spaced(statement.name())),
             LogicalPlan::Copy(_) => Self::Copy,
@@ -67,6 +75,7 @@ impl Description {
         let kind = StatementKind::of(plan);
         let columns = match &kind {
             StatementKind::Other(_) => Arc::new(Schema::empty()),
+            StatementKind::CreateTableAs => Arc::clone(count(0)?.schema().inner()),
             _ => Arc::clone(plan.schema().inner()),
         };
         let change = returning::change_of(plan);
@@ -77,6 +86,11 @@ impl Description {
 /// Tells if a plan has a part that changes something: rows, a file, a definition, a setting.
 pub(crate) fn changes_something(plan: &LogicalPlan) -> Result<bool, DataFusionError> {
     plan.exists(|node| Ok(StatementKind::of(node) != StatementKind::Rows))
+}
+
+/// Plans the one row of a statement that counts, and has done its work.
+pub(crate) fn count(rows: u64) -> Result<LogicalPlan, DataFusionError> {
+    LogicalPlanBuilder::values(vec![vec![lit(rows)]])?.project([col("column1").alias("count")])?.build()
 }
 
 /// `CreateView` as a user writes it.

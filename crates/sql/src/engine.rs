@@ -21,7 +21,7 @@ use crate::stream;
 use crate::tables::{ChangeTables, TableMemory};
 use crate::type_planner::OwnTypes;
 use arrow::array::RecordBatch;
-use datafusion::catalog::{SchemaProvider, TableProvider};
+use datafusion::catalog::{CatalogProvider, SchemaProvider, TableProvider};
 use datafusion::execution::disk_manager::DiskManagerBuilder;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::execution::session_state::{SessionState, SessionStateBuilder};
@@ -283,6 +283,16 @@ impl Sql {
     /// What it keeps of files between queries; none when `cache_bytes` is 0.
     pub fn cached(&self) -> Option<CacheSnapshot> {
         self.inner.files.cached()
+    }
+
+    /// The catalog that statements change; none when it is gone.
+    pub(crate) fn catalog(&self) -> Option<Arc<dyn CatalogProvider>> {
+        self.inner.state.catalog_list().catalog("filbert")
+    }
+
+    /// The account of tables in memory.
+    pub(crate) fn table_memory(&self) -> &Arc<TableMemory> {
+        &self.inner.tables
     }
 
     pub(crate) fn inner(&self) -> &Inner {

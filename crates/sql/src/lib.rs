@@ -23,6 +23,7 @@
 mod bounded;
 mod column_form;
 mod column_names;
+mod database;
 mod description;
 mod dialect;
 mod engine;
@@ -59,12 +60,13 @@ pub mod walk;
 
 pub use column_form::ColumnForm;
 pub use column_names::{ColumnNaming, has_made_names, postgres_name, shown_columns};
+pub use database::{Database, DatabaseError};
 pub use datafusion::scalar::ScalarValue;
 pub use description::{Description, StatementKind};
 pub use engine::{Sql, SqlSnapshot};
 pub use error::SqlError;
 pub use exchange::ExchangeExec;
-pub use files::{CacheSnapshot, FileEncoder, file_endings};
+pub use files::{CacheSnapshot, FileEncoder, FileProgress, file_endings};
 pub use interval::Interval;
 pub use maps::{MapScanExec, has_own_scales, visible_columns, without_zeros};
 pub use parameter::{numbered_parameters, scalar_of};

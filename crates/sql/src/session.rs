@@ -365,6 +365,7 @@ impl Session {
         let (Some(sender), Some(receiver)) = (senders.pop(), receivers.pop()) else {
             unreachable!("one of each was asked for")
         };
+        let files = context.files().clone();
         let (promise, schema) = inner.stages.promise(StageKind::Fragment, "plan");
         let statement = StatementOfQuery {
             session: self.context.clone(),
@@ -387,7 +388,7 @@ impl Session {
         let about: Arc<str> = text.chars().take(MOST_REPORTED).collect::<String>().into();
         let control = inner.query.strand_about(id.0, &about, Control::Waiting(Arc::clone(&entry), engaged));
         let ways = (control.clone(), entry);
-        let query = Query::new(id, ways, schema, receiver, settings.rows);
+        let query = Query::new(id, ways, schema, receiver, settings.rows, files);
         if let Some(limit_ms) = time_limit_ms {
             let canceller = query.canceller().downgrade();
             clock.after(Duration::from_millis(limit_ms), move || {
@@ -527,8 +528,22 @@ impl StatementOfQuery {
         let running = SessionContext::new_with_state(state);
         let logical = match logical {
             LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(create)) => {
-                tables::create_table(create, &declared, &running).await?;
-                LogicalPlanBuilder::empty(false).build()?
+                let has_query = tables::has_query(&create);
+                let rows = tables::create_table(create, &declared, &running).await?;
+                if has_query {
+                    description::count(rows)?
+                } else {
+                    LogicalPlanBuilder::empty(false).build()?
+                }
+            }
+            // It is read again where it is kept, so it stays as its user wrote it.
+            LogicalPlan::Ddl(DdlStatement::CreateView(mut view)) => {
+                view.definition = Some(self.text.trim().to_owned());
+                LogicalPlan::Ddl(DdlStatement::CreateView(view))
+            }
+            LogicalPlan::Ddl(DdlStatement::CreateExternalTable(mut table)) => {
+                table.definition = Some(self.text.trim().to_owned());
+                LogicalPlan::Ddl(DdlStatement::CreateExternalTable(table))
             }
             LogicalPlan::DescribeTable(described) => {
                 tables::columns_of(&described.schema, &described.output_schema)?
@@ -703,6 +718,7 @@ impl StatementOfQuery {
 fn parsed(text: &str, state: &SessionState) -> Result<maps::Parsed, SqlError> {
     let mut parsed = maps::parse(text, Names::of(state))?;
     if let maps::Parsed::Other(statement) = &mut parsed {
+        tables::select_into(statement);
         stream::rewritten(statement)?;
     }
     Ok(parsed)

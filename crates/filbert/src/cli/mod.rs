@@ -22,6 +22,7 @@ mod open_files;
 mod pid_file;
 mod ping;
 mod progress;
+mod progress_bar;
 mod readable;
 mod reload;
 mod screen_size;

@@ -1,6 +1,8 @@
 //! The line on a terminal that says how far something is, and the wait that it is shown in.
 
 use super::Outcome;
+use super::progress_bar::bar;
+use super::screen_size::screen_size;
 use filbert::pool::Clock;
 use filbert::{TaskError, TaskFuture};
 use std::cell::Cell;
@@ -45,6 +47,17 @@ impl Progress {
         let elapsed = self.elapsed();
         if self.is_watched.get() && elapsed >= SOON {
             show(&format!("running: {:.1} s, {}; Ctrl-C cancels", elapsed.as_secs_f64(), how_far()));
+            self.is_shown.set(true);
+        }
+    }
+
+    /// Says how many of so many bytes are done, when it takes long enough for that.
+    pub(super) fn show_bytes(&self, done: u64, total: u64) {
+        let elapsed = self.elapsed();
+        if self.is_watched.get() && elapsed >= SOON {
+            // A line that wraps could not be replaced.
+            let width = screen_size().map_or(80, |(width, _)| width).saturating_sub(1);
+            show(&bar(done, total, elapsed, width));
             self.is_shown.set(true);
         }
     }

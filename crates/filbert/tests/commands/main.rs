@@ -23,6 +23,7 @@ mod reload;
 mod service;
 mod shell;
 mod sql;
+mod sql_database;
 mod sql_files;
 mod standard_error;
 mod start;

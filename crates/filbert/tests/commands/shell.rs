@@ -24,6 +24,13 @@ impl Shell {
 
     /// Starts a command of `filbert`, and waits for its prompt.
     pub(crate) fn open(folder: &Path, columns: u16, words: &str, prompt: &'static str) -> Self {
+        let mut shell = Self::begin(folder, columns, words, prompt);
+        shell.until(prompt);
+        shell
+    }
+
+    /// Starts the command, and waits for nothing.
+    fn begin(folder: &Path, columns: u16, words: &str, prompt: &'static str) -> Self {
         let line = format!("stty cols {columns} rows 24; exec {} {words}", env!("CARGO_BIN_EXE_filbert"));
         let mut child = Command::new("script")
             .args(["--quiet", "--return", "--command", &line, "/dev/null"])
@@ -49,9 +56,11 @@ impl Shell {
                 }
             }
         });
-        let mut shell = Self { child, pieces, written: String::new(), prompt };
-        shell.until(prompt);
-        shell
+        Self { child, pieces, written: String::new(), prompt }
+    }
+
+    fn interrupt(&mut self) {
+        self.press(b"\x03");
     }
 
     /// Waits until that is written; returns everything up to there, without what moves the cursor.
@@ -190,8 +199,46 @@ fn statements_are_edited_paged_and_watched() {
     for _ in 0..3 {
         shell.until("(40 of 50 rows shown");
     }
-    shell.press(b"\x03");
+    shell.interrupt();
     shell.until("cancelled");
     shell.until("filbert> ");
+    shell.end("exit");
+}
+
+/// The bar is there for as long as a statement runs, so it is one that runs until it is cancelled.
+#[test]
+fn a_bar_tells_how_far_a_query_is_with_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines: String = (0..10_000).map(|line| format!("{line}\n")).collect();
+    std::fs::write(folder.path().join("numbers.csv"), format!("n\n{lines}")).unwrap();
+    let endless = "SELECT sum(n % 7) FROM (SELECT n FROM 'numbers.csv' UNION ALL SELECT value FROM generate_series(1, 1000000000000))";
+    let mut shell = Shell::start(folder.path(), 80, "");
+    shell.type_in(&format!("{endless};"));
+    shell.until(" % of 48.9 kB, ");
+    shell.until(" s; Ctrl-C cancels");
+    shell.interrupt();
+    shell.until("cancelled");
+    shell.until("filbert> ");
+    shell.end("exit");
+
+    let mut shell = Shell::begin(folder.path(), 40, &format!("sql \"{endless}\""), "filbert> ");
+    let said = shell.until(" % of 48.9 kB");
+    shell.interrupt();
+    let after = shell.until("SIGINT: cancelled");
+    assert!(said.contains('[') && !after.contains("Ctrl-C cancels"), "it fits 40 columns: {said}{after}");
+    assert!(!shell.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_shell_over_a_database_keeps_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut shell = Shell::begin(folder.path(), 100, "sql my.db", "filbert> ");
+    assert!(shell.until("filbert> ").contains("files and my.db, which keeps tables and views"));
+    assert!(shell.ask("CREATE TABLE t AS SELECT value FROM range(0, 1000);").contains("(1,000 rows, "));
+    assert!(shell.ask("SELECT * INTO u FROM t WHERE value < 10;").contains("(10 rows, "));
+    shell.end("exit");
+    let mut shell = Shell::start(folder.path(), 100, "my.db");
+    let said = shell.ask("\\dt");
+    assert!(said.contains("t ") && said.contains("u ") && said.contains("(2 rows, "), "{said}");
     shell.end("exit");
 }

@@ -290,3 +290,13 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     let ended = child.wait_with_output().unwrap();
     assert_eq!((ended.status.code(), &*text(&ended.stderr)), (Some(0), ""));
 }
+
+/// As psql and the terminal show them; programs ask for CSV or JSON.
+#[test]
+fn a_table_shows_moments_and_intervals_as_people_write_them() {
+    let statement = "SELECT timestamp '2024-06-26 19:38:58' AS t, timestamp '2024-06-26 00:00:01' - timestamp '2023-06-28 00:00:02' AS i";
+    let said = text(&filbert(&["sql", statement]).stdout);
+    assert!(said.contains("2024-06-26 19:38:58  363 days 23:59:59"), "{said}");
+    let said = text(&filbert(&["sql", statement, "--format", "csv"]).stdout);
+    assert!(said.contains("2024-06-26T19:38:58"), "{said}");
+}

@@ -1,6 +1,6 @@
 //! Files as tables of `filbert sql`, as users have them: with other separators, compressed, arrays of JSON.
 
-use crate::{filbert, text};
+use crate::{command, filbert, text};
 use std::path::Path;
 
 /// `id;name\n1;filbert\n2;walnut\n`
@@ -116,4 +116,43 @@ fn a_table_is_summarized_column_by_column() {
     assert!(rows.lines().nth(1).unwrap().starts_with("\"a \"\"b\",BIGINT,1,1,1,1.0,"), "{rows}");
     let said = refused(folder.path(), "SUMMARIZE nowhere");
     assert!(said.contains("there is no table \"nowhere\""), "{said}");
+}
+
+#[test]
+fn a_guess_that_fails_says_how_to_read_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines: String = (0..1_500).map(|line| format!("{line},2026-01-01\n")).collect();
+    std::fs::write(folder.path().join("days.csv"), format!("n,day\n{lines}1500,2024-02-30\n")).unwrap();
+    let said = refused(folder.path(), "SELECT max(day) FROM 'DIR/days.csv'");
+    assert!(said.contains("all_varchar => true") && said.contains("sample_size => -1"), "{said}");
+    let rows =
+        answered(folder.path(), "SELECT max(day) AS day FROM read_csv('DIR/days.csv', all_varchar => true)");
+    assert_eq!(rows, "day\n2026-01-01");
+    // Whoever declared the type needs no hint.
+    let declared = "CREATE EXTERNAL TABLE t (n INT, day DATE) STORED AS CSV LOCATION 'DIR/days.csv'; SELECT max(day) FROM t";
+    let said = refused(folder.path(), declared);
+    assert!(said.contains("2024-02-30") && !said.contains("all_varchar"), "{said}");
+    let option =
+        "CREATE EXTERNAL TABLE u STORED AS CSV LOCATION 'DIR/days.csv' OPTIONS ('format.null_regex' 'NA')";
+    let said = refused(folder.path(), option);
+    assert!(said.contains("null_regex") && said.contains("nullif"), "{said}");
+}
+
+/// Paths of a settings file, too, begin where the command is started.
+#[test]
+fn relative_paths_begin_where_the_command_is_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let (here, settings) = (folder.path().join("here"), folder.path().join("settings"));
+    for (place, number) in [(&here, 1), (&settings, 2)] {
+        std::fs::create_dir(place).unwrap();
+        std::fs::write(place.join("a.csv"), format!("n\n{number}\n")).unwrap();
+    }
+    std::fs::write(settings.join("filbert.toml"), "[sql]\nfiles = [\".\"]\n").unwrap();
+    let run = |statement: &str| {
+        let words = ["sql", "--config", "../settings/filbert.toml", "--format", "csv", statement];
+        command(&words).current_dir(&here).output().unwrap()
+    };
+    assert_eq!(text(&run("SELECT n FROM 'a.csv'").stdout), "n\n1");
+    let denied = run("SELECT n FROM '../settings/a.csv'");
+    assert!(text(&denied.stderr).contains("may not be read"), "{}", text(&denied.stderr));
 }

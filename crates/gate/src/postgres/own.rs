@@ -204,7 +204,9 @@ impl Session<'_> {
     async fn prepare(&mut self, prepare: &Preparation) -> Result<(), Failure> {
         self.desk.check_name(&prepare.name)?;
         let prepared = self.planned(&prepare.text, &prepare.types).await?;
-        let gives_none = |kind: &StatementKind| matches!(kind, StatementKind::Other(_) | StatementKind::Copy);
+        let gives_none = |kind: &StatementKind| {
+            matches!(kind, StatementKind::Other(_) | StatementKind::Copy | StatementKind::CreateTableAs)
+        };
         if matches!(&prepared.what, What::Sql(described) if gives_none(&described.kind)) {
             let why = "PREPARE takes a statement that gives, inserts, updates or deletes rows";
             return Err(Failure::error("42601", why));

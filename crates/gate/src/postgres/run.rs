@@ -287,6 +287,7 @@ impl Running {
         };
         match kind {
             StatementKind::Rows => format!("SELECT {sent}"),
+            StatementKind::CreateTableAs => format!("SELECT {rows}"),
             StatementKind::Insert => format!("INSERT 0 {rows}"),
             StatementKind::Update => format!("UPDATE {rows}"),
             StatementKind::Delete => format!("DELETE {rows}"),

@@ -38,6 +38,23 @@ fn changes_give_their_rows_back_and_are_tagged_as_changes() {
     assert_eq!(client.query(sql).ok().tags, ["INSERT 0 0"]);
 }
 
+/// As PostgreSQL tags them: clients show how many rows a new table has.
+#[test]
+fn tables_that_are_made_of_rows_say_how_many() {
+    let member = Member::with_cities();
+    let mut client = member.client();
+    let mut tag = |sql: &str| client.query(sql).ok().tags;
+    assert_eq!(tag("CREATE TABLE n AS SELECT value FROM range(0, 1000)"), ["SELECT 1000"]);
+    assert_eq!(tag("SELECT value INTO few FROM n WHERE value < 3"), ["SELECT 3"]);
+    assert_eq!(tag("CREATE TABLE none AS SELECT value FROM n WHERE value < 0"), ["SELECT 0"]);
+    assert_eq!(tag("CREATE TABLE bare (a INT)"), ["CREATE TABLE"]);
+    assert_eq!(client.query("SELECT count(*) AS n FROM few").ok().texts(), [["3"]]);
+    client.parse("", "CREATE TABLE m AS SELECT value FROM n WHERE value < 7", &[]);
+    client.bind("", "", 0, &[], 0);
+    client.execute("", 0);
+    assert_eq!(client.sync().tags, ["SELECT 7"]);
+}
+
 #[test]
 fn tables_are_emptied_renamed_and_dropped_together() {
     let member = Member::with_cities();

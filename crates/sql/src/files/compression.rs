@@ -1,7 +1,6 @@
 //! Files that are compressed as a whole: `.gz` and `.zst`, behind the ending of what is in them.
 
 use flate2::read::MultiGzDecoder;
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -28,7 +27,7 @@ impl Compression {
     }
 
     /// Reads what was compressed, as far as it is asked for: memory is that of a window.
-    pub(super) fn reader(self, file: File) -> io::Result<Box<dyn Read + Send>> {
+    pub(super) fn reader(self, file: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Gzip => Box::new(MultiGzDecoder::new(file)),
             Self::Zstd => Box::new(zstd::stream::read::Decoder::new(file)?),

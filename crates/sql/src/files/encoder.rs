@@ -144,6 +144,10 @@ pub(super) fn options_of(
             return Err(SqlError::Refused(text).into_plan());
         }
     });
+    if said.contains_key("format.null_regex") {
+        let text = "'format.null_regex' has no effect on rows and is refused; read the column as VARCHAR, and say nullif(column, 'NA')";
+        return Err(SqlError::Refused(text.to_owned()).into_plan());
+    }
     options.alter_with_string_hash_map(said)?;
     let compression = match kind {
         FileKind::Csv => options.csv.compression,

@@ -5,6 +5,7 @@
 //! since lines are counted from its begin.
 
 use super::json_line::broken_line;
+use super::progress::{FilePart, FileParts};
 use crate::error::SqlError;
 use crate::plainly::of_reader;
 use arrow::array::RecordBatch;
@@ -24,11 +25,16 @@ struct Name {
     text: Arc<str>,
     /// Where broken lines of JSON are looked for.
     json: Option<(Arc<dyn ObjectStore>, Path)>,
+    /// The types of its columns were found in its first rows.
+    is_guessed: bool,
+    /// It is done when the last of its streams is.
+    part: Option<Arc<FilePart>>,
 }
 
 impl Name {
-    fn of(file: &PartitionedFile, json: Option<&Arc<dyn ObjectStore>>) -> Self {
+    fn of(file: &PartitionedFile, morselizer: &NamedMorselizer) -> Self {
         let path = format!("/{}", file.object_meta.location);
+        let json = morselizer.json.as_ref();
         let json = json.map(|store| (Arc::clone(store), file.object_meta.location.clone()));
         let text = match &file.range {
             Some(range) if range.start > 0 => {
@@ -36,14 +42,18 @@ impl Name {
             }
             _ => path.into(),
         };
-        Self { text, json }
+        let part = morselizer.parts.as_ref().map(|parts| parts.begin(file));
+        Self { text, json, is_guessed: morselizer.is_guessed, part }
     }
 
     fn tell(&self, error: DataFusionError) -> DataFusionError {
         if let Some(own) = SqlError::within(&error) {
             return own.into_plan();
         }
-        let problem = counted_from_one(of_reader(&error));
+        let mut problem = counted_from_one(of_reader(&error));
+        if self.is_guessed && problem.contains("Error while parsing value") {
+            problem += HINT;
+        }
         SqlError::File { path: self.text.to_string(), problem }.into_plan()
     }
 
@@ -80,14 +90,24 @@ fn counted_from_one(problem: String) -> String {
     problem
 }
 
-/// Reads files, with errors that name them; the store is where broken lines of JSON are looked for.
+/// Said where a value is not what the first rows made believe.
+const HINT: &str = "\nIts type was found in the first rows: read_csv('file', all_varchar => true) reads all columns as text, \
+                    read_csv('file', sample_size => -1) looks at all rows first";
+
+/// Reads files, with errors that name them, and counts what is read.
 #[derive(Debug)]
-pub(super) struct NamedMorselizer(pub(super) Box<dyn Morselizer>, pub(super) Option<Arc<dyn ObjectStore>>);
+pub(super) struct NamedMorselizer {
+    pub(super) inner: Box<dyn Morselizer>,
+    /// Where broken lines of JSON are looked for.
+    pub(super) json: Option<Arc<dyn ObjectStore>>,
+    pub(super) parts: Option<Arc<FileParts>>,
+    pub(super) is_guessed: bool,
+}
 
 impl Morselizer for NamedMorselizer {
     fn plan_file(&self, file: PartitionedFile) -> Result<Box<dyn MorselPlanner>> {
-        let name = Name::of(&file, self.1.as_ref());
-        let planner = self.0.plan_file(file).map_err(|error| name.tell(error))?;
+        let name = Name::of(&file, self);
+        let planner = self.inner.plan_file(file).map_err(|error| name.tell(error))?;
         Ok(Box::new(NamedPlanner(planner, name)))
     }
 }
@@ -126,7 +146,12 @@ impl Morsel for NamedMorsel {
             let name = name.clone();
             async move {
                 match batch {
-                    Ok(batch) => Ok(batch),
+                    Ok(batch) => {
+                        if let Some(part) = &name.part {
+                            part.decoded(batch.num_rows());
+                        }
+                        Ok(batch)
+                    }
                     Err(error) => Err(name.tell_line(error).await),
                 }
             }

@@ -4,6 +4,8 @@ use super::arrow_files::ArrowFiles;
 use super::cache::{ColumnCache, caching};
 use super::coded::CodedMorselizer;
 use super::named::NamedMorselizer;
+use super::progress::{FileParts, FileProgress};
+use super::store::FileStore;
 use datafusion::common::Result;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::TreeNodeRecursion;
@@ -26,7 +28,7 @@ use std::sync::Arc;
 pub(super) fn owned(
     plan: Arc<dyn ExecutionPlan>,
     cache: Option<Arc<ColumnCache>>,
-    is_whole: bool,
+    reading: Reading,
 ) -> Arc<dyn ExecutionPlan> {
     let Some(config) = plan
         .downcast_ref::<DataSourceExec>()
@@ -34,22 +36,37 @@ pub(super) fn owned(
     else {
         return plan;
     };
-    let source = Arc::new(OwnSource { format: Arc::clone(config.file_source()), cache, is_whole });
+    if let Some(progress) = &reading.progress {
+        let files = config.file_groups.iter().flat_map(|group| group.iter());
+        progress.expect(files.map(|file| file.object_meta.size).sum());
+    }
+    let source = Arc::new(OwnSource { format: Arc::clone(config.file_source()), cache, reading });
     let config = FileScanConfigBuilder::from(config.clone()).with_source(source).build();
     DataSourceExec::from_data_source(config)
+}
+
+/// The way in which the files of a scan are read.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    pub(super) store: FileStore,
+    /// Where a query counts what it reads.
+    pub(super) progress: Option<FileProgress>,
+    /// Set for files that cannot be read in parts.
+    pub(super) is_whole: bool,
+    /// Set where types were found in the first rows, and not declared.
+    pub(super) is_guessed: bool,
 }
 
 /// A source of some format.
 struct OwnSource {
     format: Arc<dyn FileSource>,
     cache: Option<Arc<ColumnCache>>,
-    /// True for files that cannot be read in parts.
-    is_whole: bool,
+    reading: Reading,
 }
 
 impl OwnSource {
     fn again(&self, format: Arc<dyn FileSource>) -> Arc<dyn FileSource> {
-        Arc::new(Self { format, cache: self.cache.clone(), is_whole: self.is_whole })
+        Arc::new(Self { format, cache: self.cache.clone(), reading: self.reading.clone() })
     }
 }
 
@@ -70,6 +87,12 @@ impl FileSource for OwnSource {
         partition: usize,
     ) -> Result<Box<dyn Morselizer>> {
         let json = (self.file_type() == "json").then(|| Arc::clone(&store));
+        let is_text = ["csv", "json"].contains(&self.file_type());
+        let parts = self.reading.progress.as_ref().map(|progress| FileParts::new(progress, !is_text));
+        let store: Arc<dyn ObjectStore> = match &parts {
+            Some(parts) => Arc::new(self.reading.store.counting(Arc::clone(parts))),
+            None => store,
+        };
         let cached = match &self.cache {
             Some(cache) => caching(cache, &*self.format, &store, config, partition)?,
             None => None,
@@ -82,7 +105,8 @@ impl FileSource for OwnSource {
             None => self.format.create_morselizer(store, config, partition)?,
         };
         let morselizer = CodedMorselizer::over(morselizer, &*self.format, partition);
-        Ok(Box::new(NamedMorselizer(morselizer, json)))
+        let is_guessed = self.reading.is_guessed;
+        Ok(Box::new(NamedMorselizer { inner: morselizer, json, parts, is_guessed }))
     }
 
     fn table_schema(&self) -> &TableSchema {
@@ -114,7 +138,7 @@ impl FileSource for OwnSource {
     }
 
     fn supports_repartitioning(&self) -> bool {
-        !self.is_whole && self.format.supports_repartitioning()
+        !self.reading.is_whole && self.format.supports_repartitioning()
     }
 
     fn repartitioned(
@@ -124,7 +148,7 @@ impl FileSource for OwnSource {
         order: Option<LexOrdering>,
         config: &FileScanConfig,
     ) -> Result<Option<FileScanConfig>> {
-        if self.is_whole {
+        if self.reading.is_whole {
             return Ok(None);
         }
         self.format.repartitioned(partitions, min_bytes, order, config)
@@ -147,7 +171,7 @@ impl FileSource for OwnSource {
     ) -> Result<SortOrderPushdownResult<Arc<dyn FileSource>>> {
         // It then reads in an order of its own, which the cache knows nothing of.
         let uncached = |format| -> Arc<dyn FileSource> {
-            Arc::new(Self { format, cache: None, is_whole: self.is_whole })
+            Arc::new(Self { format, cache: None, reading: self.reading.clone() })
         };
         Ok(match self.format.try_pushdown_sort(order, properties)? {
             SortOrderPushdownResult::Exact { inner } => {

@@ -8,6 +8,7 @@ use super::access::{FileAccess, problem, says};
 use super::compression::Compression;
 use super::json_array::{ArrayLines, is_array};
 use super::kind::FileKind;
+use super::progress::{CountedFile, FilePart, FileParts, count};
 use crate::error::SqlError;
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -24,7 +25,7 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 /// Bytes that are read at a time.
 const PIECE_BYTES: u64 = 512 << 10;
@@ -40,11 +41,22 @@ const PIECES: usize = 2;
 pub(super) struct FileStore {
     access: Arc<FileAccess>,
     reactor: Reactor,
+    /// Where what is read is counted.
+    parts: Option<Arc<FileParts>>,
 }
 
 impl FileStore {
     pub(super) fn new(access: Arc<FileAccess>, reactor: Reactor) -> Self {
-        Self { access, reactor }
+        Self { access, reactor, parts: None }
+    }
+
+    /// The same files, with what is read of them counted.
+    pub(super) fn counting(&self, parts: Arc<FileParts>) -> Self {
+        Self { parts: Some(parts), ..self.clone() }
+    }
+
+    fn part(&self, location: &Path) -> Option<Weak<FilePart>> {
+        self.parts.as_ref()?.of(location)
     }
 
     /// Calls that block, on a thread for that.
@@ -170,21 +182,25 @@ impl ObjectStore for FileStore {
         let payload = if options.head {
             GetResultPayload::Stream(stream::empty().boxed())
         } else {
+            let part = self.part(location);
             GetResultPayload::Stream(match (&options.range, Compression::of_path(&path)) {
                 (None, Some(compression)) => {
-                    let reader =
-                        compression.reader(file).map_err(|error| packed(problem(&path, &says(&error))))?;
+                    let reader = compression
+                        .reader(CountedFile { file, part })
+                        .map_err(|error| packed(problem(&path, &says(&error))))?;
                     as_lines(unpacked(reader, path, self.reactor.clone()), location)
                 }
-                (None, None) => as_lines(pieces(file, path, range.clone(), self.reactor.clone()), location),
-                (Some(_), _) => pieces(file, path, range.clone(), self.reactor.clone()),
+                (None, None) => {
+                    as_lines(pieces((file, path), part, range.clone(), self.reactor.clone()), location)
+                }
+                (Some(_), _) => pieces((file, path), part, range.clone(), self.reactor.clone()),
             })
         };
         Ok(GetResult { payload, meta, range, attributes: Attributes::default() })
     }
 
     async fn get_ranges(&self, location: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let (location, ranges) = (location.clone(), ranges.to_vec());
+        let (part, location, ranges) = (self.part(location), location.clone(), ranges.to_vec());
         self.submit("read a file", move |access| {
             let (file, path, metadata) = opened(access, &location)?;
             // What a broken file says of itself is not believed: nothing larger than the file is made room for.
@@ -196,7 +212,8 @@ impl ObjectStore for FileStore {
                 );
                 return Err(problem(&path, &text));
             }
-            ranges.iter().map(|range| read_at(&file, &path, range)).collect()
+            let counted = |piece: &Bytes| count(part.as_ref(), piece.len() as u64);
+            ranges.iter().map(|range| read_at(&file, &path, range).inspect(counted)).collect()
         })
         .await
     }
@@ -232,8 +249,8 @@ fn no(what: &str) -> Error {
 
 /// The bytes of a range, piece by piece.
 fn pieces(
-    file: File,
-    path: PathBuf,
+    (file, path): (File, PathBuf),
+    part: Option<Weak<FilePart>>,
     range: Range<u64>,
     reactor: Reactor,
 ) -> BoxStream<'static, Result<Bytes>> {
@@ -241,11 +258,12 @@ fn pieces(
     let file = Arc::new((Mutex::new(file), path));
     let starts = range.clone().step_by(PIECE_BYTES as usize);
     let read = move |start: u64| {
-        let (file, end) = (Arc::clone(&file), range.end.min(start + PIECE_BYTES));
+        let (file, part, end) = (Arc::clone(&file), part.clone(), range.end.min(start + PIECE_BYTES));
         let read = reactor.submit("read a file", move || {
             let (file, path) = &*file;
             let file = file.lock().unwrap_or_else(|broken| broken.into_inner());
-            read_at(&file, path, &(start..end))
+            let piece = read_at(&file, path, &(start..end));
+            piece.inspect(|piece| count(part.as_ref(), piece.len() as u64))
         });
         async move { read.await.map_err(SqlError::from).and_then(|read| read).map_err(packed) }
     };

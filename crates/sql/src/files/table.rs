@@ -8,13 +8,15 @@ use super::access::problem;
 use super::arrow_files::columns_of;
 use super::coded::coded_columns;
 use super::encoder::options_of;
+use super::json_columns::json_columns;
 use super::kind::{FileKind, file_endings};
 use super::location::Location;
 use super::sniff::{begin_of, names_in_order, separator};
-use super::source::owned;
-use super::store::has_whole;
+use super::source::{Reading, owned};
+use super::store::{FileStore, has_whole};
 use crate::error::SqlError;
 use crate::plainly::plainly;
+use crate::query::QueryContext;
 use arrow::datatypes::{DataType, Schema, SchemaRef};
 use async_trait::async_trait;
 use datafusion::catalog::{Session, TableProvider};
@@ -33,6 +35,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use url::Url;
 
+/// Rows of JSON in which columns are looked for, unless it is said how many.
+const LOOKED_AT: usize = 1_000;
+
 /// Files that are looked at side by side.
 const SIDE_BY_SIDE: usize = 16;
 
@@ -44,6 +49,8 @@ pub(super) struct FileTable {
     kind: FileKind,
     format: Arc<dyn FileFormat>,
     schema: SchemaRef,
+    /// Set for CSV whose types were found in the first rows.
+    is_guessed: bool,
     order: Vec<Vec<SortExpr>>,
     definition: Option<String>,
 }
@@ -85,10 +92,12 @@ impl FileTable {
             }
         }
         let format = format_of(kind, state, &options)?;
+        let rows = options_of(kind, state.default_table_options(), &options)?.json.schema_infer_max_rec;
+        let is_guessed = schema.is_none() && kind == FileKind::Csv && !all_text;
         let schema = match schema {
             Some(schema) => schema,
             None => {
-                let (schema, objects) = found(state, &*format, &paths).await?;
+                let (schema, objects) = found(state, &*format, &paths, rows.unwrap_or(LOOKED_AT)).await?;
                 match kind {
                     _ if all_text => as_texts(&schema),
                     FileKind::Parquet if is_coded => {
@@ -106,7 +115,7 @@ impl FileTable {
                 return Err(SqlError::Refused(text).into_plan());
             }
         }
-        Ok(Self { files: files.clone(), locations, kind, format, schema, order, definition })
+        Ok(Self { files: files.clone(), locations, kind, format, schema, is_guessed, order, definition })
     }
 }
 
@@ -160,11 +169,12 @@ async fn columns(
     format: &dyn FileFormat,
     store: &Arc<dyn ObjectStore>,
     objects: &[ObjectMeta],
+    rows: usize,
 ) -> Result<SchemaRef> {
     match FileKind::of_word(&format.get_ext()) {
         Some(FileKind::Arrow) => columns_of(store, objects).await,
         Some(FileKind::Json) => {
-            let schema = format.infer_schema(state, store, objects).await?;
+            let schema = json_columns(store, objects, rows).await?;
             let begin = match objects.first() {
                 Some(object) => begin_of(store, &object.location).await?,
                 None => Vec::new(),
@@ -199,6 +209,7 @@ async fn found(
     state: &SessionState,
     format: &dyn FileFormat,
     paths: &[PathBuf],
+    rows: usize,
 ) -> Result<(SchemaRef, Vec<ObjectMeta>)> {
     let store = store_of(state)?;
     let look = |path: &PathBuf| {
@@ -209,7 +220,7 @@ async fn found(
     };
     let objects: Vec<ObjectMeta> =
         stream::iter(paths.iter().map(look).collect::<Vec<_>>()).buffered(SIDE_BY_SIDE).try_collect().await?;
-    let error = match columns(state, format, &store, &objects).await {
+    let error = match columns(state, format, &store, &objects, rows).await {
         Ok(schema) if schema.fields().is_empty() => {
             let text = "no columns can be found in it; it is empty, or not what its ending says";
             return Err(problem(&paths[0], text).into_plan());
@@ -222,7 +233,7 @@ async fn found(
     }
     // Which of them is it?
     for (path, object) in paths.iter().zip(&objects) {
-        if let Err(error) = columns(state, format, &store, std::slice::from_ref(object)).await {
+        if let Err(error) = columns(state, format, &store, std::slice::from_ref(object), rows).await {
             return Err(problem(path, &plainly(&error)).into_plan());
         }
     }
@@ -277,7 +288,14 @@ impl TableProvider for FileTable {
         let is_whole = looked.await.map_err(SqlError::from).and_then(|looked| looked);
         let is_whole = is_whole.map_err(SqlError::into_plan)?;
         let plan = table.scan(state, projection, filters, limit).await?;
-        Ok(owned(plan, self.files.cache.clone(), is_whole))
+        let query = state.config().get_extension::<QueryContext>();
+        let reading = Reading {
+            store: FileStore::new(Arc::clone(&self.files.access), self.files.reactor.clone()),
+            progress: query.map(|query| query.files().clone()),
+            is_whole,
+            is_guessed: self.is_guessed,
+        };
+        Ok(owned(plan, self.files.cache.clone(), reading))
     }
 
     async fn insert_into(

@@ -5,6 +5,7 @@ use super::planning_time::PlanningTime;
 use super::turnstile::Turnstile;
 use crate::error::SqlError;
 use crate::exchange::Credits;
+use crate::files::FileProgress;
 use crate::fragment::Fragment;
 use datafusion::execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use filbert_pool::{Reactor, TaskWaker, WorkStealing, process_memory};
@@ -38,6 +39,8 @@ pub(crate) struct QueryContext {
     held: Mutex<Vec<MemoryReservation>>,
     /// Of what its functions made.
     lent: LentCharges,
+    /// How far it is with its files.
+    files: FileProgress,
 }
 
 impl QueryContext {
@@ -60,12 +63,18 @@ impl QueryContext {
             planning,
             held: Mutex::default(),
             lent: LentCharges::default(),
+            files: FileProgress::default(),
         }
     }
 
     /// How long its planning has worked.
     pub(crate) fn planning(&self) -> &PlanningTime {
         &self.planning
+    }
+
+    /// How far it is with its files.
+    pub(crate) fn files(&self) -> &FileProgress {
+        &self.files
     }
 
     /// An error when planning is in vain, or takes too long.

@@ -27,6 +27,7 @@ pub(crate) use turnstile::Turnstile;
 use crate::description::Description;
 use crate::error::SqlError;
 use crate::exchange::Receiver;
+use crate::files::FileProgress;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use control::Steering;
@@ -58,6 +59,7 @@ pub struct Query {
     left: Option<u64>,
     limit: u64,
     failure: Option<SqlError>,
+    files: FileProgress,
 }
 
 enum Planned {
@@ -72,6 +74,7 @@ impl Query {
         planned: TaskFuture<Result<Description, SqlError>>,
         rows: Receiver,
         limit: Option<u64>,
+        files: FileProgress,
     ) -> Self {
         Self {
             id,
@@ -81,12 +84,18 @@ impl Query {
             left: limit,
             limit: limit.unwrap_or(0),
             failure: None,
+            files,
         }
     }
 
     /// Its number.
     pub fn id(&self) -> QueryId {
         self.id
+    }
+
+    /// How far it is with the files that it reads; also for another thread, while this one waits for rows.
+    pub fn file_progress(&self) -> FileProgress {
+        self.files.clone()
     }
 
     /// Cancels it from elsewhere.

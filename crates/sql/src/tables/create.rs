@@ -27,12 +27,17 @@ use futures::StreamExt;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-/// Makes the table.
+/// Tells whether the table gets the rows of a query, as `CREATE TABLE ... AS` gives it.
+pub(crate) fn has_query(create: &CreateMemoryTable) -> bool {
+    !matches!(create.input.as_ref(), LogicalPlan::EmptyRelation(empty) if !empty.produce_one_row)
+}
+
+/// Makes the table; returns how many rows it has.
 pub(crate) async fn create_table(
     create: CreateMemoryTable,
     declared: &Declared,
     context: &SessionContext,
-) -> Result<(), SqlError> {
+) -> Result<u64, SqlError> {
     let CreateMemoryTable { name, constraints, input, if_not_exists, or_replace, column_defaults, temporary } =
         create;
     if temporary {
@@ -44,7 +49,7 @@ pub(crate) async fn create_table(
         (true, true) => {
             return Err(SqlError::Refused("IF NOT EXISTS and OR REPLACE exclude each other".to_owned()));
         }
-        (true, false) if is_there => return Ok(()),
+        (true, false) if is_there => return Ok(0),
         (false, false) if is_there => {
             return Err(DataFusionError::Execution(format!("Table '{name}' already exists")).into());
         }
@@ -75,6 +80,7 @@ pub(crate) async fn create_table(
         let all: Vec<RecordBatch> = rows.iter().flatten().cloned().collect();
         *rules.taken.lock().await = Some(rules.keys_of(&all, &memory, WhenNoRoom::Refuse).await?);
     }
+    let count = rows.iter().flatten().map(RecordBatch::num_rows).sum::<usize>() as u64;
     let table = MemTable::try_new(schema, rows)?.with_constraints(constraints).with_column_defaults(defaults);
     if or_replace && is_there {
         context.deregister_table(name.clone())?;
@@ -84,7 +90,7 @@ pub(crate) async fn create_table(
         None => Arc::new(table),
     };
     context.register_table(name, table)?;
-    Ok(())
+    Ok(count)
 }
 
 /// Runs a query, and keeps its rows for `table`: as many lists of batches as it has partitions, and their columns.

@@ -11,13 +11,15 @@ use datafusion::sql::sqlparser::ast::{
     Statement as SqlStatement, TableConstraint,
 };
 
-/// What is declared of the columns of a table.
+/// The declarations of a table that the planner does not know.
 #[derive(Debug, Default)]
 pub(crate) struct Declared {
     /// The longest texts of columns, in letters.
     pub(super) lengths: Vec<(String, usize)>,
     /// Columns that get the next number where a row has no value for them.
     pub(super) serials: Vec<String>,
+    /// The statement as it was written, without its query; none where only a query gives columns.
+    pub(super) definition: Option<String>,
 }
 
 impl Declared {
@@ -27,6 +29,11 @@ impl Declared {
         if let Statement::Statement(inner) = statement
             && let SqlStatement::CreateTable(table) = inner.as_mut()
         {
+            if !table.columns.is_empty() {
+                let mut empty = table.clone();
+                (empty.query, empty.if_not_exists, empty.or_replace) = (None, false, false);
+                declared.definition = Some(empty.to_string());
+            }
             keys_are_not_null(table, names);
             table.columns.iter_mut().for_each(|column| declared.column(column, names));
         }

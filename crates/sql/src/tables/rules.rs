@@ -24,6 +24,8 @@ pub(super) struct Rules {
     /// By the place of the column.
     lengths: Vec<(usize, usize)>,
     serials: Vec<Arc<Serial>>,
+    /// The statement that declared them, without a query.
+    definition: Option<String>,
     /// The keys of all rows; `None` when they have to be read again. Whoever changes rows holds it
     /// until they are there.
     pub(super) taken: Mutex<Option<TakenKeys>>,
@@ -67,8 +69,9 @@ impl Rules {
         });
         let lengths: Vec<_> = lengths.collect();
         let (table, schema, taken) = (table.to_owned(), Arc::clone(schema), Mutex::default());
-        let has_some = !(keys.is_empty() && lengths.is_empty() && serials.is_empty());
-        has_some.then(|| Arc::new(Self { table, schema, keys, lengths, serials, taken }))
+        let definition = declared.definition.clone();
+        let has_some = definition.is_some() || !(keys.is_empty() && lengths.is_empty() && serials.is_empty());
+        has_some.then(|| Arc::new(Self { table, schema, keys, lengths, serials, definition, taken }))
     }
 
     /// True when one of these columns is of a key.
@@ -79,6 +82,21 @@ impl Rules {
     /// Lets the columns that number their rows begin anew.
     pub(super) fn restart(&self) {
         self.serials.iter().for_each(|serial| serial.restart());
+    }
+
+    /// The statement that declared them.
+    pub(super) fn definition(&self) -> Option<&str> {
+        self.definition.as_deref()
+    }
+
+    /// The next number of each column that numbers its rows.
+    pub(super) fn serials(&self) -> Vec<i64> {
+        self.serials.iter().map(|serial| serial.next_number()).collect()
+    }
+
+    /// Lets the columns that number their rows go on with these numbers.
+    pub(super) fn go_on(&self, numbers: &[i64]) {
+        self.serials.iter().zip(numbers).for_each(|(serial, number)| serial.go_on(*number));
     }
 
     /// Refuses rows with a text that is too long.

@@ -26,6 +26,16 @@ impl Serial {
         self.0.store(1, Ordering::Relaxed);
     }
 
+    /// The number that the next row gets.
+    pub(super) fn next_number(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Goes on with that number.
+    pub(super) fn go_on(&self, number: i64) {
+        self.0.store(number, Ordering::Relaxed);
+    }
+
     /// The expression that takes a number.
     pub(super) fn next(self: &Arc<Self>) -> Expr {
         let signature = Signature::nullary(Volatility::Volatile);

@@ -22,6 +22,7 @@ mod runner;
 mod shell;
 mod splitter;
 mod terminal;
+mod words;
 
 use super::Outcome;
 use super::client::Login;
@@ -38,15 +39,21 @@ use std::fs::File;
 use std::io::{BufReader, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use words::Words;
 
 /// The options of `filbert sql`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
-    /// Statements, separated by semicolons. Without them: a shell on a terminal, else what the standard input says.
-    statements: Option<String>,
+    /// A database, a folder NAME.db that keeps tables and views; or statements, separated by semicolons. Without statements: a shell on a
+    /// terminal, else what the standard input says.
+    #[arg(value_name = "DATABASE | STATEMENTS")]
+    first: Option<String>,
+    /// Statements for the database.
+    #[arg(value_name = "STATEMENTS")]
+    second: Option<String>,
     /// Runs the statements of a file; `-` is the standard input.
-    #[arg(short, long, value_name = "FILE", conflicts_with = "statements")]
+    #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
     /// How rows are written; without it as the ending of --output says, or as a table.
     #[arg(long, value_enum)]
@@ -67,6 +74,8 @@ pub(super) struct Arguments {
 const EXAMPLES: &str = "Examples:
   filbert sql                                         a shell; \\? explains it
   filbert sql 'SELECT 6 * 7 AS answer'
+  filbert sql my.db                                   a shell over a database, made where there is none
+  filbert sql my.db \"CREATE TABLE sales AS SELECT * FROM 'sales.csv'\"
   filbert sql -f report.sql -o report.csv
   echo 'SELECT 1; SELECT 2' | filbert sql --format ndjson
   filbert sql --connect 127.0.0.1:5701                a shell over the maps of a running member
@@ -74,6 +83,14 @@ const EXAMPLES: &str = "Examples:
 The first statement that fails ends a text with status 1. Ctrl-C cancels a statement, not the shell.";
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let Words { database, statements } =
+        Words::read(arguments.first.as_deref(), arguments.second.as_deref())?;
+    if statements.is_some() && arguments.file.is_some() {
+        return Err("statements stand in the arguments or in --file, not in both".into());
+    }
+    if database.is_some() && arguments.connect.is_some() {
+        return Err("--connect asks a member, which keeps its own data; leave the database away".into());
+    }
     let mut config = settings_file::read(arguments.config.as_deref())?;
     // Whoever types the statements may touch the files anyway; a settings file may say less.
     if arguments.config.is_none() {
@@ -82,7 +99,7 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     }
     let text_bytes = config.sql.text_bytes;
     let stdin = std::io::stdin();
-    let is_shell = arguments.statements.is_none()
+    let is_shell = statements.is_none()
         && arguments.file.is_none()
         && stdin.is_terminal()
         && std::io::stdout().is_terminal();
@@ -97,20 +114,24 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         true => Interruption::heeded_by_shell(&member)?,
         false => Interruption::heeded_by(&member)?,
     };
-    let engine: Rc<RefCell<dyn Engine>> = match &arguments.connect {
-        Some(address) => Rc::new(RefCell::new(Remote::connect(address, &arguments.login)?)),
-        None => Rc::new(RefCell::new(Local::new(&member))),
+    let engine: Rc<RefCell<dyn Engine>> = match (&arguments.connect, &database) {
+        (Some(address), _) => Rc::new(RefCell::new(Remote::connect(address, &arguments.login)?)),
+        (None, Some(folder)) => Rc::new(RefCell::new(Local::over(&member, folder)?)),
+        (None, None) => Rc::new(RefCell::new(Local::new(&member))),
     };
     let runner = Runner::new(&member, Rc::clone(&engine), interruption, format);
     let mut interpreter = Interpreter::new(runner, output, text_bytes);
-    let ended = match (&arguments.statements, script) {
+    let ended = match (&statements, script) {
         (Some(text), _) => interpreter.text(text).map(drop),
         (None, Some(script)) => interpreter.script(script).map(drop),
         (None, None) if is_shell => {
-            let over = arguments
-                .connect
-                .as_ref()
-                .map_or("files".to_owned(), |address| format!("the maps of {address}"));
+            let over = match (&arguments.connect, &database) {
+                (Some(address), _) => format!("the maps of {address}"),
+                (None, Some(folder)) => {
+                    format!("files and {}, which keeps tables and views", folder.display())
+                }
+                (None, None) => "files".to_owned(),
+            };
             let greeting = format!("Filbert {}: SQL over {over}.", env!("CARGO_PKG_VERSION"));
             shell::run(&greeting, engine, member.stages().clock(), &mut interpreter)
         }

@@ -10,7 +10,7 @@ use super::print::{Format, PrintError, Printer, Summary};
 use super::splitter::Statement;
 use super::terminal::{Pager, Terminal};
 use filbert::pool::Clock;
-use filbert::sql::{ColumnNaming, shown_columns};
+use filbert::sql::{ColumnNaming, FileProgress, shown_columns};
 use filbert::{Description, Member, SqlError, StatementKind};
 use std::cell::{Cell, RefCell};
 use std::error::Error;
@@ -106,13 +106,22 @@ impl Runner {
     ) -> Result<u64, Box<dyn Error>> {
         let progress = Progress::begin(&self.clock, self.is_watched);
         let rows = Cell::new(0);
+        let files = RefCell::new(FileProgress::default());
         let mut watch = || -> Outcome {
-            progress.show(|| format!("{} rows so far", grouped(rows.get())));
+            let (read, total) = (files.borrow().read_bytes(), files.borrow().total_bytes());
+            match total {
+                0 => progress.show(|| format!("{} rows so far", grouped(rows.get()))),
+                total => progress.show_bytes(read, total),
+            }
             self.interruption.interrupted().map_or(Ok(()), |interrupted| Err(interrupted.into()))
         };
         let mut printer: Option<Box<dyn Printer>> = None;
         let mut take = |came: Came<'_>| {
             match (came, &mut printer) {
+                (Came::Begun(begun), _) => *files.borrow_mut() = begun.clone(),
+                // Rows of a program are those that were asked for.
+                (Came::Planned(description), _)
+                    if description.kind == StatementKind::CreateTableAs && format != Format::Table => {}
                 (Came::Planned(description), printer) => {
                     let named = named(&statement.text, description);
                     *printer = Some(match is_terminal {

@@ -10,10 +10,13 @@ pub(super) use remote::Remote;
 use super::super::Outcome;
 use filbert::Description;
 use filbert::arrow::array::RecordBatch;
+use filbert::sql::FileProgress;
 
 /// Something of a statement's result.
 pub(super) enum Came<'a> {
-    /// What it is; comes once, before the rows.
+    /// How far it is with its files; comes first, where that is known.
+    Begun(&'a FileProgress),
+    /// The description of it; comes once, before the rows.
     Planned(&'a Description),
     Rows(&'a RecordBatch),
 }

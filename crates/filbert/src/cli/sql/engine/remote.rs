@@ -96,6 +96,7 @@ fn changed(text: &str, count: i64, take: &mut dyn FnMut(Came<'_>) -> Outcome) ->
         "update" => StatementKind::Update,
         "delete" => StatementKind::Delete,
         "copy" => StatementKind::Copy,
+        "create" | "select" if count > 0 => StatementKind::CreateTableAs,
         _ => StatementKind::Other(word.to_uppercase()),
     };
     let fields =

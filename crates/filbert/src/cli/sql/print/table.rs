@@ -3,12 +3,11 @@
 
 use super::super::super::table::{Layout, Table};
 use super::super::super::text::grouped;
-use super::value::shown;
-use super::{LOOKED_AT, PrintError, Printer, Summary, written};
+use super::value::{Values, shown};
+use super::{LOOKED_AT, PrintError, Printer, Summary};
 use filbert::StatementKind;
 use filbert::arrow::array::{AsArray, RecordBatch};
 use filbert::arrow::datatypes::{Schema, UInt64Type};
-use filbert::arrow::util::display::ArrayFormatter;
 use std::io::Write;
 
 /// Prints a table, then how many rows there were.
@@ -22,7 +21,7 @@ pub(super) struct TablePrinter {
 
 #[derive(Clone, Copy)]
 struct Done {
-    /// The end of a sentence that begins with their number, or all of it.
+    /// The end of a sentence that begins with their number, or all of it; nothing where the number is said as that of a result.
     word: &'static str,
     counted: Option<u64>,
 }
@@ -34,6 +33,7 @@ impl TablePrinter {
             StatementKind::Update => Some("updated"),
             StatementKind::Delete => Some("deleted"),
             StatementKind::Copy => Some("written"),
+            StatementKind::CreateTableAs => Some(""),
             _ => schema.fields().is_empty().then_some("done"),
         };
         let fields = schema.fields();
@@ -56,13 +56,14 @@ impl Printer for TablePrinter {
             done.counted = done.counted.or_else(|| count(batch));
             return Ok(());
         }
-        let options = written().with_null("NULL");
-        let columns = batch.columns().iter().map(|column| ArrayFormatter::try_new(column, &options));
-        let columns: Vec<ArrayFormatter<'_>> = columns.collect::<Result<_, _>>()?;
+        let columns = batch.schema_ref().fields().iter().zip(batch.columns());
+        let columns: Vec<Values<'_>> =
+            columns.map(|(field, array)| Values::of(field, array)).collect::<Result<_, _>>()?;
         for row in 0..batch.num_rows() {
-            let cells = columns.iter().map(|column| column.value(row).try_to_string());
-            let cells: Vec<String> =
-                cells.map(|cell| cell.map(|cell| shown(&cell))).collect::<Result<_, _>>()?;
+            let cells = columns.iter().map(|column| column.cell(row));
+            let cells: Vec<String> = cells
+                .map(|cell| cell.map(|cell| cell.unwrap_or_else(|| "NULL".to_owned())))
+                .collect::<Result<_, _>>()?;
             match &self.layout {
                 Some(layout) => layout.write_row(out, "", &cells)?,
                 None => self.begin.row(cells),
@@ -75,6 +76,10 @@ impl Printer for TablePrinter {
     }
 
     fn end(&mut self, summary: &Summary, out: &mut dyn Write) -> Result<(), PrintError> {
+        if let Some(Done { word: "", counted }) = self.done {
+            writeln!(out, "{}", Summary { rows: counted.unwrap_or_default(), ..*summary })?;
+            return Ok(());
+        }
         if let Some(Done { word, counted }) = self.done {
             let count = counted.map(|count| format!("{} ", grouped(count))).unwrap_or_default();
             let time = summary.elapsed.map(|elapsed| format!(" ({})", super::time(elapsed)));
@@ -98,8 +103,8 @@ mod tests {
     use super::super::Format;
     use super::super::tests::{batch, printed, printed_as};
     use super::*;
-    use filbert::arrow::array::UInt64Array;
-    use filbert::arrow::datatypes::{DataType, Field};
+    use filbert::arrow::array::{DurationSecondArray, TimestampSecondArray, UInt64Array};
+    use filbert::arrow::datatypes::{DataType, Field, TimeUnit};
     use std::sync::Arc;
 
     #[test]
@@ -107,6 +112,21 @@ mod tests {
         let expected = "   n  text       n\n----  -----  -----\n  -7  a,\"b\"    0.5\n      c\nNULL           NaN\n 100  NULL   1e300\n(3 rows)\n";
         assert_eq!(printed(Format::Table, &[batch()]), expected);
         assert_eq!(printed(Format::Table, &[]), "n  text  n\n-  ----  -\n(0 rows)\n");
+    }
+
+    #[test]
+    fn moments_and_intervals_are_written_as_on_a_terminal() {
+        let schema = Schema::new(vec![
+            Field::new("t", DataType::Timestamp(TimeUnit::Second, None), true),
+            Field::new("i", DataType::Duration(TimeUnit::Second), true),
+        ]);
+        let moments = TimestampSecondArray::from(vec![Some(1_719_430_738), None]);
+        let times = DurationSecondArray::from(vec![Some(31_535_911), None]);
+        let schema = Arc::new(schema);
+        let rows = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(moments), Arc::new(times)]);
+        let said = printed_as(StatementKind::Rows, &schema, Format::Table, &[rows.unwrap()]);
+        assert!(said.contains("2024-06-26 19:38:58  364 days 23:58:31"), "{said}");
+        assert!(said.contains("NULL                 NULL"), "{said}");
     }
 
     #[test]
@@ -119,6 +139,7 @@ mod tests {
         assert_eq!(said(StatementKind::Insert, Format::Table), "1,200 inserted\n");
         assert_eq!(said(StatementKind::Delete, Format::Table), "1,200 deleted\n");
         assert_eq!(said(StatementKind::Copy, Format::Table), "1,200 written\n");
+        assert_eq!(said(StatementKind::CreateTableAs, Format::Table), "(1,200 rows)\n");
         assert_eq!(said(StatementKind::Update, Format::Csv), "count\n1200\n");
         assert_eq!(said(StatementKind::Update, Format::Ndjson), "{\"count\":1200}\n");
         let none = Arc::new(Schema::empty());
