@@ -12,6 +12,9 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(60);
 /// How often the end of such a step is looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
+/// A look with bounds of the caller's in it.
+type BoundedCheck = Box<dyn Fn(&Workspace) -> Result<(), String>>;
+
 /// One thing a step does.
 pub(crate) enum Action {
     /// Calls cargo.
@@ -21,7 +24,7 @@ pub(crate) enum Action {
     /// Runs tests, and gives those that passed only the second time.
     Test(fn(&Workspace) -> Result<Vec<String>, String>),
     /// Checks something within bounds that the caller gave.
-    Bounded(Box<dyn Fn(&Workspace) -> Result<(), String>>),
+    Bounded(BoundedCheck),
 }
 
 /// A named part of a chore.

@@ -137,7 +137,7 @@ impl ExecutionPlan for MapScanExec {
                 }
                 None => {
                     let own = Pages::new(self.map.clone(), self.reach.clone(), partition, self.shares());
-                    Source::Own(own)
+                    Source::Own(Box::new(own))
                 }
             }),
             decoder: Decoder::new(&self.layout, self.places.clone(), &self.catalog)?,
@@ -177,7 +177,7 @@ impl ExecutionPlan for MapScanExec {
 
 /// The source of the pages of a scan.
 enum Source {
-    Own(Pages),
+    Own(Box<Pages>),
     /// Other scans of the statement read them as well.
     Shared(SharedPages),
 }

@@ -2,12 +2,15 @@
 
 use super::line::{CLAUSES, COMMANDS, words};
 
+/// A way to the values of a column.
+type FindValues = Box<dyn Fn(&str) -> Vec<String>>;
+
 /// The names of a cube.
 pub(super) struct Names {
     pub(super) measures: Vec<String>,
     pub(super) columns: Vec<String>,
     /// Finds the values of a column.
-    pub(super) values: Box<dyn Fn(&str) -> Vec<String>>,
+    pub(super) values: FindValues,
 }
 
 /// Finds the words for the end of `text`, which ends at the cursor, and the byte from which on they replace it.
