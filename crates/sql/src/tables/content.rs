@@ -11,6 +11,9 @@ use datafusion::logical_expr::Expr;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// A table, and its rows by partition as it has them.
+type TableWithRows = (Arc<dyn TableProvider>, Vec<Vec<RecordBatch>>);
+
 /// The rows of a table by partition, and its rules as they were written.
 #[derive(Debug, Clone)]
 pub(crate) struct TableContent {
@@ -45,7 +48,7 @@ impl TableContent {
         name: &str,
         made: Option<&dyn TableProvider>,
         memory: &TableMemory,
-    ) -> Result<(Arc<dyn TableProvider>, Vec<Vec<RecordBatch>>), SqlError> {
+    ) -> Result<TableWithRows, SqlError> {
         let schema = made.map_or_else(|| Arc::clone(&self.schema), |made| made.schema());
         let is_same = schema.fields().len() == self.schema.fields().len()
             && schema
