@@ -138,9 +138,9 @@ fn a_guess_that_fails_says_how_to_read_text() {
     assert!(said.contains("null_regex") && said.contains("nullif"), "{said}");
 }
 
-/// Paths of a settings file, too, begin where the command is started.
+/// Paths in a settings file begin at its folder, paths in a statement where the command is started.
 #[test]
-fn relative_paths_begin_where_the_command_is_started() {
+fn relative_paths_begin_where_they_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let (here, settings) = (folder.path().join("here"), folder.path().join("settings"));
     for (place, number) in [(&here, 1), (&settings, 2)] {
@@ -152,7 +152,7 @@ fn relative_paths_begin_where_the_command_is_started() {
         let words = ["sql", "--config", "../settings/filbert.toml", "--format", "csv", statement];
         command(&words).current_dir(&here).output().unwrap()
     };
-    assert_eq!(text(&run("SELECT n FROM 'a.csv'").stdout), "n\n1");
-    let denied = run("SELECT n FROM '../settings/a.csv'");
+    assert_eq!(text(&run("SELECT n FROM '../settings/a.csv'").stdout), "n\n2");
+    let denied = run("SELECT n FROM 'a.csv'");
     assert!(text(&denied.stderr).contains("may not be read"), "{}", text(&denied.stderr));
 }
