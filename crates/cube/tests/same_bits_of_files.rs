@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 const FILES: i64 = 6;
 const ROWS: i64 = 4_000;
 const COLUMNS: [&str; 4] = ["desk", "book", "ccy", "day"];
-const MEASURES: [&str; 7] = ["sum", "mean", "median", "names", "last", "squares", "euro"];
+const MEASURES: [&str; 9] = ["sum", "mean", "median", "names", "desks", "last", "rows", "squares", "euro"];
 
 /// Mostly tenths, and some that are far above or below these: every order of additions gives another sum.
 fn value(row: i64) -> f64 {
@@ -51,7 +51,9 @@ fn forest() -> Forest {
         .measure("mean", Aggregator::new("x", Aggregation::Avg))
         .measure("median", Aggregator::new("x", Aggregation::Median))
         .measure("names", Aggregator::new("book", Aggregation::CountDistinct))
+        .measure("desks", Aggregator::new("desk", Aggregation::CountDistinct))
         .measure("last", Aggregator::new("book", Aggregation::Max))
+        .measure("rows", Aggregator::new("desk", Aggregation::Count))
         .measure("x2", Aggregator::sum("x2"))
         .measure("squares", Combinator::divide("x2", "mean"))
         .measure("euro", Filtrator::new("sum", "ccy = 'EUR'".parse().unwrap()))
@@ -127,6 +129,31 @@ fn all() -> &'static All {
 
 fn answer(cube: &Cube, query: Query) -> String {
     cube.query(query).unwrap().wait().unwrap().to_csv().unwrap()
+}
+
+/// The corners of what the property below draws from, each in a cold cache, and twice in one that then is warm.
+#[test]
+fn corners_of_all_ways_give_the_same_bits() {
+    let All { folder, memory, places } = all();
+    let query = || Query::new(MEASURES).by(["desk", "ccy"]).totals(["ccy"]);
+    let expected = answer(memory, query().partitions(1).parallelism(1).no_cache());
+    assert!(expected.lines().count() > 72);
+    let path = folder.path().join("mixed*.parquet").display().to_string();
+    for partitions in [1, 7, 64] {
+        for parallelism in 1..=4 {
+            for (place, shard) in [vec![], vec!["desk"], vec!["ccy"], vec!["desk", "ccy"]].iter().enumerate()
+            {
+                let cube = places[place % 2].cube(&path);
+                let how = || query().partitions(partitions).parallelism(parallelism).shard_by(shard.clone());
+                for (cache, how) in [("cold", how().no_cache()), ("empty", how()), ("warm", how())] {
+                    let told = format!(
+                        "{partitions} partitions by {shard:?}, parallelism {parallelism}, {cache} cache"
+                    );
+                    assert_eq!(answer(&cube, how), expected, "{told}");
+                }
+            }
+        }
+    }
 }
 
 proptest! {

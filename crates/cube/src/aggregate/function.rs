@@ -136,6 +136,7 @@ impl Aggregate {
             _ if is_lost => Need::Mask,
             Function::Count => Need::Mask,
             Function::Min | Function::Max if is_text => Need::Text,
+            Function::CountDistinct if is_text => Need::Entry,
             Function::CountDistinct | Function::Custom(_) => Need::Array,
             Function::ExactSum if is_exact => Need::Array,
             Function::Sum

@@ -125,6 +125,12 @@ impl Plan {
         self.needs.iter().map(|need| Column::of(need, &block.inputs, &block.filters)).collect()
     }
 
+    /// The same columns, without dictionaries: blocks that are moved together have different ones.
+    pub(super) fn columns_to_move(&self, block: &Block) -> Result<Vec<Column>, CubeError> {
+        let column = |need: &ColumnNeed| Column::of(&need.without_entries(), &block.inputs, &block.filters);
+        self.needs.iter().map(column).collect()
+    }
+
     /// Refuses to go on when the query was cancelled.
     pub(super) fn check(&self) -> Result<(), CubeError> {
         if self.cancelled.load(Ordering::Relaxed) || self.abandoned.load(Ordering::Relaxed) {

@@ -51,7 +51,7 @@ impl Scattered {
                 starts[usize::from(*piece) + 1] += 1;
             }
             let to = pieces.into_iter().map(u32::from).collect();
-            moving.push(Moving { keys, columns: plan.columns(block)?, to });
+            moving.push(Moving { keys, columns: plan.columns_to_move(block)?, to });
         }
         for piece in 1..starts.len() {
             starts[piece] += starts[piece - 1];

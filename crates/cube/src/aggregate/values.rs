@@ -5,7 +5,7 @@
 
 use crate::error::CubeError;
 use crate::memory::bytes_of;
-use crate::value_type::plain;
+use crate::value_type::{is_text, plain};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray};
 use arrow::buffer::{BooleanBuffer, ScalarBuffer};
 use arrow::compute::{CastOptions, cast_with_options};
@@ -22,6 +22,8 @@ pub(super) enum Need {
     Number,
     /// Texts, plain.
     Text,
+    /// Texts, plain or as entries of a dictionary.
+    Entry,
     /// The column as it is.
     Array,
 }
@@ -41,6 +43,12 @@ impl ColumnNeed {
     /// True for a column that stays of the type that it was declared with.
     pub(super) fn is_as_declared(&self) -> bool {
         self.need == Need::Array
+    }
+
+    /// The need, with plain texts instead of entries of a dictionary.
+    pub(super) fn without_entries(&self) -> Self {
+        let need = if self.need == Need::Entry { Need::Text } else { self.need };
+        Self { need, ..self.clone() }
     }
 }
 
@@ -121,8 +129,14 @@ impl Column {
                     problem: format!("{} is no number; count it, or aggregate a number", need.data_type),
                 });
             }
-            (Need::Array | Need::Text, _) => {
-                let wanted = if need.need == Need::Text { &DataType::Utf8 } else { &need.data_type };
+            (Need::Array | Need::Text | Need::Entry, _) => {
+                let is_entry =
+                    matches!(array.data_type(), DataType::Dictionary(_, entries) if is_text(entries));
+                let wanted = match need.need {
+                    Need::Entry if is_entry => array.data_type(),
+                    Need::Entry | Need::Text => &DataType::Utf8,
+                    _ => &need.data_type,
+                };
                 let array = cast_to(array, wanted).map_err(|error| CubeError::arrow(place(), &error))?;
                 let nulls = array.logical_nulls();
                 (Lane::Array(array), nulls)

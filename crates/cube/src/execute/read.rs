@@ -6,7 +6,7 @@ use crate::filter::{ColumnSource, Filter};
 use crate::forest::CalculatedColumn;
 use crate::plan::CubeColumns;
 use crate::value_type::{is_text, plain};
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch};
 use arrow::compute::filter;
 use arrow::datatypes::DataType;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +14,9 @@ use std::sync::Arc;
 
 /// So many rows are looked at as one task.
 pub(crate) const PIECE: usize = 64 * 1024;
+
+/// A dictionary stays beside the rows of a piece that are aggregated while it has at most so many entries for each: pieces that wait share it.
+const MOST_ENTRIES: usize = 4;
 
 /// Which columns are read, and which are calculated of them.
 pub(crate) struct RowReader {
@@ -23,6 +26,8 @@ pub(crate) struct RowReader {
     pub(crate) calculated: Vec<CalculatedColumn>,
     /// Columns whose texts may stay codes of a dictionary.
     codes: BTreeSet<String>,
+    /// Those of them that are aggregated: they wait with their dictionary until they are.
+    aggregated: BTreeSet<String>,
 }
 
 /// Columns of some rows, by name.
@@ -36,15 +41,26 @@ impl RowReader {
     pub(crate) fn new<'a>(columns: &'a CubeColumns, named: impl IntoIterator<Item = &'a str>) -> Self {
         let (calculated, read) = columns.needed(named);
         let calculated = calculated.into_iter().cloned().collect();
-        Self { columns: columns.clone(), read, calculated, codes: BTreeSet::new() }
+        Self {
+            columns: columns.clone(),
+            read,
+            calculated,
+            codes: BTreeSet::new(),
+            aggregated: BTreeSet::new(),
+        }
     }
 
-    /// The reader, which leaves texts as codes where a batch has them so: of all columns but `inputs` and those that others are calculated
-    /// of, whose types were said.
-    pub(crate) fn leaving_codes<'a>(mut self, inputs: impl IntoIterator<Item = &'a str>) -> Self {
+    /// The reader, which leaves texts as codes where a batch has them so: of all columns but `typed` and those that others are calculated
+    /// of, whose types were said. Those that are `aggregated` are left so while the dictionary is not far larger than the piece.
+    pub(crate) fn leaving_codes<'a>(
+        mut self,
+        typed: impl IntoIterator<Item = &'a str>,
+        aggregated: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
         let others = self.calculated.iter().flat_map(CalculatedColumn::inputs);
-        let typed: BTreeSet<String> = inputs.into_iter().map(str::to_owned).chain(others).collect();
+        let typed: BTreeSet<String> = typed.into_iter().map(str::to_owned).chain(others).collect();
         self.codes = self.read.iter().filter(|column| !typed.contains(*column)).cloned().collect();
+        self.aggregated = aggregated.into_iter().map(str::to_owned).collect();
         self
     }
 
@@ -78,6 +94,13 @@ impl RowReader {
                     *column = filter(column, &mask).map_err(|error| CubeError::arrow("table", &error))?;
                 }
                 piece.rows = rows;
+            }
+        }
+        for name in &self.aggregated {
+            let Some(column) = piece.columns.get_mut(name) else { continue };
+            let entries = column.as_any_dictionary_opt().map_or(0, |rows| rows.values().len());
+            if entries > MOST_ENTRIES * piece.rows {
+                *column = typed(name, column, self.columns.table_type(name))?;
             }
         }
         Ok(piece)

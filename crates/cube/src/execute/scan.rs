@@ -69,6 +69,14 @@ struct Piece {
     keys: BTreeMap<Arc<str>, ArrayRef>,
 }
 
+/// True for aggregations that take texts as they come: plain, or as entries of a dictionary.
+fn takes_entries(aggregation: &Aggregation) -> bool {
+    matches!(
+        aggregation,
+        Aggregation::Count | Aggregation::CountDistinct | Aggregation::Min | Aggregation::Max
+    )
+}
+
 impl Scan {
     /// The pass for those leaves that are not there yet; nothing when all are.
     pub(crate) fn new(run: &Run, columns: &CubeColumns, results: &Results) -> Option<Self> {
@@ -82,6 +90,8 @@ impl Scan {
             leaves.iter().map(|leaf| Arc::clone(&steps[leaf.0].filter)).collect();
         let any = Filter::Or(filters.iter().map(|filter| (**filter).clone()).collect()).canonical();
         let mut is_any_order = true;
+        // Aggregated columns by whether their texts may be entries of a dictionary.
+        let mut inputs: BTreeMap<bool, BTreeSet<Arc<str>>> = BTreeMap::new();
         let mut levels: BTreeMap<Level, LevelScan> = BTreeMap::new();
         let mut named: BTreeSet<Arc<str>> = any.columns();
         for leaf in leaves {
@@ -90,6 +100,7 @@ impl Scan {
             is_any_order &= is_exact(&of.aggregation);
             named.extend(step.level.iter().cloned());
             named.extend(of.column.clone());
+            inputs.entry(takes_entries(&of.aggregation)).or_default().extend(of.column.clone());
             named.extend(step.filter.columns());
             let scan = levels.entry(Arc::clone(&step.level)).or_insert_with(|| LevelScan {
                 level: Arc::clone(&step.level),
@@ -105,9 +116,10 @@ impl Scan {
                 scan.inputs.push(Arc::clone(column));
             }
         }
-        let inputs = levels.values().flat_map(|scan| &scan.inputs).map(AsRef::as_ref);
+        let inputs = |takes_entries| inputs.get(&takes_entries).into_iter().flatten().map(AsRef::as_ref);
         Some(Self {
-            reader: RowReader::new(columns, named.iter().map(AsRef::as_ref)).leaving_codes(inputs),
+            reader: RowReader::new(columns, named.iter().map(AsRef::as_ref))
+                .leaving_codes(inputs(false), inputs(true)),
             filter: any,
             filters: filters.into_iter().collect(),
             levels: levels.into_values().collect(),

@@ -8,9 +8,11 @@
 mod average;
 mod count;
 mod distinct;
+mod distinct_texts;
 mod extreme;
 mod float_sum;
 mod lane;
+mod number_set;
 mod product;
 mod saved;
 mod seen;
@@ -131,6 +133,7 @@ pub(super) fn carriers_of(function: &Function, input: &DataType) -> Result<Box<d
     };
     Ok(match function {
         Function::Count => Box::new(count::Counts::default()),
+        Function::CountDistinct if is_text(number) => distinct_texts::of(),
         Function::CountDistinct => distinct::of(input)?,
         Function::Custom(custom) => custom.carriers(input)?,
         Function::Sum => sum::of(kind()?, number),
