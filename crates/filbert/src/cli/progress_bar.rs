@@ -53,11 +53,11 @@ mod tests {
         let seconds = Duration::from_secs;
         assert_eq!(
             bar(450_000_000, 1_000_000_000, seconds(9), 80),
-            "[#######         ]  45 % of 1000.0 MB, 9.0 s, about 11 s left; Ctrl-C cancels"
+            "[#######         ]  45 % of 1.0 GB, 9.0 s, about 11 s left; Ctrl-C cancels"
         );
         assert_eq!(
             bar(0, 1_000_000, seconds(1), 80),
-            "[                ]   0 % of 1000.0 kB, 1.0 s; Ctrl-C cancels"
+            "[                ]   0 % of 1.0 MB, 1.0 s; Ctrl-C cancels"
         );
         assert!(bar(1_000, 1_000, seconds(1), 80).starts_with("[################] 100 % of"));
         assert!(bar(999_999, 1_000_000, seconds(1), 80).contains(" 99 %"), "all is not done");

@@ -62,6 +62,12 @@ impl Word {
     pub(super) fn clause(&self) -> Option<&'static str> {
         CLAUSES.into_iter().find(|clause| self.is_bare && self.text.eq_ignore_ascii_case(clause))
     }
+
+    /// Tells an option, such as `-o` or `--limit`, from a negative number.
+    fn begins_options(&self) -> bool {
+        let letter = self.text.strip_prefix("--").or_else(|| self.text.strip_prefix('-'));
+        self.is_bare && letter.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_alphabetic()))
+    }
 }
 
 /// Splits a line at blanks and commas outside of quotes.
@@ -129,7 +135,7 @@ pub(super) fn read(text: &str) -> Result<Line, String> {
 /// The options that a question is.
 fn question(text: &str) -> Result<Vec<String>, String> {
     let words = words(text);
-    let options = words.iter().position(|word| word.is_bare && word.text.starts_with('-'));
+    let options = words.iter().position(Word::begins_options);
     let (words, options) = match options {
         Some(at) => (&words[..at], unquoted_words(&text[words[at].begin..])),
         None => (&words[..], Vec::new()),
@@ -225,6 +231,10 @@ mod tests {
         assert_eq!(
             options("pnl by desk --drill-through --cell 'desk=FX, book=1' --limit 3"),
             ["--measures=pnl", "--by=desk", "--drill-through", "--cell", "desk=FX, book=1", "--limit", "3"]
+        );
+        assert_eq!(
+            options("pnl where pnl < -5 and var95 > -.5 -o a.csv"),
+            ["--measures=pnl", "--where=pnl < -5 and var95 > -.5", "-o", "a.csv"]
         );
         assert_eq!(options("by desk"), ["--by=desk"]);
         assert_eq!(options("pnl where desk='a where b'"), ["--measures=pnl", "--where=desk='a where b'"]);
