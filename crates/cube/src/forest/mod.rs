@@ -25,6 +25,7 @@ pub use measure::{
     FilterText, Filtrator, Measure, Partitionor, Shift, Shiftor, Unfiltered, Unfiltrator,
 };
 pub use number_format::NumberFormat;
+pub(crate) use number_format::rounded_digits;
 pub use quantile::Quantile;
 pub(crate) use registry::Registry;
 pub use registry::{

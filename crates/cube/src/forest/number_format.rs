@@ -47,7 +47,7 @@ impl NumberFormat {
             return number.to_string();
         }
         let number = if self.is_percent { number * 100.0 } else { number };
-        let digits = format!("{:.*}", usize::from(self.decimals), number.abs());
+        let digits = rounded_digits(number.abs(), self.decimals.into());
         // What is rounded to nothing has no sign.
         let is_negative = number < 0.0 && digits.contains(|digit: char| ('1'..='9').contains(&digit));
         self.written(is_negative, &digits)
@@ -128,6 +128,40 @@ impl From<NumberFormat> for String {
     }
 }
 
+/// Writes a finite number that is not negative with so many decimals. Halves are rounded up, as spreadsheets and SQL do; what is half is told
+/// by the shortest text of the double, which is the number that people see: 2.675 is 2.68 with two decimals.
+pub(crate) fn rounded_digits(number: f64, decimals: usize) -> String {
+    let text = number.to_string();
+    let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
+    let mut digits: Vec<u8> =
+        whole.bytes().chain(rest.bytes().chain(std::iter::repeat(b'0')).take(decimals)).collect();
+    if rest.as_bytes().get(decimals).is_some_and(|next| *next >= b'5') {
+        let mut place = digits.len();
+        loop {
+            match place.checked_sub(1) {
+                None => {
+                    digits.insert(0, b'1');
+                    break;
+                }
+                Some(before) if digits[before] == b'9' => {
+                    digits[before] = b'0';
+                    place = before;
+                }
+                Some(before) => {
+                    digits[before] += 1;
+                    break;
+                }
+            }
+        }
+    }
+    let whole = digits.len() - decimals;
+    let mut text: String = digits.into_iter().map(char::from).collect();
+    if decimals > 0 {
+        text.insert(whole, '.');
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,13 +173,18 @@ mod tests {
     #[test]
     fn numbers_are_written_as_their_format_says() {
         for (format, number, text) in [
-            ("0", 2.5, "2"),
+            ("0", 2.5, "3"),
+            ("0", 99.5, "100"),
+            ("0.0", -342.25, "-342.3"),
+            ("0.00", 2.675, "2.68"),
+            ("0.00", 9.999, "10.00"),
+            ("0.00", 1e-7, "0.00"),
             ("0", 1_234_567.9, "1234568"),
             ("#,##0", 999.6, "1,000"),
             ("#,##0.00", -41_453_280.1, "-41,453,280.10"),
             ("#,##0.00", 123.0, "123.00"),
             ("0.0%", -0.1234, "-12.3%"),
-            ("#,##0%", 12.345, "1,234%"),
+            ("#,##0%", 12.345, "1,235%"),
             ("0.00", -0.001, "0.00"),
             ("0.00", -0.0, "0.00"),
             ("0.00", f64::INFINITY, "inf"),

@@ -8,7 +8,7 @@
 use super::layout::TableLayout;
 use crate::cell::{apart_from, on_terminal};
 use crate::error::CubeError;
-use crate::forest::NumberFormat;
+use crate::forest::{NumberFormat, rounded_digits};
 use arrow::array::{Array, AsArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Float64Type, Int64Type};
@@ -43,7 +43,8 @@ pub(super) fn rounded(number: f64) -> String {
         // Four digits behind the zeros.
         _ => (3.0 - size.log10().floor()) as usize,
     };
-    let text = format!("{:.*}", decimals, if number == 0.0 { 0.0 } else { number });
+    let sign = if number < 0.0 { "-" } else { "" };
+    let text = format!("{sign}{}", rounded_digits(size, decimals));
     let short = text.trim_end_matches('0');
     if short.ends_with('.') { format!("{short}0") } else { short.to_owned() }
 }

@@ -1,6 +1,7 @@
 //! Results with fewer digits, for programs.
 
 use super::CubeResult;
+use crate::forest::rounded_digits;
 use arrow::array::{Array, ArrayRef, AsArray, Float64Array, RecordBatch};
 use arrow::datatypes::{DataType, Float64Type};
 use std::sync::Arc;
@@ -31,7 +32,10 @@ impl CubeResult {
 fn rounded(column: &ArrayRef, digits: u8) -> ArrayRef {
     // By its text: a product by a power of ten has digits of its own.
     let of_one = |number: f64| match number.is_finite() {
-        true => format!("{number:.*}", usize::from(digits)).parse().unwrap_or(number) + 0.0,
+        true => {
+            let size: f64 = rounded_digits(number.abs(), digits.into()).parse().unwrap_or(number.abs());
+            if size == 0.0 { 0.0 } else { size.copysign(number) }
+        }
         false => number,
     };
     let numbers = column.as_primitive::<Float64Type>();
@@ -54,7 +58,7 @@ mod tests {
         let all = rounded(&numbers, 2);
         let all: Vec<String> =
             all.as_primitive::<Float64Type>().iter().map(|number| format!("{number:?}")).collect();
-        assert_eq!(all, ["Some(1.0)", "Some(0.0)", "None", "Some(inf)", "Some(1e300)"]);
+        assert_eq!(all, ["Some(1.01)", "Some(0.0)", "None", "Some(inf)", "Some(1e300)"]);
         let total: f64 = 0.1 + 0.2;
         let one: ArrayRef = Arc::new(Float64Array::from(vec![total]));
         assert_eq!(rounded(&one, 10).as_primitive::<Float64Type>().value(0), 0.3);
