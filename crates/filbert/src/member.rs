@@ -325,9 +325,12 @@ impl Member {
             // What cannot be written is in the log; the member ends all the same.
             let _ = self.inner.grid.flush_stores(DRAIN);
         }
-        let report = self.inner.stages.shutdown(how)?;
-        // Now nothing changes any more. What could not be written is logged there; the member has ended all the same.
-        let _ = self.inner.grid.close();
+        let mut report = self.inner.stages.shutdown(how)?;
+        // Now nothing changes any more. The member has ended all the same.
+        let failures = self.inner.grid.close_all();
+        let is_unsaved =
+            |error: &&StoreError| !matches!(error, StoreError::NotSealed { is_flushed: true, .. });
+        report.unsaved = failures.iter().filter(is_unsaved).map(ToString::to_string).collect();
         Ok(report)
     }
 }

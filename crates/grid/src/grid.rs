@@ -200,6 +200,11 @@ impl Grid {
         self.inner.store.as_ref().map_or(Ok(()), Store::close)
     }
 
+    /// Closes the maps on disk as [`Grid::close`] does, and returns every failure: changes of these maps may be lost.
+    pub fn close_all(&self) -> Vec<StoreError> {
+        self.inner.store.as_ref().map_or_else(Vec::new, Store::close_all)
+    }
+
     fn over(stages: &Stages, settings: GridSettings, registry: Registry, store: Option<Store>) -> Self {
         let member = new_id(&stages.clock());
         let sessions = Sessions::new(stages.clock(), settings.sessions.clone());

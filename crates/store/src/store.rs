@@ -270,15 +270,23 @@ impl Store {
 
     /// Writes and flushes what is left of all maps. Blocks.
     pub fn close(&self) -> Result<(), StoreError> {
+        self.close_all().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Closes all logs as [`Store::close`] does, and returns every failure.
+    pub fn close_all(&self) -> Vec<StoreError> {
         let logs: Vec<MapLog> = {
             let logs = self.inner.logs.lock().unwrap_or_else(|broken| broken.into_inner());
             // The definitions last: what maps still write may need them.
             logs.values().chain(self.inner.definitions.get()).cloned().collect()
         };
-        // All of them, also when one cannot be; then the first that could not.
-        let closed: Vec<Result<(), StoreError>> = logs.iter().map(MapLog::close).collect();
+        // All of them, also when one cannot be.
+        let failures: Vec<StoreError> = logs.iter().filter_map(|log| log.close().err()).collect();
         self.list_folders();
-        closed.into_iter().collect()
+        for error in &failures {
+            tracing::error!(%error, "a map was not stored to the end");
+        }
+        failures
     }
 }
 

@@ -26,6 +26,8 @@ pub struct ShutdownReport {
     pub cut_short: Vec<&'static str>,
     /// Threads that are still inside a task and were left behind.
     pub left_behind: Vec<String>,
+    /// The reason why changes that were accepted are not on disk, for each map; filled by the member that owns the stages.
+    pub unsaved: Vec<String>,
 }
 
 /// From the top down. Maintenance and io hold up no one: they are cancelled, the latter last, since answers leave by it.
