@@ -2,6 +2,7 @@
 
 use crate::{command, filbert, text};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
 
@@ -157,6 +158,9 @@ fn damage_is_named_and_nothing_is_changed() {
     answered(&database, "CREATE TABLE t AS SELECT * FROM range(0, 100); CREATE VIEW v AS SELECT * FROM t");
     let whole = files(&database);
     assert_eq!(whole.len(), 2, "the list and one file with rows");
+    // Whether the list forgot it is not known while there is damage.
+    let unnamed = database.join("rows-77.arrow");
+    std::fs::write(&unnamed, "unnamed").unwrap();
     for (path, bytes) in &whole {
         let mut broken = bytes.clone();
         broken[bytes.len() / 2] ^= 1;
@@ -171,8 +175,10 @@ fn damage_is_named_and_nothing_is_changed() {
         let said = refused(&database, "SELECT 1");
         assert!(said.contains(&*path.to_string_lossy()) && said.contains("is missing"), "{said}");
         std::fs::write(path, bytes).unwrap();
+        assert!(unnamed.exists());
     }
     assert_eq!(answered(&database, "SELECT count(*) AS n FROM v"), "n\n100");
+    assert!(!unnamed.exists());
     // Files that no list names are what a killed process left.
     std::fs::write(database.join("rows-99.arrow"), "half").unwrap();
     std::fs::write(database.join("tables.json.new"), "half").unwrap();
@@ -256,6 +262,126 @@ fn what_a_failed_statement_did_is_kept_and_what_a_database_does_not_keep_is_said
     ]);
     let said = text(&ran.stderr);
     assert!(ran.status.success() && said.contains("maps, mappings and jobs end with this command"), "{said}");
+}
+
+#[test]
+fn a_query_fills_no_column_with_null_that_is_declared_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("my.db");
+    for column in ["id INT PRIMARY KEY", "id INT NOT NULL", "id SERIAL"] {
+        let made = format!(
+            "CREATE TABLE t ({column}, name VARCHAR) AS SELECT * FROM (VALUES (1, 'a'), (NULL, 'b')) v (x, y)"
+        );
+        let said = refused(&database, &made);
+        assert!(said.contains("\"t\"") && said.contains("\"id\" is NOT NULL"), "{said}");
+    }
+    let made = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR) AS SELECT * FROM (VALUES (1, 'a'), (2, NULL)) v (x, y)";
+    let both = format!("{made}; INSERT INTO t VALUES (NULL, 'c')");
+    let said = refused(&database, &both);
+    assert!(said.contains("NOT NULL"), "{said}");
+    assert_eq!(answered(&database, "SELECT id, name FROM t ORDER BY id"), "id,name\n1,a\n2,");
+}
+
+#[test]
+fn what_fits_in_memory_fits_next_time_and_more_can_be_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("my.db").to_string_lossy().into_owned();
+    let config = folder.path().join("filbert.toml").to_string_lossy().into_owned();
+    let run = |bytes: usize, statements: &str| {
+        std::fs::write(&config, format!("[sql]\ntable_bytes = {bytes}\n")).unwrap();
+        filbert(&["sql", &database, statements, "--format", "csv", "--config", &config])
+    };
+    let columns: Vec<String> = (0..8).map(|n| format!("value + {n} AS c{n}")).collect();
+    let made = format!("CREATE TABLE t AS SELECT {} FROM range(0, 8192)", columns.join(", "));
+    // Eight columns of 64 KiB.
+    let ran = run(800_000, &made);
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    let ran = run(800_000, "INSERT INTO t SELECT * FROM t LIMIT 1; SELECT count(*) AS n FROM t");
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+    assert!(text(&ran.stdout).contains("8193"), "{}", text(&ran.stdout));
+    let ran = run(100_000, "SELECT count(*) AS n FROM t; INSERT INTO t SELECT * FROM t");
+    assert!(text(&ran.stderr).contains("sql.table_bytes"), "{}", text(&ran.stderr));
+    assert!(text(&ran.stdout).contains("8193"), "{}", text(&ran.stdout));
+    let ran = run(100_000, "DROP TABLE t; CREATE TABLE u AS SELECT 1 AS n");
+    assert!(ran.status.success(), "{}", text(&ran.stderr));
+}
+
+/// The bytes of a list whose text is `body`.
+fn list(header: &str, body: &str) -> Vec<u8> {
+    let mut crc = u32::MAX;
+    for byte in body.bytes() {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
+        }
+    }
+    format!("{header} {:08x}\n{body}\n", !crc).into_bytes()
+}
+
+#[test]
+fn a_definition_that_makes_nothing_is_not_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let (database, out) = (folder.path().join("my.db"), folder.path().join("out.csv"));
+    answered(&database, "CREATE VIEW v AS SELECT 1 AS n; CREATE TABLE t (n INT)");
+    let file = database.join("tables.json");
+    let whole = std::fs::read_to_string(&file).unwrap();
+    let (head, body) = whole.split_once('\n').unwrap();
+    let (header, body) = (head.rsplit_once(' ').unwrap().0, body.trim_end());
+    assert_eq!(list(header, body), whole.as_bytes());
+    let copy = format!("COPY (SELECT 1 AS n) TO '{}'", out.display());
+    for (was, other) in [
+        ("CREATE VIEW v AS SELECT 1 AS n", copy.as_str()),
+        ("CREATE TABLE t (n INT)", &copy),
+        ("CREATE TABLE t (n INT)", "CREATE TABLE t (n INT) AS SELECT 1"),
+        ("CREATE TABLE t (n INT)", "CREATE TABLE t (n INT); DROP VIEW v"),
+    ] {
+        assert!(body.contains(was), "{body}");
+        std::fs::write(&file, list(header, &body.replace(was, other))).unwrap();
+        let said = refused(&database, "SELECT 1");
+        assert!(said.contains("is damaged") && said.contains("is another statement"), "{other}: {said}");
+        assert!(!out.exists());
+    }
+}
+
+#[test]
+fn a_change_that_cannot_be_written_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("my.db");
+    answered(&database, "CREATE TABLE t AS SELECT 1 AS n");
+    let rows = || {
+        let entries = std::fs::read_dir(&database).unwrap().map(|entry| entry.unwrap().file_name());
+        entries.filter(|name| name.to_string_lossy().starts_with("rows-")).collect::<Vec<_>>()
+    };
+    let before = rows();
+    // No file can be written there.
+    let in_the_way = database.join("tables.json.new");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let said = refused(&database, "INSERT INTO t VALUES (2)");
+    assert!(said.contains("cannot write") && said.contains("tables.json.new"), "{said}");
+    assert_eq!(rows(), before);
+    std::fs::remove_dir(&in_the_way).unwrap();
+    answered(&database, "INSERT INTO t VALUES (3)");
+    assert_eq!(answered(&database, "SELECT sum(n) AS n FROM t"), "n\n4");
+}
+
+#[test]
+fn only_its_owner_reads_a_database_and_its_lock_is_no_link() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = folder.path().join("my.db");
+    answered(&database, "CREATE TABLE t AS SELECT 1 AS n");
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&database), 0o700);
+    for entry in std::fs::read_dir(&database).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+    }
+    let (letter, lock) = (folder.path().join("letter.txt"), database.join("lock"));
+    std::fs::write(&letter, "dear").unwrap();
+    std::fs::remove_file(&lock).unwrap();
+    std::os::unix::fs::symlink(&letter, &lock).unwrap();
+    let said = refused(&database, "SELECT 1");
+    assert!(said.contains("cannot lock"), "{said}");
+    assert_eq!(std::fs::read(&letter).unwrap(), b"dear");
 }
 
 /// The page shows commands with what they answer, but for the times.

@@ -44,7 +44,16 @@ pub enum DatabaseError {
         /// The reason that the operating system gives.
         problem: String,
     },
-    /// The engine refuses a table of it.
+    /// A table of it that cannot be made.
+    #[error("table {name:?} of the database cannot be made: {error}")]
+    Table {
+        /// The name of the table.
+        name: String,
+        /// The reason of the engine.
+        #[source]
+        error: SqlError,
+    },
+    /// The engine refuses.
     #[error(transparent)]
     Sql(#[from] SqlError),
 }

@@ -5,14 +5,16 @@
 
 use super::error::DatabaseError;
 use super::manifest::{Manifest, Segment, checksum};
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{ArrayData, RecordBatch, RecordBatchOptions, make_array};
+use arrow::buffer::{BooleanBuffer, Buffer, NullBuffer};
+use arrow::datatypes::{DataType, SchemaRef};
 use arrow::error::ArrowError;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 use flate2::CrcWriter;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{BufWriter, Cursor, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 const MANIFEST: &str = "tables.json";
@@ -35,7 +37,8 @@ impl Folder {
         let folder = Self { path: path.to_owned(), _lock: lock };
         // Looked at again: who had it before may have made it meanwhile.
         if is_new && !path.join(MANIFEST).exists() {
-            folder.commit(&Manifest::default())?;
+            folder.prepare(&Manifest::default())?;
+            folder.commit()?;
         }
         let file = path.join(MANIFEST);
         let bytes = std::fs::read(&file).map_err(|error| DatabaseError::io("read", &file, &error))?;
@@ -69,7 +72,7 @@ impl Folder {
             ArrowError::IoError(_, error) => DatabaseError::io("write", &path, &error),
             other => DatabaseError::io("write", &path, &std::io::Error::other(other)),
         };
-        let file = File::create(&path).map_err(|error| failed(&error))?;
+        let file = create(&path).map_err(|error| failed(&error))?;
         let to = CrcWriter::new(BufWriter::new(file));
         let mut writer = StreamWriter::try_new(to, schema).map_err(encoding)?;
         for batch in batches {
@@ -87,7 +90,7 @@ impl Folder {
         Ok(Segment { number, bytes: length, checksum, batches: batches.len() })
     }
 
-    /// Reads a file with batches; damage names it.
+    /// Reads a file with batches, each column with buffers of its own; damage names it.
     pub(super) fn read_segment(&self, segment: &Segment) -> Result<Vec<RecordBatch>, DatabaseError> {
         let path = self.segment(segment.number);
         let damaged = |problem: String| DatabaseError::damaged(&path, problem);
@@ -105,27 +108,41 @@ impl Folder {
         }
         let unreadable = |error: ArrowError| damaged(format!("it cannot be read: {error}"));
         let reader = StreamReader::try_new(Cursor::new(bytes), None).map_err(unreadable)?;
-        let batches = reader.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+        let batches = reader.map(|batch| unshared(&batch?));
+        let batches = batches.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
         if batches.len() != segment.batches {
             return Err(damaged(format!("it has {} batches, not {}", batches.len(), segment.batches)));
         }
         Ok(batches)
     }
 
-    /// Makes `manifest` what the database is; it is on disk when this returns.
-    pub(super) fn commit(&self, manifest: &Manifest) -> Result<(), DatabaseError> {
-        let (new, file) = (self.path.join(NEW_MANIFEST), self.path.join(MANIFEST));
+    /// Writes `manifest` beside the one that holds; both it and the files that it names are on disk when this returns.
+    pub(super) fn prepare(&self, manifest: &Manifest) -> Result<(), DatabaseError> {
+        let new = self.path.join(NEW_MANIFEST);
         let written = || -> std::io::Result<()> {
-            let mut out = File::create(&new)?;
+            let mut out = create(&new)?;
             out.write_all(&manifest.encode()?)?;
             out.sync_all()?;
-            // The files that it names are in the folder before it is.
-            let folder = File::open(&self.path)?;
-            folder.sync_all()?;
-            std::fs::rename(&new, &file)?;
-            folder.sync_all()
+            File::open(&self.path)?.sync_all()
         };
-        written().map_err(|error| DatabaseError::io("write", &file, &error))
+        written().map_err(|error| DatabaseError::io("write", &new, &error))
+    }
+
+    /// Makes the list that was prepared what the database is; that is on disk when this returns.
+    pub(super) fn commit(&self) -> Result<(), DatabaseError> {
+        let (new, file) = (self.path.join(NEW_MANIFEST), self.path.join(MANIFEST));
+        let renamed = std::fs::rename(&new, &file)
+            .and_then(|()| File::open(&self.path))
+            .and_then(|folder| folder.sync_all());
+        renamed.map_err(|error| DatabaseError::io("write", &file, &error))
+    }
+
+    /// Removes what a change has written that does not come to an end: its files with rows, and the list that was to name them.
+    pub(super) fn take_back(&self, segments: impl Iterator<Item = u64>) {
+        // One that stays takes room until the next change or start.
+        for path in segments.map(|number| self.segment(number)).chain([self.path.join(NEW_MANIFEST)]) {
+            let _ = std::fs::remove_file(path);
+        }
     }
 
     /// Removes files with rows that `manifest` does not name, left by a change that was not finished.
@@ -143,6 +160,43 @@ impl Folder {
     }
 }
 
+/// Makes a file that only its owner reads, in place of one that a killed process left.
+fn create(path: &Path) -> std::io::Result<File> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Flushes the folder that a path is in.
+fn sync_parent(path: &Path) -> std::io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(parent)?.sync_all()
+}
+
+/// Copies the columns of a batch that was read: all of them are parts of one buffer, which each would count as its own and keep alone.
+fn unshared(batch: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let columns = batch.columns().iter().map(|column| Ok(make_array(unshared_data(&column.to_data())?)));
+    let columns = columns.collect::<Result<Vec<_>, ArrowError>>()?;
+    let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+    RecordBatch::try_new_with_options(batch.schema(), columns, &options)
+}
+
+fn unshared_data(data: &ArrayData) -> Result<ArrayData, ArrowError> {
+    let copy = |buffer: &Buffer| Buffer::from_slice_ref(buffer.as_slice());
+    let nulls = data
+        .nulls()
+        .map(|nulls| NullBuffer::new(BooleanBuffer::new(copy(nulls.buffer()), nulls.offset(), nulls.len())));
+    let children = match data.data_type() {
+        // The values of a dictionary belong to many batches.
+        DataType::Dictionary(..) => data.child_data().to_vec(),
+        _ => data.child_data().iter().map(unshared_data).collect::<Result<_, _>>()?,
+    };
+    let buffers = data.buffers().iter().map(copy).collect();
+    data.clone().into_builder().buffers(buffers).child_data(children).nulls(nulls).build()
+}
+
 fn segment_number(name: &str) -> Option<u64> {
     name.strip_prefix("rows-")?.strip_suffix(".arrow")?.parse().ok()
 }
@@ -153,7 +207,8 @@ fn check(path: &Path) -> Result<bool, DatabaseError> {
         |problem: &str| DatabaseError::NotADatabase { path: path.to_owned(), problem: problem.to_owned() };
     match std::fs::metadata(path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            std::fs::create_dir(path).map_err(|error| DatabaseError::io("make the folder", path, &error))?;
+            let made = DirBuilder::new().mode(0o700).create(path).and_then(|()| sync_parent(path));
+            made.map_err(|error| DatabaseError::io("make the folder", path, &error))?;
             return Ok(false);
         }
         Err(error) => return Err(DatabaseError::io("read", path, &error)),
@@ -187,7 +242,9 @@ fn lock(folder: &Path) -> Result<File, DatabaseError> {
     let path = folder.join(LOCK);
     let failed = |error: &std::io::Error| DatabaseError::io("lock", &path, error);
     let mut how = OpenOptions::new();
-    let file = how.read(true).write(true).create(true).truncate(false).open(&path);
+    how.read(true).write(true).create(true).truncate(false).mode(0o600);
+    // Its bytes are replaced: a link would have those of another file replaced.
+    let file = how.custom_flags(libc::O_NOFOLLOW).open(&path);
     let mut file = file.map_err(|error| failed(&error))?;
     match file.try_lock() {
         Ok(()) => {}

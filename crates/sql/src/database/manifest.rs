@@ -33,7 +33,7 @@ pub(super) struct Relation {
 pub(super) struct Rows {
     /// An Arrow stream without batches, in hexadecimal digits.
     pub(super) columns: String,
-    /// Where the batches of each partition are, in order.
+    /// The places of the batches of each partition, in order.
     pub(super) partitions: Vec<Vec<Run>>,
     /// The next numbers of the columns that number their rows.
     pub(super) serials: Vec<i64>,

@@ -63,7 +63,7 @@ use tokio::sync::Mutex;
 pub struct Database {
     sql: Sql,
     folder: Arc<Folder>,
-    /// What could not be made of definitions when it was opened.
+    /// Returns the definitions that could not be made when it was opened.
     problems: Vec<String>,
     kept: Mutex<Kept>,
 }
@@ -81,18 +81,23 @@ impl Database {
     /// Opens the database in that folder, which is made where there is none, and makes its tables and views in `sql`.
     ///
     /// # Errors
-    /// When another process has it, when the folder is something else, when a file is damaged, or when the tables need more memory than
-    /// they may have.
+    /// When another process has it, when the folder is something else, when a file is damaged, or when a table is refused.
     pub async fn open(sql: &Sql, folder: &Path) -> Result<Self, DatabaseError> {
         let path = folder.to_owned();
         let opening = sql.inner().reactor.submit("open a database", move || {
             let (folder, manifest) = Folder::open(&path)?;
-            folder.remove_unnamed(&manifest);
             let read = |segment: &Segment| Ok((*segment, folder.read_segment(segment)?));
             let segments = manifest.segments.iter().map(read).collect::<Result<Vec<_>, DatabaseError>>()?;
             Ok::<_, DatabaseError>((folder, manifest, segments))
         });
         let (folder, manifest, segments) = opening.await.map_err(SqlError::from)??;
+        if let Some(other) =
+            manifest.relations.iter().find(|relation| relations::is_of_another_kind(relation))
+        {
+            let problem =
+                format!("the definition of {:?} is another statement than one that makes it", other.name);
+            return Err(folder.damaged(&problem));
+        }
         let relations = Relations::of(sql)?;
         for schema in &manifest.schemas {
             relations.add_schema(schema)?;
@@ -108,13 +113,20 @@ impl Database {
                 .ok_or_else(|| folder.damaged("it names rows that are in no file"))?;
             let columns = relations::columns_of(&rows.columns)
                 .ok_or_else(|| folder.damaged("the columns of a table cannot be read"))?;
-            let kept = relations.make_table(relation, rows, columns, found).await?;
+            let kept = relations.make_table(relation, rows, columns, found).await;
+            let kept = kept.map_err(|error| DatabaseError::Table { name: relation.name.clone(), error })?;
             for (runs, batches) in rows.partitions.iter().zip(kept) {
                 places.enter(runs, batches);
             }
         }
         places.enter_segments(&segments);
         let (unmade, problems) = relations.make_all(definitions).await;
+        // All was read: what the list does not name is nobody's.
+        let cleaning = sql.inner().reactor.submit("clean a database", move || {
+            folder.remove_unnamed(&manifest);
+            (folder, manifest)
+        });
+        let (folder, manifest) = cleaning.await.map_err(SqlError::from)?;
         let next = manifest.segments.iter().map(|segment| segment.number + 1).max().unwrap_or(0);
         let kept = Mutex::new(Kept { manifest, places, unmade, next });
         Ok(Self { sql: sql.clone(), folder: Arc::new(folder), problems, kept })
@@ -158,13 +170,19 @@ impl Database {
         }
         let folder = Arc::clone(&self.folder);
         let writing = self.sql.inner().reactor.submit("keep a database", move || {
-            let mut written = Vec::with_capacity(new.len());
-            for (number, schema, batches) in &new {
-                written.push(folder.write_segment(*number, schema, batches)?);
-            }
-            manifest.segments.extend(written.iter().copied());
-            manifest.segments.sort_by_key(|segment| segment.number);
-            folder.commit(&manifest)?;
+            let mut write = || {
+                let write =
+                    |(number, schema, batches): &NewSegment| folder.write_segment(*number, schema, batches);
+                let written = new.iter().map(write).collect::<Result<Vec<_>, DatabaseError>>()?;
+                manifest.segments.extend(written.iter().copied());
+                manifest.segments.sort_by_key(|segment| segment.number);
+                folder.prepare(&manifest)?;
+                Ok(written)
+            };
+            let written: Vec<Segment> = write().inspect_err(|_: &DatabaseError| {
+                folder.take_back(new.iter().map(|(number, ..)| *number));
+            })?;
+            folder.commit()?;
             folder.remove_unnamed(&manifest);
             let schemas: Vec<SchemaRef> = new.into_iter().map(|(_, schema, _)| schema).collect();
             Ok::<_, DatabaseError>((manifest, written, schemas))

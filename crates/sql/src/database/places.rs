@@ -132,7 +132,7 @@ impl Places {
         stale
     }
 
-    /// Where batches of a partition are, in order.
+    /// The places of the batches of a partition, in order.
     pub(super) fn runs(&self, batches: &[RecordBatch]) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         for batch in batches {

@@ -1,6 +1,7 @@
 //! The tables and views of an engine's catalog: found, to be kept, and made again.
 
 use super::manifest::{Relation, Rows};
+use crate::dialect;
 use crate::engine::Sql;
 use crate::error::SqlError;
 use crate::files::Files;
@@ -13,8 +14,8 @@ use arrow::datatypes::SchemaRef;
 use arrow::ipc::reader::StreamReader;
 use arrow::ipc::writer::StreamWriter;
 use datafusion::catalog::{CatalogProvider, MemorySchemaProvider, SchemaProvider};
-use datafusion::sql::parser::{DFParserBuilder, Statement};
-use datafusion::sql::sqlparser::ast::{ObjectName, Statement as SqlStatement};
+use datafusion::sql::parser::Statement;
+use datafusion::sql::sqlparser::ast::Statement as SqlStatement;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -149,8 +150,11 @@ impl Relations {
     async fn define(&self, relation: &Relation) -> Result<(), SqlError> {
         let Some(definition) = &relation.definition else { return Ok(()) };
         let registered = self.registered(&relation.schema)?;
-        let (name, own) = (&relation.name, defined_name(definition));
-        let Some(own) = own.filter(|own| own != name) else { return self.run(definition).await };
+        let refused = || SqlError::Refused("its definition is another statement".to_owned());
+        let (name, own) = (&relation.name, defined(definition)?.ok_or_else(refused)?.name);
+        if own == *name {
+            return self.run(definition).await;
+        }
         let hidden = registered.deregister_table(&own)?;
         let ran = self.run(definition).await;
         if let Some(made) = registered.deregister_table(&own)? {
@@ -167,19 +171,34 @@ impl Relations {
     }
 }
 
-/// The name that a definition gives.
-fn defined_name(definition: &str) -> Option<String> {
-    let mut parser = DFParserBuilder::new(definition).build().ok()?;
-    let name: ObjectName = match parser.parse_statement().ok()? {
-        Statement::CreateExternalTable(table) => table.name,
+/// What a definition makes.
+struct Defined {
+    name: String,
+    /// A table in memory.
+    is_table: bool,
+}
+
+/// Reads a definition; nothing when it is another statement than one that makes an empty table, a view or a table of files.
+fn defined(definition: &str) -> Result<Option<Defined>, SqlError> {
+    let mut statements = dialect::parse(definition)?;
+    let (Some(statement), None) = (statements.pop_front(), statements.pop_front()) else { return Ok(None) };
+    let (name, is_table) = match statement {
+        Statement::CreateExternalTable(table) => (table.name, false),
         Statement::Statement(statement) => match *statement {
-            SqlStatement::CreateView(view) => view.name,
-            SqlStatement::CreateTable(table) => table.name,
-            _ => return None,
+            SqlStatement::CreateView(view) => (view.name, false),
+            SqlStatement::CreateTable(table) if table.query.is_none() => (table.name, true),
+            _ => return Ok(None),
         },
-        _ => return None,
+        _ => return Ok(None),
     };
-    Some(Names::LowerCase.read(name.0.last()?.as_ident()?))
+    let name = name.0.last().and_then(|part| part.as_ident()).map(|name| Names::LowerCase.read(name));
+    Ok(name.map(|name| Defined { name, is_table }))
+}
+
+/// Tells whether the definition of a relation would do something else than to make it. One that cannot be read does nothing.
+pub(super) fn is_of_another_kind(relation: &Relation) -> bool {
+    let Some(Ok(defined)) = relation.definition.as_deref().map(defined) else { return false };
+    defined.is_none_or(|defined| defined.is_table != relation.rows.is_some())
 }
 
 /// Columns as text: an Arrow stream without batches, in hexadecimal digits.

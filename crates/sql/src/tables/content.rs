@@ -42,7 +42,8 @@ impl TableContent {
         })
     }
 
-    /// Makes a table of it, charged to `memory`; `made` is the empty one that the definition gives.
+    /// Makes a table of it, charged to `memory` even where there is no room: the rows are there already, and only a table can be dropped.
+    /// `made` is the empty one that the definition gives.
     pub(crate) fn into_table(
         self,
         name: &str,
@@ -67,7 +68,7 @@ impl TableContent {
             for batch in partition {
                 let batch = RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec())
                     .map_err(DataFusionError::from)?;
-                rows.push(memory.keep(name, &batch, WhenNoRoom::Refuse)?);
+                rows.push(memory.keep(name, &batch, WhenNoRoom::Take)?);
             }
             partitions.push(rows);
         }

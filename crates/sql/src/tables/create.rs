@@ -4,6 +4,7 @@
 //! as all definitions do; fragments below an exchange run as those of any query.
 
 use super::declared::Declared;
+use super::insert::is_null;
 use super::memory::{TableMemory, WhenNoRoom};
 use super::ruled::RuledTable;
 use super::rules::Rules;
@@ -12,8 +13,8 @@ use crate::bounded;
 use crate::error::SqlError;
 use crate::query::QueryContext;
 use crate::session::gathered;
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::catalog::{MemTable, TableProvider};
 use datafusion::common::{SchemaError, TableReference, schema_err};
 use datafusion::error::DataFusionError;
@@ -63,6 +64,7 @@ pub(crate) async fn create_table(
     }
     let state = context.state();
     let (schema, rows) = collected(&name, &input, &state).await?;
+    let (schema, rows) = as_declared(&name, declared, schema, rows)?;
     let mut defaults: HashMap<String, Expr> = column_defaults.into_iter().collect();
     let serials: Vec<_> = declared.serials.iter().map(|_| Serial::new()).collect();
     for (column, serial) in declared.serials.iter().zip(&serials) {
@@ -91,6 +93,37 @@ pub(crate) async fn create_table(
     };
     context.register_table(name, table)?;
     Ok(count)
+}
+
+/// Gives columns the NULLs that are declared, and not those of the query that fills them; refuses rows that have others.
+fn as_declared(
+    table: &TableReference,
+    declared: &Declared,
+    schema: SchemaRef,
+    rows: Vec<Vec<RecordBatch>>,
+) -> Result<(SchemaRef, Vec<Vec<RecordBatch>>), SqlError> {
+    if declared.not_null.len() != schema.fields().len() {
+        return Ok((schema, rows));
+    }
+    let fields = schema.fields().iter().zip(&declared.not_null);
+    let fields: Vec<_> =
+        fields.map(|(field, not_null)| field.as_ref().clone().with_nullable(!not_null)).collect();
+    let schema = Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()));
+    let anew = |batch: RecordBatch| -> Result<RecordBatch, SqlError> {
+        let has_null = |(field, column): &(&FieldRef, &ArrayRef)| {
+            !field.is_nullable() && column.logical_null_count() > 0
+        };
+        if let Some((field, _)) = schema.fields().iter().zip(batch.columns()).find(has_null) {
+            return Err(is_null(table.table(), field.name()).into());
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let batch =
+            RecordBatch::try_new_with_options(Arc::clone(&schema), batch.columns().to_vec(), &options);
+        Ok(batch.map_err(DataFusionError::from)?)
+    };
+    let rows = rows.into_iter().map(|batches| batches.into_iter().map(anew).collect());
+    let rows = rows.collect::<Result<Vec<Vec<_>>, _>>()?;
+    Ok((schema, rows))
 }
 
 /// Runs a query, and keeps its rows for `table`: as many lists of batches as it has partitions, and their columns.

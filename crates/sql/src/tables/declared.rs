@@ -18,6 +18,8 @@ pub(crate) struct Declared {
     pub(super) lengths: Vec<(String, usize)>,
     /// Columns that get the next number where a row has no value for them.
     pub(super) serials: Vec<String>,
+    /// Tells of each column that is declared whether it holds no NULL.
+    pub(super) not_null: Vec<bool>,
     /// The statement as it was written, without its query; none where only a query gives columns.
     pub(super) definition: Option<String>,
 }
@@ -36,6 +38,7 @@ impl Declared {
             }
             keys_are_not_null(table, names);
             table.columns.iter_mut().for_each(|column| declared.column(column, names));
+            declared.not_null = table.columns.iter().map(is_not_null).collect();
         }
         declared
     }
@@ -91,8 +94,12 @@ fn keys_are_not_null(table: &mut CreateTable, names: Names) {
     }
 }
 
+fn is_not_null(column: &ColumnDef) -> bool {
+    column.options.iter().any(|option| matches!(option.option, ColumnOption::NotNull))
+}
+
 fn add_not_null(column: &mut ColumnDef) {
-    if !column.options.iter().any(|option| matches!(option.option, ColumnOption::NotNull)) {
+    if !is_not_null(column) {
         column.options.push(ColumnOptionDef { name: None, option: ColumnOption::NotNull });
     }
 }
