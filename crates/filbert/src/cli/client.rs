@@ -1,5 +1,6 @@
 //! A small client of a running member, for commands: one connection, one request at a time, in the protocol of Hazelcast's clients.
 
+use super::form::escaped;
 use super::interruption::Interruption;
 use super::progress::EVERY;
 use bytes::{Bytes, BytesMut};
@@ -290,18 +291,30 @@ impl Client {
         partition: i32,
         patience: Duration,
     ) -> Result<R::Response, Box<dyn Error>> {
+        self.check_interruption()?;
         self.send_to(partition, request)?;
+        self.wait_for::<R>(patience)
+    }
+
+    /// Waits for the answer to the last request, until it is interrupted or out of patience.
+    fn wait_for<R: Request>(&mut self, patience: Duration) -> Result<R::Response, Box<dyn Error>> {
         let until = self.sent_at.saturating_add(patience);
         loop {
-            self.check_interruption()?;
+            let interrupted = self.check_interruption();
             let left = until.saturating_sub(self.stages.clock().now());
+            let wait = match &interrupted {
+                // An answer that is here already counts: it may hold an item that no queue has any longer.
+                Err(_) => Duration::ZERO,
+                // Nobody looks for signals unless they are heeded.
+                Ok(()) if self.interruption.is_some() => EVERY.min(left),
+                Ok(()) => left,
+            };
+            if let Some(answer) = self.answer::<R>(wait)? {
+                return Ok(answer);
+            }
+            interrupted?;
             if left.is_zero() {
                 return Err(format!("no answer to {} within {} s", R::NAME, patience.as_secs()).into());
-            }
-            // Nobody looks for signals unless they are heeded.
-            let patience = if self.interruption.is_some() { EVERY.min(left) } else { left };
-            if let Some(answer) = self.answer::<R>(patience)? {
-                return Ok(answer);
             }
         }
     }
@@ -344,7 +357,7 @@ impl Client {
                 let errors = ErrorResponse::decode(&reader)?.errors;
                 let first =
                     errors.first().and_then(|error| error.message.as_deref()).unwrap_or("without a text");
-                return Err(format!("{}: {first}", R::NAME).into());
+                return Err(format!("{}: {}", R::NAME, escaped(first)).into());
             }
             return Ok(Some(R::decode_response(&reader)?));
         }
@@ -397,5 +410,51 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.outlet.close();
         let _ = self.stages.shutdown(Shutdown::Cancel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::interruption::Interrupted;
+    use super::*;
+    use filbert_wire::messages::queue::Size;
+    use std::net::TcpListener;
+
+    /// Makes a client of a peer that is silent: answers come through the sender instead.
+    fn client_and_member() -> (Client, Sender<Answer>, TcpListener) {
+        let stages = Stages::builder().set("io.threads", 1).start().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let connector = Connector::new(NetSettings::default(), None).unwrap();
+        let (member, answers) = channel();
+        let address = listener.local_addr().unwrap();
+        let outlet = connect(&stages, &connector, &[address], channel().0).unwrap();
+        let client = Client {
+            sent_at: stages.clock().now(),
+            stages,
+            outlet,
+            answers,
+            correlation: 1,
+            events: VecDeque::new(),
+            subscribed: 0,
+            partitions: 0,
+            interruption: Some(Interruption::default()),
+        };
+        (client, member, listener)
+    }
+
+    /// An item that a poll of a queue has taken is in its answer and nowhere else.
+    #[test]
+    fn an_answer_that_came_is_taken_in_spite_of_an_interruption() {
+        let (mut client, member, _listener) = client_and_member();
+        client.interruption.as_ref().unwrap().tell("SIGINT");
+        let wait = |client: &mut Client| client.wait_for::<Size>(PATIENCE).map(|answer| answer.value);
+        let mut answer = BytesMut::new();
+        Size::respond(&filbert_wire::messages::answers::Count { value: 7 }, 1, &mut answer);
+        member.send(Ok(answer.freeze())).unwrap();
+        assert_eq!(wait(&mut client).unwrap(), 7);
+        assert!(wait(&mut client).unwrap_err().is::<Interrupted>());
+        let sent = client.correlation;
+        let refused = client.call(&Size { name: "jobs".into() }).unwrap_err();
+        assert!(refused.is::<Interrupted>() && client.correlation == sent, "{refused}");
     }
 }

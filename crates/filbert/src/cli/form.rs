@@ -68,6 +68,15 @@ impl Form {
     }
 }
 
+/// Writes a text on one line: what would move the cursor or command the terminal is shown as it is written in code.
+pub(super) fn escaped(text: &str) -> String {
+    let escaped = |letter: char| match letter.is_control() {
+        true => letter.escape_default().to_string(),
+        false => letter.to_string(),
+    };
+    text.chars().map(escaped).collect()
+}
+
 /// A value as people and programs are shown it.
 pub(super) struct Shown {
     /// The word of its [`Form`] where it has one, else words for what it is.
@@ -102,14 +111,9 @@ impl Shown {
         }
     }
 
-    /// The same on one line: what would move the cursor is shown as it is written in code.
+    /// Returns the text on one line, as [`escaped`] writes it.
     pub(super) fn line(&self) -> String {
-        let text = self.text();
-        let escaped = |letter: char| match letter.is_control() {
-            true => letter.escape_default().to_string(),
-            false => letter.to_string(),
-        };
-        text.chars().map(escaped).collect()
+        escaped(&self.text())
     }
 
     /// Returns the line beside which its kind stands, so that it is not said twice.

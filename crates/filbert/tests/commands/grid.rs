@@ -5,6 +5,7 @@ use crate::process::Process;
 use crate::shell::Shell;
 use crate::{command, filbert, signal, text};
 use std::io::Write;
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Output, Stdio};
 use std::time::Instant;
@@ -140,6 +141,39 @@ fn a_prompt_asks_before_it_clears() {
     prompt.end("quit");
 }
 
+/// The lines come from a terminal, and what they print goes to a file.
+#[test]
+fn a_terminal_is_asked_even_if_results_go_elsewhere() {
+    let member = Process::start("");
+    let folder = tempfile::tempdir().unwrap();
+    let words = format!("grid --address {} | cat", member.address());
+    let mut prompt = Shell::begin(folder.path(), 100, &words, "[y/N] ");
+    prompt.type_in("map put m a 1");
+    prompt.until("(none)");
+    prompt.type_in("map clear m");
+    prompt.until("clear map \"m\" with 1 entry? [y/N] ");
+    prompt.type_in("y");
+    prompt.until("cleared m");
+    prompt.end("quit");
+}
+
+/// A pipe gets all of them: the first thousand make the columns, and the others follow as they come.
+#[test]
+fn a_pipe_gets_every_entry_of_a_large_map() {
+    let member = Process::start("");
+    let address = member.address().to_string();
+    let lines: String = (0..1_100).map(|key| format!("map put m k{key} v{key}\n")).collect();
+    assert!(piped(&address, &lines).status.success());
+    let printed = text(&filbert(&["map", "entries", "m", "--address", &address]).stdout);
+    let mut rows = printed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    assert_eq!(rows.next().as_deref(), Some("key type value type"));
+    let mut rows: Vec<String> = rows.collect();
+    let mut expected: Vec<String> = (0..1_100).map(|key| format!("k{key} string v{key} string")).collect();
+    rows.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(rows, expected);
+}
+
 /// A terminal gets the first entries of a large map.
 #[test]
 fn a_terminal_shows_so_many_entries() {
@@ -160,18 +194,27 @@ fn a_terminal_shows_so_many_entries() {
 /// A member that ended and came again is found by the next command.
 #[test]
 fn a_prompt_outlives_its_member() {
-    let mut start = command(&crate::service::START);
-    start.args(["--log", "off"]);
-    let (mut child, _, said) = crate::service::start(start);
+    // An address of its own where the machine has more than one: nobody else is given its port while no member listens there.
+    let host = match TcpListener::bind("127.0.0.77:0") {
+        Ok(_) => "127.0.0.77",
+        Err(_) => "127.0.0.1",
+    };
     let folder = tempfile::tempdir().unwrap();
+    let settings = folder.path().join("filbert.toml");
+    std::fs::write(&settings, format!("[hazelcast]\naddress = \"{host}:0\"\n")).unwrap();
+    let start = |port: &str| {
+        let mut start = command(&["start", "--log", "off", "--port", port]);
+        start.args(["--postgres-port", "0", "--http-port", "0", "--config"]).arg(&settings);
+        crate::service::start(start)
+    };
+    let (mut child, _, said) = start("0");
     let mut prompt = Shell::open(folder.path(), 100, &format!("grid --address {}", said.hazelcast), "grid> ");
     assert!(prompt.ask("map put m a 1").contains("(none)"));
     signal(child.id(), "KILL");
     child.wait().unwrap();
     assert!(prompt.ask("map size m").contains("error: "));
     let port = said.hazelcast.rsplit_once(':').unwrap().1;
-    let words = ["start", "--port", port, "--postgres-port", "0", "--http-port", "0"];
-    let (mut child, ..) = crate::service::start(command(&words));
+    let (mut child, ..) = start(port);
     assert!(prompt.ask("map put m a 1").contains("(none)"));
     signal(child.id(), "TERM");
     child.wait().unwrap();

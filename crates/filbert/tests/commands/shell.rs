@@ -30,7 +30,7 @@ impl Shell {
     }
 
     /// Starts the command, and waits for nothing.
-    fn begin(folder: &Path, columns: u16, words: &str, prompt: &'static str) -> Self {
+    pub(crate) fn begin(folder: &Path, columns: u16, words: &str, prompt: &'static str) -> Self {
         let line = format!("stty cols {columns} rows 24; exec {} {words}", env!("CARGO_BIN_EXE_filbert"));
         let mut child = Command::new("script")
             .args(["--quiet", "--return", "--command", &line, "/dev/null"])

@@ -240,6 +240,28 @@ fn a_topic_is_watched() {
     assert_eq!(text(&topic(&["list", "--json"]).stdout), "{\"name\":\"news\"}");
 }
 
+/// A user who may write chooses names that others look at.
+#[test]
+fn a_name_does_not_command_the_terminal() {
+    let member = Process::start("");
+    let address = member.address().to_string();
+    let run = |words: &[&str]| filbert(&[words, &["--address", &address]].concat());
+    let (name, shown) = ("a\u{1b}[2Jb", "a\\u{1b}[2Jb");
+    for words in [&["map", "put", name, "1", "2"][..], &["list", "add", name, "1"]] {
+        assert!(run(words).status.success());
+    }
+    assert_eq!(text(&run(&["topic", "publish", name, "1"]).stdout), format!("published to {shown}"));
+    let listed = text(&run(&["map", "list"]).stdout);
+    assert!(listed.lines().any(|line| line.starts_with(shown)), "{listed}");
+    let listed: serde_json::Value = serde_json::from_slice(&run(&["map", "list", "--json"]).stdout).unwrap();
+    assert_eq!(listed["name"], name);
+    let wrong = text(&run(&["map", "size", "quite_another"]).stderr);
+    assert!(wrong.ends_with(&format!("there are: {shown}")), "{wrong}");
+    let wrong = text(&run(&["list", "get", name, "7"]).stderr);
+    assert!(wrong.contains('7') && !wrong.contains('\u{1b}'), "{wrong}");
+    assert_eq!(text(&run(&["map", "clear", name, "--yes"]).stdout), format!("cleared {shown}"));
+}
+
 #[test]
 fn a_map_is_watched() {
     let member = Process::start("");

@@ -19,7 +19,8 @@ pub(super) fn complete(
         _ => &words[..],
     };
     let mut found = candidates(definition, words, &begun.text, find_names);
-    found.retain(|candidate| candidate.starts_with(&begun.text));
+    // A name with a control character would command the terminal, or run the line, when it is offered.
+    found.retain(|candidate| candidate.starts_with(&begun.text) && !candidate.contains(char::is_control));
     (begun.start, found.iter().map(|candidate| quoted(candidate)).collect())
 }
 
@@ -68,7 +69,7 @@ mod tests {
 
     fn found(line: &str) -> Vec<String> {
         let names = |kind: Kind| match kind {
-            Kind::Map => vec!["cities".to_owned(), "my map".to_owned()],
+            Kind::Map => vec!["cities".to_owned(), "my map".to_owned(), "city\u{1b}[2J".to_owned()],
             _ => Vec::new(),
         };
         complete(&definition(), line, &names).1

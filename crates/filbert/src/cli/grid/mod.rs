@@ -24,7 +24,7 @@ use filbert::{Member, Shutdown};
 use lines::Lines;
 use std::cell::RefCell;
 use std::error::Error;
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, IsTerminal};
 use std::rc::Rc;
 use typed::Typed;
 
@@ -57,11 +57,10 @@ type FindNames = Box<dyn Fn(Kind) -> Vec<String>>;
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let context = Context::connect(arguments.whom.clone())?;
-    let stdin = io::stdin();
-    if stdin.is_terminal() && io::stdout().is_terminal() {
+    if io::stdin().is_terminal() && io::stdout().is_terminal() {
         prompt(&arguments.whom, context)
     } else {
-        script(context, stdin.lock())
+        script(context)
     }
 }
 
@@ -112,10 +111,12 @@ fn prompt(whom: &Whom, context: Context) -> Outcome {
     ended
 }
 
-/// Runs the lines of a pipe or a file; all of them, also behind one that fails.
-fn script(mut context: Context, lines: impl BufRead) -> Outcome {
+/// Runs the lines of the standard input; all of them, also behind one that fails.
+fn script(mut context: Context) -> Outcome {
+    // A line at a time: a command that asks a question reads the answer from there, too, and would wait for its lock for good.
+    let lines = std::iter::from_fn(|| io::stdin().lines().next());
     let (mut ran, mut failed) = (0, 0);
-    for (number, line) in (1..).zip(lines.lines()) {
+    for (number, line) in (1..).zip(lines) {
         let line = line.map_err(|error| format!("line {number} cannot be read: {error}"))?;
         if words::is_blank(&line) {
             continue;

@@ -1,7 +1,7 @@
 //! The parts that commands on queues, lists and sets share: values one by one.
 
 use super::super::Outcome;
-use super::super::form::Shown;
+use super::super::form::{Shown, escaped};
 use super::super::text::counted;
 use super::context::Context;
 use super::kind::Kind;
@@ -107,5 +107,5 @@ pub(super) fn clear(
     consent.to(&format!("clear {} {name:?} with {size}", kind.word()))?;
     // The connection may have been closed while somebody thought about the question.
     context.client()?.call(request)?;
-    context.line_or(json, &json!({ "cleared": name }), format_args!("cleared {name}"))
+    context.line_or(json, &json!({ "cleared": name }), format_args!("cleared {}", escaped(name)))
 }

@@ -2,6 +2,7 @@
 
 use super::super::Outcome;
 use super::super::client::Client;
+use super::super::form::escaped;
 use super::super::table::Table;
 use super::context::Context;
 use filbert_pool::settings_fields::nearest;
@@ -109,7 +110,8 @@ impl Kind {
                 self.making_verb()
             ),
             None => {
-                let named = names.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+                let named =
+                    names.iter().take(MOST_NAMED).map(|name| escaped(name)).collect::<Vec<_>>().join(", ");
                 let left = names.len().saturating_sub(MOST_NAMED);
                 match left {
                     0 => format!("there are: {named}"),
@@ -139,7 +141,7 @@ impl Kind {
                 context.line(Json::Object(object))?;
             } else {
                 let size = size.map_or_else(|| "-".to_owned(), |size| size.to_string());
-                table.row([name.clone(), size].into_iter().take(header.len()));
+                table.row([escaped(name), size].into_iter().take(header.len()));
             }
         }
         match (json, names.is_empty()) {

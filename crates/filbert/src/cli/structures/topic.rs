@@ -1,7 +1,7 @@
 //! `filbert topic`: messages for those who listen.
 
 use super::super::Outcome;
-use super::super::form::Shown;
+use super::super::form::{Shown, escaped};
 use super::context::Context;
 use super::kind::Kind;
 use super::options::{Named, Options};
@@ -56,7 +56,8 @@ impl Arguments {
             Verb::Publish { name, message } => {
                 let message = self.options.value_as.read("message", message)?;
                 context.client()?.call(&Publish { name: name.as_str().into(), message })?;
-                context.line_or(json, &json!({ "published": name }), format_args!("published to {name}"))
+                let said = format_args!("published to {}", escaped(name));
+                context.line_or(json, &json!({ "published": name }), said)
             }
             Verb::Watch { of: Named { name }, limit } => {
                 let request = AddMessageListener { name: name.as_str().into(), local_only: false };

@@ -50,12 +50,17 @@ pub(super) fn run(member: &Member, arguments: &Arguments, forest: &Forest) -> Ou
     println!("{} `help` for help, `quit` to end.", session.greeting());
     let mut lines = Lines::open(session.names())?;
     loop {
+        // Before a line and not behind it: a signal that comes right behind the line is meant for its question.
+        interruption.forget();
         let text = match lines.read()? {
             Input::Text(text) => text,
             Input::Interrupted => continue,
             Input::End => return Ok(()),
         };
-        interruption.forget();
+        if cfg!(not(feature = "shell")) {
+            // Plain lines do not tell of a Ctrl-C that gave up a line.
+            interruption.forget();
+        }
         match session.take(&text) {
             Ok(Then::GoOn) => {}
             Ok(Then::Quit) => return Ok(()),

@@ -2,7 +2,7 @@
 
 use super::super::super::Outcome;
 use super::super::super::form::Shown;
-use super::super::super::table::Table;
+use super::super::super::table::{Layout, Table};
 use super::super::context::Context;
 use super::super::kind::Kind;
 use super::super::limit::{LimitOption, say_left_out};
@@ -13,6 +13,9 @@ use std::error::Error;
 
 /// The entries of a page.
 const PAGE: usize = 1_000;
+
+/// The rows that say how wide the columns are; those behind them are written as they come, so that a large map takes no memory.
+const LOOKED_AT: usize = 1_000;
 
 /// The pointers of an iteration that begins.
 const BEGIN: (i32, i32) = (i32::MAX, -1);
@@ -44,6 +47,7 @@ pub(super) fn entries(context: &mut Context, map: &str, limit: LimitOption, json
         Ok((page.entries, page.iteration_pointers))
     };
     let mut table = Table::new(&["key", "type", "value", "type"]);
+    let mut layout: Option<Layout> = None;
     let show = |context: &mut Context, (key, value): (Data, Data)| {
         let (key, value) = (Shown::of(&key), Shown::of(&value));
         if json {
@@ -51,12 +55,19 @@ pub(super) fn entries(context: &mut Context, map: &str, limit: LimitOption, json
                 "key": key.json, "key_type": key.kind, "value": value.json, "value_type": value.kind
             }));
         }
-        table.row([key.cell(), key.kind, value.cell(), value.kind]);
+        let row = [key.cell(), key.kind, value.cell(), value.kind];
+        if let Some(layout) = &layout {
+            return Ok(layout.write_row(context.out(), "", &row)?);
+        }
+        table.row(row);
+        if table.len() == LOOKED_AT {
+            layout = Some(table.begin(context.out(), "")?);
+        }
         Ok(())
     };
     let most = limit.most(context, json);
     let shown = each(context, map, most, fetch, show)?;
-    if !json {
+    if !json && layout.is_none() {
         table.write(&mut context.out(), "")?;
     }
     finish(context, map, Kind::Map.parts(), most, shown)
