@@ -249,12 +249,12 @@ impl MemberConfig {
     /// Reads the text of a settings file that was read already; see [`MemberConfig::from_file`].
     pub fn from_text_of(path: impl AsRef<Path>, text: &str) -> Result<Self, StartError> {
         let path = path.as_ref();
-        let mut config = Self::from_toml(text).map_err(|error| StartError::File {
-            path: path.to_owned(),
-            problems: error.problems().to_vec(),
-        })?;
+        let in_file = |problems| StartError::File { path: path.to_owned(), problems };
+        let mut config = Self::from_toml(text).map_err(|error| in_file(error.problems().to_vec()))?;
         let table: toml::Table = text.parse().unwrap_or_default();
-        config.begin_paths_at(&paths::folder_of(path), is_set(&table, &["grid", "data_directory"]));
+        config
+            .begin_paths_at(&paths::folder_of(path), is_set(&table, &["grid", "data_directory"]))
+            .map_err(|problem| in_file(vec![problem]))?;
         Ok(config)
     }
 

@@ -24,6 +24,30 @@ pub struct EndSignal {
     told: TaskFuture<&'static str>,
 }
 
+/// The effect of a SIGHUP on a process that waits with [`Member::end_signal_or_reload`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HangUp {
+    /// The process was started with SIGHUP ignored (`nohup`).
+    Ignored,
+    /// The process has no terminal: its settings are read again.
+    Reloads,
+    /// The process has a terminal, which was closed: it ends.
+    Ends,
+}
+
+impl HangUp {
+    /// Finds out what a SIGHUP does to this process.
+    pub fn of_process() -> Self {
+        if ignores_hang_up() {
+            HangUp::Ignored
+        } else if has_terminal() {
+            HangUp::Ends
+        } else {
+            HangUp::Reloads
+        }
+    }
+}
+
 impl Member {
     /// From here on SIGTERM, SIGINT and SIGHUP end the process no longer; they are what the result waits for. A SIGHUP that was ignored
     /// (`nohup`) stays ignored. For a program that serves until it is told to end; call it from a thread of the program's own.
@@ -49,7 +73,7 @@ impl Member {
     /// until the result is ready. It is called on stage `io` and must not block.
     pub fn end_signal_or_reload(&self, reload: impl FnMut() + Send + 'static) -> io::Result<EndSignal> {
         let mut signals = self.install_signals()?;
-        let is_service = !has_terminal();
+        let is_service = HangUp::of_process() == HangUp::Reloads;
         let mut reload = reload;
         let wait = async move {
             loop {

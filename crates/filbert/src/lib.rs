@@ -83,7 +83,7 @@ struct DataflowPage;
 struct StagesPage;
 
 pub use config::{ClusterSettings, LogSettings, MemberConfig, SettingsSection};
-pub use end_signal::EndSignal;
+pub use end_signal::{EndSignal, HangUp};
 pub use member::{Member, MemberBuilder, StartError};
 pub use memory::MemorySettings;
 pub use reload::Reloaded;

@@ -7,6 +7,7 @@ mod cube;
 mod demo;
 mod form;
 mod grid;
+mod hang_up;
 #[cfg(any(test, feature = "shell"))]
 mod history;
 mod http_page;
@@ -18,6 +19,7 @@ mod json_log;
 mod line_editor;
 mod log;
 mod man;
+mod moved_data;
 mod open_files;
 mod pid_file;
 mod ping;

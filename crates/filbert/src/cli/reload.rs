@@ -53,15 +53,15 @@ impl Reload {
             );
             return;
         };
-        self.supervision.reloading();
-        match self.take_over(file) {
+        // Its end is told before anything is written that may block.
+        let taken_over = self.supervision.while_reloading(|| self.take_over(file));
+        match taken_over {
             Ok(reloaded) => told(&reloaded),
             Err(error) => {
                 let error = error.to_string();
                 tracing::error!(error, "SIGHUP: the settings were not taken over, nothing has changed");
             }
         }
-        self.supervision.serves();
     }
 
     fn take_over(&self, file: &SettingsFile) -> Result<Reloaded, StartError> {

@@ -1,7 +1,9 @@
 //! `filbert start`: a member with its doors open, until it is told to end.
 
 use super::Outcome;
+use super::hang_up::HeldHangUp;
 use super::log::{self, LogFormat};
+use super::moved_data;
 use super::open_files;
 use super::pid_file::PidFile;
 use super::progress;
@@ -11,7 +13,7 @@ use super::spare_memory;
 use super::supervision::Supervision;
 use super::text::counted;
 use filbert::pool::process_memory;
-use filbert::{Member, MemberConfig, SettingValue, Shutdown, StartError};
+use filbert::{HangUp, Member, MemberConfig, SettingValue, Shutdown, StartError};
 use filbert_wire::PARTITION_COUNT;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -52,6 +54,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
+    let hang_up = HeldHangUp::hold()?;
     let (config, file) = config(arguments)?;
     let log = log::begin(arguments.log_format, arguments.log, &config.log.level);
     let supervision = Arc::new(Supervision::find());
@@ -60,6 +63,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let kept = kept_on_disk(&config);
     if let (Some(folder), []) = (&arguments.data_dir, kept.as_slice()) {
         can_be_written(folder)?;
+    }
+    if let (Some(file), None, [_, ..]) = (&file, &arguments.data_dir, kept.as_slice()) {
+        moved_data::refuse(file, &config.grid.data_directory)?;
     }
     let (memory, directory) = (memory_shares(&config), config.grid.data_directory.clone());
     let cluster = config.hazelcast.cluster_name.clone();
@@ -85,8 +91,10 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         progress::show("");
     }
     spare_memory::give_back(member.stages());
+    let has_settings = file.is_some();
     let reload = Reload::new(file, &member, log, &supervision);
     let end = member.end_signal_or_reload(move || reload.begin())?;
+    let hang_up = effect(hang_up.release()?, has_settings);
     for (whom, address) in member.listening() {
         say(&format!("{whom} on {address}"));
     }
@@ -129,8 +137,9 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     if let Some(damage) = member.grid().damaged_definitions().first() {
         say(&format!("Compact schemas or indexes on disk cannot be read: {damage}; see `filbert verify`"));
     }
+    say(hang_up);
     say(&format!("the cluster is called {cluster:?}; Ctrl-C ends the member"));
-    tracing::info!("the member serves");
+    tracing::info!(hang_up, "the member serves");
     supervision.serves();
     let watched = supervision.watched(member.stages());
     let signal = end.wait()?;
@@ -156,7 +165,23 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     } else {
         say(&format!("ended; not everything was done in time on {}", report.cut_short.join(", ")));
     }
+    if !report.unsaved.is_empty() {
+        let unsaved = report.unsaved.join("; ");
+        return Err(
+            format!("the last changes are not on disk, and are lost with this process: {unsaved}").into()
+        );
+    }
     Ok(())
+}
+
+/// Returns the sentence about what a SIGHUP does.
+fn effect(hang_up: HangUp, has_settings: bool) -> &'static str {
+    match (hang_up, has_settings) {
+        (HangUp::Reloads, true) => "SIGHUP reads the settings again",
+        (HangUp::Reloads, false) => "SIGHUP changes nothing: the member was started without --config",
+        (HangUp::Ends, _) => "SIGHUP ends this member: it was started from a terminal",
+        (HangUp::Ignored, _) => "SIGHUP is ignored, as it was when the member was started",
+    }
 }
 
 /// The threads that a member with these settings starts, roughly. Those of stage `dedicated` are made when they are needed.
@@ -234,7 +259,12 @@ fn config(arguments: &Arguments) -> Result<(MemberConfig, Option<SettingsFile>),
         config.http.address.set_port(port);
     }
     if let Some(folder) = &arguments.data_dir {
-        config.grid.data_directory = folder.display().to_string();
+        let Some(folder) = folder.to_str() else {
+            let problem =
+                format!("grid.data_directory: the folder {} of --data-dir is not UTF-8", folder.display());
+            return Err(StartError::Settings { problems: vec![problem] });
+        };
+        config.grid.data_directory = folder.to_owned();
     }
     if let Some(name) = &arguments.cluster_name {
         config.hazelcast.cluster_name.clone_from(name);

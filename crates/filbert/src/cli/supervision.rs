@@ -4,11 +4,13 @@
 use filbert::Stages;
 use filbert::pool::Canceller;
 use filbert_net::Supervisor;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A member's supervisor, or none.
 pub(super) struct Supervision {
     supervisor: Option<Arc<Supervisor>>,
+    /// The flag of a member that ends: its supervisor is told no other state. Locked while a state is told.
+    is_ending: Mutex<bool>,
 }
 
 impl Supervision {
@@ -19,7 +21,7 @@ impl Supervision {
             tracing::warn!(%error, "the supervisor named by NOTIFY_SOCKET does not listen");
             None
         });
-        Self { supervisor: supervisor.map(Arc::new) }
+        Self { supervisor: supervisor.map(Arc::new), is_ending: Mutex::new(false) }
     }
 
     /// Tells that the member serves.
@@ -27,9 +29,18 @@ impl Supervision {
         self.tell("READY=1\nSTATUS=serves clients");
     }
 
-    /// Tells that the member reads its settings again. [`Supervision::serves`] says when it has.
-    pub(super) fn reloading(&self) {
+    /// Tells that the member reads its settings again, and at the end of `read`, also by a panic, that it serves.
+    pub(super) fn while_reloading<T>(&self, read: impl FnOnce() -> T) -> T {
+        /// The end of a reload.
+        struct Reloading<'a>(&'a Supervision);
+        impl Drop for Reloading<'_> {
+            fn drop(&mut self) {
+                self.0.serves();
+            }
+        }
         self.tell("RELOADING=1\nSTATUS=reads its settings again");
+        let _reloading = Reloading(self);
+        read()
     }
 
     /// Tells from now on that the member lives, twice as often as the supervisor wants to hear it, until the result is dropped.
@@ -58,15 +69,24 @@ impl Supervision {
         Some(Watched(watch.canceller()))
     }
 
+    /// Tells that the member ends. No reload that is under way says otherwise.
+    pub(super) fn stopping(&self) {
+        let mut is_ending = self.is_ending.lock().unwrap_or_else(PoisonError::into_inner);
+        *is_ending = true;
+        self.notify("STOPPING=1\nSTATUS=drains");
+    }
+
     fn tell(&self, state: &str) {
-        if let Some(supervisor) = &self.supervisor {
-            notify(supervisor, state);
+        let is_ending = self.is_ending.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*is_ending {
+            self.notify(state);
         }
     }
 
-    /// Tells that the member ends.
-    pub(super) fn stopping(&self) {
-        self.tell("STOPPING=1\nSTATUS=drains");
+    fn notify(&self, state: &str) {
+        if let Some(supervisor) = &self.supervisor {
+            notify(supervisor, state);
+        }
     }
 }
 
@@ -82,5 +102,37 @@ impl Drop for Watched {
 fn notify(supervisor: &Supervisor, state: &str) {
     if let Err(error) = supervisor.notify(state) {
         tracing::warn!(%error, state, "the supervisor did not take a state");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::net::UnixDatagram;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn a_reload_ends_whatever_happens_and_says_nothing_of_an_ending_member() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let hear = || {
+            let mut state = [0; 200];
+            let length = socket.recv(&mut state).ok()?;
+            String::from_utf8_lossy(&state[..length]).lines().next().map(str::to_owned)
+        };
+        let supervisor = Supervisor::at(path.as_os_str()).unwrap();
+        let supervision =
+            Supervision { supervisor: Some(Arc::new(supervisor)), is_ending: Mutex::new(false) };
+        let broken = || supervision.while_reloading(|| panic!("a reload that breaks"));
+        assert!(catch_unwind(AssertUnwindSafe(broken)).is_err());
+        assert_eq!([hear(), hear(), hear()].map(Option::unwrap_or_default), ["RELOADING=1", "READY=1", ""]);
+        supervision.while_reloading(|| supervision.stopping());
+        supervision.serves();
+        assert_eq!(
+            [hear(), hear(), hear()].map(Option::unwrap_or_default),
+            ["RELOADING=1", "STOPPING=1", ""]
+        );
     }
 }

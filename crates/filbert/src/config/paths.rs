@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 
 impl MemberConfig {
     /// Lets the relative paths of a settings file begin at `folder`. The default of the data directory is no path of the file.
-    pub(super) fn begin_paths_at(&mut self, folder: &Path, names_data_directory: bool) {
+    ///
+    /// # Errors
+    /// When the data directory would be in a folder whose name is not UTF-8: a setting is text, and another text would be another folder.
+    pub(super) fn begin_paths_at(&mut self, folder: &Path, names_data_directory: bool) -> Result<(), String> {
         let begin = |path: &mut PathBuf| *path = folder.join(&*path);
         for tls in [&mut self.hazelcast.tls, &mut self.postgres.tls, &mut self.http.tls].into_iter().flatten()
         {
@@ -21,8 +24,15 @@ impl MemberConfig {
         }
         self.sql.files.iter_mut().chain(&mut self.sql.write_files).for_each(begin);
         if names_data_directory {
-            self.grid.data_directory = folder.join(&self.grid.data_directory).display().to_string();
+            let directory = folder.join(&self.grid.data_directory);
+            self.grid.data_directory = directory.into_os_string().into_string().map_err(|directory| {
+                format!(
+                    "grid.data_directory: the folder {} is not UTF-8; name one that is, or keep the settings file in one",
+                    directory.display()
+                )
+            })?;
         }
+        Ok(())
     }
 }
 
@@ -35,6 +45,8 @@ pub(super) fn folder_of(file: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
 
     #[test]
     fn relative_paths_begin_at_the_folder_of_the_file() {
@@ -63,5 +75,17 @@ mod tests {
         let config = read("[sql]\nrows = 5");
         assert_eq!(config.grid.data_directory, MemberConfig::default().grid.data_directory);
         assert_eq!(config.sql.files, MemberConfig::default().sql.files);
+    }
+
+    /// The bytes that are no text were replaced, and the data went to another folder.
+    #[test]
+    fn a_data_directory_in_a_folder_that_is_not_utf_8_is_refused() {
+        let file = Path::new(OsStr::from_bytes(b"/etc/f\xff/filbert.toml"));
+        let read = |directory: &str| {
+            MemberConfig::from_text_of(file, &format!("[grid]\ndata_directory = '{directory}'"))
+        };
+        let problems = read("data").unwrap_err().problems().to_vec();
+        assert!(problems[0].starts_with("grid.data_directory: ") && problems.len() == 1, "{problems:?}");
+        assert_eq!(read("/data").unwrap().grid.data_directory, "/data");
     }
 }

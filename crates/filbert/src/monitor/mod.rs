@@ -112,12 +112,14 @@ impl Monitor {
         if memory.has_room(NEARLY_FULL_BYTES) { String::new() } else { line() }
     }
 
-    /// A line for each map whose writes cannot be kept on disk: a member with one is ready, for reads, and for all other maps.
+    /// A line for each map whose writes cannot be kept on disk: a member with one is ready, for reads, and for all other maps. The reason names
+    /// paths of the machine, and this page needs no login: `/status` and the log have it.
     fn unwritable(&self) -> String {
         let maps = self.grid.structures().list().into_iter().filter(|(service, _)| *service == Service::Map);
         let maps = maps.filter_map(|(_, name)| self.grid.find_map(&name));
-        let refused = maps.filter_map(|map| Some((map.why_writes_are_refused()?, map)));
-        refused.map(|(why, map)| format!("map {:?}: writes are refused: {why}\n", map.name())).collect()
+        let refused = maps.filter(|map| map.why_writes_are_refused().is_some());
+        let line = |map: &str| format!("map {map:?}: writes are refused: they cannot be kept on disk\n");
+        refused.map(|map| line(map.name())).collect()
     }
 
     /// A line for each map that lacks something: a member with one is ready, for the rest of it and all others are served.

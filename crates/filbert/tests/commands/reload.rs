@@ -1,6 +1,7 @@
 //! SIGHUP: a service reads its settings again, a member in a terminal ends in order.
 
 use crate::line::{Client, DEADLINE, authentication};
+use crate::service::START;
 use crate::{command, signal, text};
 use filbert_wire::frame::PREAMBLE;
 use filbert_wire::messages::client::{Authentication, Ping};
@@ -24,14 +25,36 @@ struct Service {
     log: mpsc::Receiver<String>,
 }
 
+/// A command that gets SIGHUP: whoever runs the tests under `nohup` ignores the signal, and so would a member.
+fn with_hang_up(program: &str) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP", program]);
+    command
+}
+
 /// Says that a test needs that program and skips it; where all tests must run, it fails.
 fn is_missing(program: &str) -> bool {
-    let missing = Command::new(program).arg("--version").stdout(Stdio::null()).status().is_err();
-    assert!(!missing || std::env::var_os("CI").is_none(), "the tests need {program}");
-    if missing {
-        println!("skipped: there is no {program}");
-    }
-    missing
+    let runs = |command: &mut Command| {
+        command.stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    };
+    let missing = if !runs(&mut with_hang_up("true")) {
+        "env --default-signal, of coreutils 8.31"
+    } else if !runs(Command::new(program).arg("--version")) {
+        program
+    } else {
+        return false;
+    };
+    assert!(std::env::var_os("CI").is_none(), "the tests need {missing}");
+    println!("skipped: there is no {missing}");
+    true
+}
+
+/// A member in a session without a terminal, whoever runs the tests.
+fn without_terminal() -> Command {
+    let mut command = with_hang_up("setsid");
+    command.arg(env!("CARGO_BIN_EXE_filbert")).args(START);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
 }
 
 /// The lines of a stream as they come.
@@ -86,17 +109,10 @@ impl Service {
         copy_certificates(certificates, folder.path());
         let file = folder.path().join("filbert.toml");
         std::fs::write(&file, settings).unwrap();
-        // In a session without a terminal, whoever runs the tests.
-        let mut child = Command::new("setsid")
-            .args([env!("CARGO_BIN_EXE_filbert"), "start", "--port", "0", "--postgres-port", "0"])
-            .args(["--http-port", "0", "--config"])
-            .arg(&file)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = without_terminal().arg("--config").arg(&file).spawn().unwrap();
         let (said, log) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
         let hazelcast = find(&said, "Hazelcast clients on").rsplit(' ').next().unwrap().to_owned();
+        find(&said, "SIGHUP reads the settings again");
         find(&said, "the cluster is called");
         Self { child, folder, hazelcast, said, log }
     }
@@ -202,21 +218,7 @@ fn a_service_without_settings_has_none_to_read_again() {
     if is_missing("setsid") {
         return;
     }
-    let mut child = Command::new("setsid")
-        .args([
-            env!("CARGO_BIN_EXE_filbert"),
-            "start",
-            "--port",
-            "0",
-            "--postgres-port",
-            "0",
-            "--http-port",
-            "0",
-        ])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = without_terminal().spawn().unwrap();
     let (said, log) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
     find(&said, "the cluster is called");
     signal(child.id(), "HUP");
@@ -225,6 +227,39 @@ fn a_service_without_settings_has_none_to_read_again() {
     find(&said, "SIGTERM, draining");
     find(&said, "filbert: ended");
     assert!(child.wait().unwrap().success());
+}
+
+/// A reload that somebody asked for while maps came back from disk killed the member.
+#[test]
+fn a_reload_is_remembered_that_is_asked_for_before_the_member_serves() {
+    if is_missing("setsid") || is_missing("mkfifo") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let (settings, next) = (folder.path().join("filbert.toml"), folder.path().join("next"));
+    assert!(Command::new("mkfifo").arg(&settings).status().unwrap().success());
+    // The member reads the settings until this is closed.
+    let mut held = std::fs::File::options().read(true).write(true).open(&settings).unwrap();
+    let mut child = without_terminal().arg("--config").arg(&settings).spawn().unwrap();
+    let (said, log) = (lines(child.stdout.take().unwrap()), lines(child.stderr.take().unwrap()));
+    let status = format!("/proc/{}/status", child.id());
+    let holds = || {
+        let status = std::fs::read_to_string(&status).unwrap();
+        let blocked = status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap();
+        u64::from_str_radix(blocked.trim(), 16).unwrap() & 1 == 1
+    };
+    crate::line::eventually("it never holds SIGHUP", holds);
+    signal(child.id(), "HUP");
+    let text = "[log]\nlevel = 'info'\n";
+    std::fs::write(&next, text).unwrap();
+    std::fs::rename(&next, &settings).unwrap();
+    held.write_all(text.as_bytes()).unwrap();
+    drop(held);
+    find(&said, "SIGHUP, the settings were read again");
+    signal(child.id(), "TERM");
+    find(&said, "filbert: ended");
+    assert!(child.wait().unwrap().success());
+    drop(log);
 }
 
 /// Whoever closes a terminal does not mean to kill what runs in it.
@@ -241,15 +276,16 @@ fn a_terminal_that_is_closed_drains_the_member() {
         path("pid"),
         path("said"),
     );
-    // It holds the other end of the terminal. Whoever runs the tests under `nohup` ignores the signal, and so would the member.
-    let mut terminal = Command::new("env")
-        .args(["--default-signal=HUP", "script", "-qec", &member, "/dev/null"])
+    // It holds the other end of the terminal.
+    let mut terminal = with_hang_up("script")
+        .args(["-qec", &member, "/dev/null"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
     let said = || std::fs::read_to_string(path("said")).unwrap_or_default();
     crate::line::eventually("it never serves", || said().contains("the cluster is called"));
+    assert!(said().contains("SIGHUP ends this member: it was started from a terminal"), "{}", said());
     terminal.kill().unwrap();
     terminal.wait().unwrap();
     crate::line::eventually("it never ends in order", || {
