@@ -53,7 +53,7 @@ fn check_numbers(text: &str) -> datafusion::common::Result<()> {
     Ok(())
 }
 
-/// True when a letter or an underscore follows the digits of a word that begins with one, also inside of texts.
+/// Tells if a letter or an underscore follows the digits of a word that begins with one, also inside of texts.
 fn may_have_letters_behind_digits(text: &str) -> bool {
     let mut before = b' ';
     let mut in_number = false;

@@ -14,6 +14,9 @@ use datafusion::sql::sqlparser::parser::ParserError;
 use filbert_pool::settings_fields::nearest;
 use std::path::Path;
 
+/// Letters of a message; the engine shows whole values in some, however long.
+const MOST_LETTERS: usize = 4_000;
+
 /// Names of columns that are listed; a reader looks at no more.
 const MOST_LISTED: usize = 20;
 
@@ -355,7 +358,11 @@ fn in_words_of_sql(text: &str) -> String {
     };
     let text = text.replace("DataFusion", "the engine").replace("Internal error: ", "");
     // Words of English that are also types of the engine.
-    engine_words(&text.replace("Binary op", "binary op").replace("Binary exp", "binary exp"))
+    let text = engine_words(&text.replace("Binary op", "binary op").replace("Binary exp", "binary exp"));
+    match text.char_indices().nth(MOST_LETTERS) {
+        Some((end, _)) => format!("{} ...", &text[..end]),
+        None => text,
+    }
 }
 
 /// An error of the planner; a table that is not there is told with what may have been meant, of those that the user may read.
@@ -441,6 +448,7 @@ mod tests {
             "there is no function \"frobnicate\""
         );
         assert_eq!(planned("Cannot coerce Int64 + Utf8"), "Cannot coerce BIGINT + VARCHAR");
+        assert_eq!(planned(&"long ".repeat(10_000)).chars().count(), MOST_LETTERS + " ...".len());
         let parsed = |text: &str| {
             says(DataFusionError::SQL(Box::new(ParserError::ParserError(text.to_owned())), None))
         };

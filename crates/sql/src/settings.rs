@@ -36,7 +36,7 @@ filbert_pool::settings_struct! {
         pub short_queries: usize = 16 => Shape::Number(0, 100_000),
         /// How long such a query works before it waits for its turn.
         pub short_ms: u64 = 20 => Shape::Number(1, 3_600_000),
-        /// A query that has waited for its turn for longer is refused. 0: it waits for any time.
+        /// A query that has waited for its turn for longer is refused, unless it may have changed something. 0: it waits for any time.
         pub waiting_ms: u64 = 60_000 => Shape::Number(0, 86_400_000),
         /// A query that did nothing for so long, such as one whose rows are not read, lets another one run that waits.
         pub resting_after_ms: u64 = 100 => Shape::Number(1, 3_600_000),

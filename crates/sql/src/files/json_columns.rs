@@ -3,6 +3,7 @@
 //! DataFusion 55 finds them in a whole file that it has in memory first, unless the store gives it an open file: of 100 GB that are compressed, all.
 
 use arrow::datatypes::{Schema, SchemaRef};
+use arrow::error::ArrowError;
 use arrow::json::reader::infer_json_schema;
 use datafusion::common::Result;
 use datafusion::error::DataFusionError;
@@ -32,11 +33,22 @@ pub(super) async fn json_columns(
         // Whoever asks for all rows gets them.
         let most_bytes = if left < ALL_ROWS / 2 { MOST_BYTES } else { usize::MAX };
         let lines = first_lines(store, &object.location, left, most_bytes).await?;
-        let (schema, seen) = infer_json_schema(Cursor::new(lines), Some(left))?;
+        let (schema, seen) = infer_json_schema(Cursor::new(lines), Some(left)).map_err(of_lines)?;
         schemas.push(schema);
         left = left.saturating_sub(seen);
     }
     Ok(Arc::new(Schema::try_merge(schemas)?))
+}
+
+/// Says what a file of JSON must have; the engine shows all that it found instead, which may be the whole file.
+fn of_lines(error: ArrowError) -> DataFusionError {
+    match &error {
+        ArrowError::JsonError(text) if text.contains("to be an object") => DataFusionError::Execution(
+            "each line must be an object, such as {\"a\": 1}; an array of objects is read where the name ends in .json"
+                .to_owned(),
+        ),
+        _ => error.into(),
+    }
 }
 
 /// Reads as many lines that are not blank, or all that there are in so many bytes.
@@ -86,6 +98,13 @@ mod tests {
             first_lines(&store, &place, lines, most_bytes).await
         };
         futures::executor::block_on(read).map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn an_array_is_told_without_its_rows() {
+        let problem = infer_json_schema(Cursor::new("[{\"a\": 1}, {\"a\": 2}]"), None).map_err(of_lines);
+        let problem = problem.unwrap_err().to_string();
+        assert!(problem.contains("ends in .json") && !problem.contains("Object {"), "{problem}");
     }
 
     #[test]

@@ -23,11 +23,11 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 struct Name {
     text: Arc<str>,
-    /// Where broken lines of JSON are looked for.
+    /// The store in which broken lines of JSON are looked for.
     json: Option<(Arc<dyn ObjectStore>, Path)>,
     /// The types of its columns were found in its first rows.
     is_guessed: bool,
-    /// It is done when the last of its streams is.
+    /// The part is done when the last of its streams is.
     part: Option<Arc<FilePart>>,
 }
 

@@ -117,7 +117,7 @@ pub(super) struct FileParts {
 }
 
 impl FileParts {
-    /// Those of a query; for formats of columns bytes are counted by rows.
+    /// The files of a query; for formats of columns bytes are counted by rows.
     pub(super) fn new(progress: &FileProgress, counts_rows: bool) -> Arc<Self> {
         Arc::new(Self { progress: progress.clone(), counts_rows, open: Mutex::default() })
     }

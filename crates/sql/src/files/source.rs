@@ -49,7 +49,7 @@ pub(super) fn owned(
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
     pub(super) store: FileStore,
-    /// Where a query counts what it reads.
+    /// The counters of what a query reads.
     pub(super) progress: Option<FileProgress>,
     /// Set for files that cannot be read in parts.
     pub(super) is_whole: bool,

@@ -41,7 +41,7 @@ const PIECES: usize = 2;
 pub(super) struct FileStore {
     access: Arc<FileAccess>,
     reactor: Reactor,
-    /// Where what is read is counted.
+    /// The counters of what is read.
     parts: Option<Arc<FileParts>>,
 }
 
@@ -50,7 +50,7 @@ impl FileStore {
         Self { access, reactor, parts: None }
     }
 
-    /// The same files, with what is read of them counted.
+    /// Returns the files with what is read of them counted.
     pub(super) fn counting(&self, parts: Arc<FileParts>) -> Self {
         Self { parts: Some(parts), ..self.clone() }
     }

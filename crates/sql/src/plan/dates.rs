@@ -3,7 +3,7 @@
 //! Arrow reads `2026-03-3x` as the third of March: what follows the digits that it looks for is not looked at. A wrong answer is worse than
 //! none, so wherever a text becomes a date, by `CAST`, by `to_date` or since it is compared with one, [`WholeDates`] looks first: at a text
 //! that stands in the statement while it is planned, at a column's by a function ([`WholeText`]) that hands whole dates on and refuses
-//! others. `TRY_CAST` makes NULL of them. A number is no date either: it would be days since 1970. Times are looked at only while a statement is planned: Arrow reads all of them or nothing.
+//! others. `TRY_CAST` makes NULL of them. A number is no date either, also for `TRY_CAST`: it would be days since 1970. Times are looked at only while a statement is planned: Arrow reads all of them or nothing.
 //!
 //! The rule runs after types are coerced, so that it sees every cast that there will be. Threads: planning and fragments.
 

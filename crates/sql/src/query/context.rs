@@ -39,7 +39,7 @@ pub(crate) struct QueryContext {
     held: Mutex<Vec<MemoryReservation>>,
     /// Of what its functions made.
     lent: LentCharges,
-    /// How far it is with its files.
+    /// The progress with its files.
     files: FileProgress,
 }
 
@@ -72,7 +72,7 @@ impl QueryContext {
         &self.planning
     }
 
-    /// How far it is with its files.
+    /// Returns the progress with its files.
     pub(crate) fn files(&self) -> &FileProgress {
         &self.files
     }

@@ -93,7 +93,7 @@ impl Query {
         self.id
     }
 
-    /// How far it is with the files that it reads; also for another thread, while this one waits for rows.
+    /// Returns the progress with the files that it reads; also for another thread, while this one waits for rows.
     pub fn file_progress(&self) -> FileProgress {
         self.files.clone()
     }
