@@ -18,12 +18,15 @@ failed() { echo "tests/package: FAILED: $1" >&2; exit 1; }
 context=$(realpath "$1") root=$(realpath "$2")
 command -v buildah >/dev/null || missing "buildah is missing"
 (( EUID == 0 )) || missing "root is needed"
+command -v pgrep >/dev/null || missing "pgrep is missing"
 
 scratch=$(mktemp -d)
 # Of its own, so that nothing of it is left behind: images, containers, and what they mount.
 export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=vfs
 build() { buildah --root "$scratch/store" --runroot "$scratch/run" "$@"; }
-trap 'build rm --all >/dev/null 2>&1 || true; rm -rf --one-file-system "$scratch"' EXIT
+http=127.0.0.1:$(( 20000 + RANDOM % 10000 ))
+running() { pgrep --newest --full -- "filbert start .*--http-port ${http##*:}"; }
+trap 'process=$(running) && kill -KILL "$process"; build rm --all >/dev/null 2>&1 || true; rm -rf --one-file-system "$scratch"' EXIT
 
 build from --name base scratch >/dev/null
 build add base "$root" / >/dev/null
@@ -34,14 +37,14 @@ build build --pull-never --quiet --format docker --build-arg BASE=localhost/base
 settings=$(build inspect --type image --format '{{.Docker.Config.User}} {{.Docker.Config.StopSignal}}' filbert)
 [[ $settings == "filbert SIGTERM" ]] || failed "the image has as user and stop signal: $settings"
 
-http=127.0.0.1:28081
 build from --pull-never --name member filbert >/dev/null
 build run member -- filbert start --port 0 --postgres-port 0 --http-port "${http##*:}" --config /etc/filbert/filbert.toml >"$scratch/member" 2>&1 &
 member=$!
 for (( look = 0; look < 600; look++ )); do
   if build run member -- filbert ping --live --address "$http" >/dev/null 2>&1; then
     [[ $(build run member -- id -un) == filbert ]] || failed "the member is not run by the user filbert"
-    process=$(pgrep --newest --full -- "filbert start .*--http-port ${http##*:}") && kill -TERM "$process"
+    process=$(running) || failed "the member is ready, and there is no such process"
+    kill -TERM "$process"
     wait "$member" || { cat "$scratch/member" >&2; failed "the member did not end well"; }
     echo "tests/package: the image is as it should be"
     exit 0

@@ -9,10 +9,10 @@ use crate::workspace::Workspace;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
-/// How many processes spin beside the tests.
+/// The number of processes that spin beside the tests.
 pub(crate) const NEIGHBOURS: u64 = 4;
 
-/// How many times the tests run.
+/// The number of runs.
 pub(crate) const RUNS: u64 = 10;
 
 /// Runs the test command so many times beside the neighbours; the error names each run that was not green.

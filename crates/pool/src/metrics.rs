@@ -160,7 +160,7 @@ impl StageMetrics {
         let took = self.env.now().saturating_sub(began);
         bump(&counters.busy, took);
         if self.slow_limit.is_some_and(|limit| took > limit.as_nanos() as u64) {
-            self.report_slow(worker, task, None, took);
+            self.report_slow(worker, task, None, took, Origin::of_report());
         }
         result
     }
@@ -185,15 +185,15 @@ impl StageMetrics {
         let result = body();
         let took = self.env.now().saturating_sub(began);
         if took > limit.as_nanos() as u64 {
-            self.report_slow(self.workers.len(), task, about, took);
+            self.report_slow(self.workers.len(), task, about, took, Origin::current());
         }
         result
     }
 
     #[cold]
-    fn report_slow(&self, worker: usize, task: &'static str, about: Option<&str>, took: u64) {
+    fn report_slow(&self, worker: usize, task: &'static str, about: Option<&str>, took: u64, origin: Origin) {
         self.slow_count.fetch_add(1, Ordering::Relaxed);
-        let (client, user) = match self.env.origins().name(Origin::of_report()) {
+        let (client, user) = match self.env.origins().name(origin) {
             Some(OriginName { client, user }) => (Some(client), user),
             None => (None, None),
         };
@@ -296,7 +296,7 @@ impl Batch<'_> {
         let took = now.saturating_sub(std::mem::replace(&mut self.began, now));
         bump(&counters.busy, took);
         if self.metrics.slow_limit.is_some_and(|limit| took > limit.as_nanos() as u64) {
-            self.metrics.report_slow(self.worker, task, self.about, took);
+            self.metrics.report_slow(self.worker, task, self.about, took, Origin::of_report());
         }
         result
     }

@@ -127,7 +127,7 @@ impl Place {
     }
 }
 
-/// What the editor of the shell writes when it begins to wait for a line.
+/// The sequence that the editor of the shell writes when it begins to wait for a line.
 const PROMPTS: &str = "\x1b[?2004h";
 
 /// A mistake, the columns of a file, and more rows and columns than there is room for.

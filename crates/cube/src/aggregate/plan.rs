@@ -125,7 +125,7 @@ impl Plan {
         self.needs.iter().map(|need| Column::of(need, &block.inputs, &block.filters)).collect()
     }
 
-    /// The same columns, without dictionaries: blocks that are moved together have different ones.
+    /// Returns the columns without dictionaries: blocks that are moved together have different ones.
     pub(super) fn columns_to_move(&self, block: &Block) -> Result<Vec<Column>, CubeError> {
         let column = |need: &ColumnNeed| Column::of(&need.without_entries(), &block.inputs, &block.filters);
         self.needs.iter().map(column).collect()

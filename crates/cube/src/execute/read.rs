@@ -26,7 +26,7 @@ pub(crate) struct RowReader {
     pub(crate) calculated: Vec<CalculatedColumn>,
     /// Columns whose texts may stay codes of a dictionary.
     codes: BTreeSet<String>,
-    /// Those of them that are aggregated: they wait with their dictionary until they are.
+    /// The dictionary columns that are aggregated: they wait with their dictionary until they are.
     aggregated: BTreeSet<String>,
 }
 

@@ -6,7 +6,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, fmt, reload};
 
-/// How a member logs.
+/// The way in which a member logs.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 pub(super) enum LogFormat {
     Text,

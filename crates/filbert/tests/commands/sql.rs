@@ -291,7 +291,7 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     assert_eq!((ended.status.code(), &*text(&ended.stderr)), (Some(0), ""));
 }
 
-/// As psql and the terminal show them; programs ask for CSV or JSON.
+/// Tables show moments as psql and the terminal do; programs ask for CSV or JSON.
 #[test]
 fn a_table_shows_moments_and_intervals_as_people_write_them() {
     let statement = "SELECT timestamp '2024-06-26 19:38:58' AS t, timestamp '2024-06-26 00:00:01' - timestamp '2023-06-28 00:00:02' AS i";

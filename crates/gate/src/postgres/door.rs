@@ -79,7 +79,7 @@ impl Door {
 impl OpenDoor {
     /// Lets these users in from now on, and closes the connections of those who were removed or changed. Returns how many were closed.
     ///
-    /// It hashes all passwords, so call it where computing is allowed.
+    /// Hashes all passwords, so call it where computing is allowed.
     ///
     /// # Errors
     /// When the system has no random numbers; then nothing has changed.

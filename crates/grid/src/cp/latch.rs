@@ -71,7 +71,7 @@ acts! {
         }
         Step::done(is_free)
     };
-    /// It happened once more. Others wait for it, and nobody else lets them go.
+    /// Counts down, since it happened once more. Others wait for it, and nobody else lets them go.
     Put "latch.count_down" CountDown { round: u32, id: Uuid } -> (), relieves = |self, latch, turn| {
         if self.round == latch.round && latch.count > 0 && latch.counted.insert(self.id) {
             latch.count -= 1;

@@ -138,7 +138,7 @@ impl MapContext {
         self.refused.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many writes were refused because they could not be kept on disk.
+    /// Returns the count of writes that were refused because they could not be kept on disk.
     pub(crate) fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
     }

@@ -83,7 +83,7 @@ struct StrandCell<S: Send + 'static> {
     protocol: Protocol<S>,
     /// Operations run by callers; written by the holder alone.
     called: AtomicU64,
-    /// What its operations are about, for reports.
+    /// The structure that its operations are about, for reports.
     about: Option<Arc<str>>,
 }
 

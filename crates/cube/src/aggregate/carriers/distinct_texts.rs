@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// The number of no text.
 const NONE: u32 = u32::MAX;
 
-/// How many dictionaries are known at a time: those of the row groups that are read side by side.
+/// The number of dictionaries known at a time: those of the row groups that are read side by side.
 const MOST_DICTIONARIES: usize = 4;
 
 pub(super) fn of() -> Box<dyn Carriers> {
@@ -30,7 +30,7 @@ pub(super) fn of() -> Box<dyn Carriers> {
 struct DistinctTexts {
     texts: NumberedTexts,
     sets: Vec<NumberSet>,
-    /// What the numbers of all sets hold, in bytes.
+    /// The bytes that the numbers of all sets hold.
     held: usize,
     /// The dictionaries that came last, the newest at the end.
     dictionaries: Vec<Entries>,
@@ -38,7 +38,7 @@ struct DistinctTexts {
 
 /// A dictionary with the numbers of its entries.
 struct Entries {
-    /// What it is known by.
+    /// The dictionary that it belongs to.
     of: ArrayRef,
     texts: StringArray,
     /// By entry; none for those that no row had.
@@ -50,7 +50,7 @@ struct Entries {
 struct NumberedTexts {
     numbers: HashTable<u32>,
     bytes: Vec<u8>,
-    /// Where each text ends.
+    /// The end of each text.
     ends: Vec<usize>,
 }
 
@@ -81,7 +81,7 @@ impl NumberedTexts {
         Ok(number)
     }
 
-    /// What they have allocated, in bytes: a number in the table takes four, and a byte of its own.
+    /// Returns the bytes that they have allocated: a number in the table takes four, and a byte of its own.
     fn allocated(&self) -> usize {
         self.bytes.capacity() + self.ends.capacity() * size_of::<usize>() + self.numbers.capacity() * 6
     }

@@ -27,7 +27,7 @@ impl Default for NumberSet {
 }
 
 impl NumberSet {
-    /// How many numbers it has.
+    /// Returns the count of its numbers.
     pub(super) fn len(&self) -> usize {
         match self {
             Self::Table(table) => table.len(),
@@ -92,7 +92,7 @@ impl NumberSet {
         }
     }
 
-    /// What its numbers hold, in bytes.
+    /// Returns the bytes that its numbers hold.
     #[inline]
     pub(super) fn bytes(&self) -> usize {
         match self {

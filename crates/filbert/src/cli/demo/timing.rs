@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 /// Runs of everything that is timed.
 pub(super) const RUNS: usize = 5;
 
-/// How many cores work for the demo.
+/// Returns the number of cores that work for the demo.
 pub(super) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }

@@ -18,12 +18,12 @@ use std::task::Poll;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// How many looks in a row may fail; one may, when a member is busy or starts again.
+/// The most looks in a row that may fail; one may, when a member is busy or starts again.
 const FAILURES: u32 = 5;
 
 /// Something that the loop is told.
 enum Event {
-    /// It is time for another look.
+    /// A tick: another look is due.
     Due,
     /// The status of the member, or why there is none.
     Status(Result<String, String>),
@@ -80,7 +80,7 @@ impl Teller {
     }
 }
 
-/// What the loop knows.
+/// The state of the loop.
 struct State {
     history: History,
     look: Look,

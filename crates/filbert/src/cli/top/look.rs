@@ -6,12 +6,12 @@ use crate::cli::text::grouped;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// What a member did at one moment.
+/// A snapshot of a member at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Look {
     /// Two lines, each in parts; the last parts are left out where there is no room.
     pub(super) head: [Vec<String>; 2],
-    /// What somebody has to look at.
+    /// The alerts above the tables.
     pub(super) alerts: Vec<String>,
     pub(super) sections: Vec<Section>,
 }
@@ -33,7 +33,7 @@ struct Rates<'a> {
 }
 
 impl Rates<'_> {
-    /// How often a second something was counted since the look before.
+    /// Returns how often a second something was counted since the look before.
     fn of(&mut self, what: String, count: f64) -> Option<f64> {
         let before = self.before.get(&what).copied();
         self.now.insert(what, count);
@@ -191,7 +191,7 @@ fn stages(status: &Value, rates: &mut Rates<'_>) -> Section {
     }
 }
 
-/// What is wrong with a map, in words.
+/// Describes what is wrong with a map.
 fn state(map: &Value) -> String {
     let damaged = figure(map, "damaged_partitions");
     let damaged = (damaged > 0.0).then(|| format!("DAMAGED: {damaged} partitions"));

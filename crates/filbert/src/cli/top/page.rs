@@ -41,7 +41,7 @@ pub(super) enum Style {
     Faint,
 }
 
-/// What the user chose with keys.
+/// The view that the user chose with keys.
 #[derive(Debug, Default)]
 pub(super) struct View {
     /// The table that keys scroll and sort.

@@ -21,7 +21,7 @@ pub(super) struct Terminal {
     paint: Paint,
 }
 
-/// What ended a wait.
+/// The outcome of a wait.
 #[derive(Debug, Default)]
 pub(super) struct Waited {
     /// The bytes of keys.

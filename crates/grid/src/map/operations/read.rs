@@ -112,7 +112,7 @@ impl Operation for Stats {
     const NAME: &'static str = "map.stats";
     const ACTION: Action = Action::Read;
     const SKIPS_UNUSED: bool = true;
-    /// Whoever watches a member must see it also when it has too much to do.
+    /// Figures are read also when the member has too much to do.
     const PRIORITY: bool = true;
 
     fn run(&mut self, map: &mut MapPartition, _: &mut MapTurn<'_>) -> Step<Self> {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(in super::super) struct Local {
     member: Member,
     session: Session,
-    /// What statements change is kept there.
+    /// The database that keeps what statements change.
     database: Option<Arc<Database>>,
 }
 

@@ -14,7 +14,7 @@ use filbert::sql::FileProgress;
 
 /// Something of a statement's result.
 pub(super) enum Came<'a> {
-    /// How far it is with its files; comes first, where that is known.
+    /// The progress with its files; comes first, where that is known.
     Begun(&'a FileProgress),
     /// The description of it; comes once, before the rows.
     Planned(&'a Description),
