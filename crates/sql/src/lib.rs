@@ -47,6 +47,7 @@ mod query;
 mod returning;
 mod rights;
 mod session;
+mod session_settings;
 mod settings;
 mod sort;
 mod stream;
