@@ -30,7 +30,7 @@ if [[ -z "${FILBERT_PACKAGE_INSIDE:-}" ]]; then
 fi
 
 scratch=$(mktemp -d)
-trap 'umount -R "$scratch/root" "$scratch/layers" 2>/dev/null || true; rm -rf --one-file-system "$scratch"' EXIT
+trap 'umount "$scratch/root/proc" 2>/dev/null || true; umount -R "$scratch/root" "$scratch/layers" 2>/dev/null || true; rm -rf --one-file-system "$scratch"' EXIT
 mkdir -p "$scratch/root"
 if (( $# >= 2 )); then
   # What is written goes to a layer above: the clean root stays clean.
